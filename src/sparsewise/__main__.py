@@ -1,0 +1,7 @@
+"""``python -m sparsewise`` is the command ``sparsewise``."""
+
+import sys
+
+from sparsewise.cli import main
+
+sys.exit(main())

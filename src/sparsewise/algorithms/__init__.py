@@ -1,0 +1,37 @@
+"""One algorithm, one small file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sparsewise.algorithms.backward import backward
+from sparsewise.algorithms.foba import foba
+from sparsewise.algorithms.forward import forward
+from sparsewise.algorithms.gomp import gomp
+from sparsewise.algorithms.lace import lace
+from sparsewise.algorithms.mp import mp
+from sparsewise.algorithms.oblivious import oblivious
+from sparsewise.algorithms.omp import omp
+from sparsewise.algorithms.ompr import ompr
+from sparsewise.algorithms.rmp0 import rmp0
+from sparsewise.algorithms.srr import srr
+from sparsewise.algorithms.subspace_pursuit import subspace_pursuit
+from sparsewise.solution import Solution
+
+ALGORITHMS: dict[str, Callable[..., Solution]] = {
+    "oblivious": oblivious,
+    "mp": mp,
+    "omp": omp,
+    "gomp": gomp,
+    "forward": forward,
+    "backward": backward,
+    "lace": lace,
+    "rmp0": rmp0,
+    "foba": foba,
+    "srr": srr,
+    "ompr": ompr,
+    "subspace_pursuit": subspace_pursuit,
+}
+"""Every algorithm by name."""
+
+__all__ = ["ALGORITHMS", *ALGORITHMS]

@@ -1,0 +1,85 @@
+"""Backward Regression, also known as backward elimination and BOOMP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.log import Callback
+from sparsewise.engine.until import Until, until
+from sparsewise.problem import problem
+from sparsewise.solution import Solution
+
+
+def backward(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int | None = None,
+    residual: float | None = None,
+    delta: float | None = None,
+    start: Iterable[int] | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> Solution:
+    """Drop the column whose loss raises the least-squares residual least; repeat.
+
+    arg min_{i in S} ‖r_{S\\i}‖ (eq. 1.4 of the paper), by the loss |x_i|² / [(A_S*A_S)⁻¹]_ii of
+    Lemma 3.5, at O(k²) a step. Columns go while there are more than `sparsity`, and beyond that
+    while every tolerance given allows it. At least one stopping word is needed.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int, optional
+        Drop columns until there are at most this many.
+    residual : float, optional
+        Drop columns as long as ‖r‖ stays at most this.
+    delta : float, optional
+        Drop columns as long as each raises ‖r‖² by at most δ².
+    start : iterable of int, optional
+        Columns to begin with; all of them by default, which must then be independent.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+    callback : callable, optional
+        Called with every `Step`; returning True stops.
+
+    Returns
+    -------
+    Solution
+        Least squares on the chosen columns.
+    """
+    active, limit = begin_full(
+        A, y, sparsity, residual, delta, start, include, exclude, callback, needed_by="backward"
+    )
+    stop = active.shrink(limit)
+    return active.solution("backward", stop)
+
+
+def begin_full(
+    A: Any,
+    y: ArrayLike,
+    sparsity: int | None,
+    residual: float | None,
+    delta: float | None,
+    start: Iterable[int] | None,
+    include: Iterable[int],
+    exclude: Iterable[int],
+    callback: Callback | None,
+    needed_by: str,
+) -> tuple[ActiveSet, Until]:
+    """An active set that holds `start`, or every column, and the rule for dropping from it."""
+    data = problem(A, y)
+    limit = until(data, sparsity=sparsity, residual=residual, delta=delta, needed_by=needed_by)
+    first = range(data.shape[1]) if start is None else start
+    active = ActiveSet(
+        data, include=include, exclude=exclude, start=first, callback=callback, basis=False
+    )
+    return active, limit

@@ -1,0 +1,64 @@
+"""Forward Regression, also known as OLS, ORMP and OOMP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.engine.active_set import begin
+from sparsewise.engine.log import Callback
+from sparsewise.engine.until import until
+from sparsewise.solution import Solution
+
+
+def forward(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int | None = None,
+    residual: float | None = None,
+    delta: float | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    start: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> Solution:
+    """Add the column that lowers the least-squares residual most; repeat.
+
+    arg min_j ‖r_{S∪j}‖ (eq. 1.4 of the paper), by the gain |a_j* r|² / ‖(I - P_S) a_j‖² of
+    Lemma 3.5. At least one stopping word is needed.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int, optional
+        Most features.
+    residual : float, optional
+        Stop once ‖r‖ <= residual.
+    delta : float, optional
+        Stop when no column lowers ‖r‖² by more than δ².
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+    start : iterable of int
+        Columns to begin with.
+    callback : callable, optional
+        Called with every `Step`; returning True stops.
+
+    Returns
+    -------
+    Solution
+        Least squares on the chosen columns.
+    """
+    active = begin(
+        A, y, include=include, exclude=exclude, start=start, callback=callback, room=sparsity
+    )
+    limit = until(
+        active.problem, sparsity=sparsity, residual=residual, delta=delta, needed_by="forward"
+    )
+    stop = active.grow(limit)
+    return active.solution("forward", stop)

@@ -1,0 +1,68 @@
+"""Generalised Orthogonal Matching Pursuit (Wang, Kwon and Shim, 2012)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.engine.active_set import begin
+from sparsewise.engine.log import Callback
+from sparsewise.engine.until import until
+from sparsewise.problem import check_count
+from sparsewise.solution import Solution
+
+
+def gomp(
+    A: Any,
+    y: ArrayLike,
+    *,
+    batch: int,
+    sparsity: int | None = None,
+    residual: float | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    start: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> Solution:
+    """Add the `batch` columns closest to the residual, then refit; repeat.
+
+    One pass over A serves the whole batch. At least one stopping word is needed.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    batch : int
+        Columns added at each step.
+    sparsity : int, optional
+        Most features.
+    residual : float, optional
+        Stop once ‖r‖ <= residual.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+    start : iterable of int
+        Columns to begin with.
+    callback : callable, optional
+        Called with every `Step`; returning True stops.
+
+    Returns
+    -------
+    Solution
+        Least squares on the chosen columns.
+    """
+    check_count(batch, "batch", 1)
+    active = begin(
+        A, y, include=include, exclude=exclude, start=start, callback=callback, room=sparsity
+    )
+    limit = until(active.problem, sparsity=sparsity, residual=residual, needed_by="gomp")
+    while not (stop := active.reason_not_to_grow(limit)):
+        ranking = active.ranking(min(batch, limit.most - active.size))
+        if not ranking:
+            stop = active.nothing_left()
+            break
+        active.add(ranking)
+    return active.solution("gomp", stop)

@@ -1,0 +1,61 @@
+"""Least absolute coefficient elimination."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.algorithms.backward import begin_full
+from sparsewise.engine.log import Callback
+from sparsewise.solution import Solution
+
+
+def lace(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int | None = None,
+    residual: float | None = None,
+    delta: float | None = None,
+    start: Iterable[int] | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> Solution:
+    """Drop the column of smallest coefficient |x_i| ‖a_i‖, then refit; repeat.
+
+    Cheaper to reason about than Backward Regression, and the same on orthogonal columns. Columns
+    go while there are more than `sparsity`, and beyond that while every tolerance given allows
+    it. At least one stopping word is needed.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int, optional
+        Drop columns until there are at most this many.
+    residual : float, optional
+        Drop columns as long as ‖r‖ stays at most this.
+    delta : float, optional
+        Drop columns as long as each raises ‖r‖² by at most δ².
+    start : iterable of int, optional
+        Columns to begin with; all of them by default, which must then be independent.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+    callback : callable, optional
+        Called with every `Step`; returning True stops.
+
+    Returns
+    -------
+    Solution
+        Least squares on the chosen columns.
+    """
+    active, limit = begin_full(
+        A, y, sparsity, residual, delta, start, include, exclude, callback, needed_by="lace"
+    )
+    stop = active.shrink(limit, by="coef")
+    return active.solution("lace", stop)

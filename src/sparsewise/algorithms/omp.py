@@ -1,0 +1,63 @@
+"""Orthogonal Matching Pursuit (Pati, Rezaiifar and Krishnaprasad, 1993)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.engine.active_set import begin
+from sparsewise.engine.log import Callback
+from sparsewise.engine.until import until
+from sparsewise.solution import Solution
+
+
+def omp(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int | None = None,
+    residual: float | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    start: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> Solution:
+    """Add the column closest to the residual, then refit by least squares; repeat.
+
+    Chooses arg max |a_j* r| / ‖a_j‖ (eq. 2.2 of the paper), so that the result does not depend on
+    how the columns are scaled. At least one stopping word is needed.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int, optional
+        Most features.
+    residual : float, optional
+        Stop once ‖r‖ <= residual.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+    start : iterable of int
+        Columns to begin with.
+    callback : callable, optional
+        Called with every `Step`; returning True stops.
+
+    Returns
+    -------
+    Solution
+        Least squares on the chosen columns.
+
+    References
+    ----------
+    J. A. Tropp, "Greed is good", IEEE Trans. Information Theory 50 (2004).
+    """
+    active = begin(
+        A, y, include=include, exclude=exclude, start=start, callback=callback, room=sparsity
+    )
+    limit = until(active.problem, sparsity=sparsity, residual=residual, needed_by="omp")
+    stop = active.grow(limit, by="corr")
+    return active.solution("omp", stop)

@@ -1,0 +1,82 @@
+"""Orthogonal Matching Pursuit with Replacement (Jain, Tewari and Dhillon, 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.algorithms.replacement import replace_until_settled
+from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.log import Callback
+from sparsewise.engine.until import Until
+from sparsewise.problem import check_tolerance
+from sparsewise.solution import Solution
+
+
+def ompr(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int,
+    residual: float | None = None,
+    step: float = 1.0,
+    max_iter: int | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    start: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> Solution:
+    """Exchange the smallest coefficient for the column closest to the residual; while ‖r‖ falls.
+
+    A gradient step of length η makes z = x + η A*r; the largest z outside the support comes in and
+    the smallest of all goes out. Starts from the columns closest to y.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int
+        Number of features.
+    residual : float, optional
+        Stop once ‖r‖ <= residual.
+    step : float
+        η, the length of the gradient step on unit columns.
+    max_iter : int, optional
+        Most replacements; by default until none lowers the residual.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+    start : iterable of int
+        Columns to begin with; the rest, up to `sparsity`, are those closest to the residual.
+    callback : callable, optional
+        Called with every `Step`; returning True stops.
+
+    Returns
+    -------
+    Solution
+        Least squares on the chosen columns.
+    """
+    eta = check_tolerance(step, "step")
+    if not eta or eta == float("inf"):
+        raise ValueError(f"step must be positive and finite, not {step}.")
+    return replace_until_settled(
+        "ompr",
+        partial(exchange, step=eta),
+        A, y, sparsity, residual, max_iter, include, exclude, start, callback,
+    )  # fmt: skip
+
+
+def exchange(active: ActiveSet, limit: Until, *, step: float) -> None:
+    """The column closest to the residual for the smallest coefficient, if that is smaller."""
+    closest = active.ranking(1)
+    loose = active.loose_coef()
+    if not closest or not loose:
+        return
+    smallest = min(loose, key=lambda j: (loose[j], j))
+    if loose[smallest] < step * active.correlations()[closest[0]] ** 0.5:
+        active.drop([smallest])
+        active.add(closest)

@@ -1,0 +1,69 @@
+"""Subspace Pursuit (Dai and Milenkovic, 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.algorithms.replacement import replace_until_settled
+from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.log import Callback
+from sparsewise.engine.until import Until
+from sparsewise.solution import Solution
+
+
+def subspace_pursuit(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int,
+    residual: float | None = None,
+    max_iter: int | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    start: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> Solution:
+    """Add the k columns closest to the residual, refit, keep the k largest; while ‖r‖ falls.
+
+    Starts from the columns closest to y.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int
+        Number of features.
+    residual : float, optional
+        Stop once ‖r‖ <= residual.
+    max_iter : int, optional
+        Most replacements; by default until none lowers the residual.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+    start : iterable of int
+        Columns to begin with; the rest, up to `sparsity`, are those closest to the residual.
+    callback : callable, optional
+        Called with every `Step`; returning True stops.
+
+    Returns
+    -------
+    Solution
+        Least squares on the chosen columns.
+    """
+    return replace_until_settled(
+        "subspace_pursuit",
+        exchange,
+        A, y, sparsity, residual, max_iter, include, exclude, start, callback,
+    )  # fmt: skip
+
+
+def exchange(active: ActiveSet, limit: Until) -> None:
+    """As many columns again, by correlation; then the smallest coefficients go."""
+    active.add(active.ranking(limit.most))
+    loose = active.loose_coef()
+    surplus = active.size - limit.most
+    active.drop(sorted(loose, key=lambda j: (loose[j], j))[:surplus])

@@ -1,0 +1,133 @@
+"""The contract between a stored matrix and everything above it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+BLOCK_BYTES = 4 << 20
+"""Work on parts of A is done in blocks of about this size, so that no copy of A ever exists."""
+
+
+class Design(ABC):
+    """An n x m matrix A, reached by columns and by products, checked once.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        ``(n, m)``: rows (measurements) and columns (features, atoms).
+    dtype : numpy.dtype
+        float32, float64, complex64 or complex128.
+    passes : int
+        How many times A has been read from end to end (for an operator: applied).
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        if len(shape) != 2:
+            raise ValueError(f"A must have two dimensions (rows, columns), not {len(shape)}.")
+        if 0 in shape:
+            raise ValueError(f"A is empty: its shape is {shape}; give at least one row and column.")
+        self.shape = (int(shape[0]), int(shape[1]))
+        self.dtype = dtype
+        self.passes = 0
+        self._norms: Array | None = None
+
+    @abstractmethod
+    def column(self, j: int) -> Array:
+        """Column j as a vector of length n."""
+
+    @abstractmethod
+    def columns(self, J: Array | slice) -> Array:
+        """The columns J, side by side: n x len(J)."""
+
+    @abstractmethod
+    def matvec(self, x: Array) -> Array:
+        """A x."""
+
+    @abstractmethod
+    def rmatvec(self, v: Array) -> Array:
+        """A* v, with A* the conjugate transpose."""
+
+    @abstractmethod
+    def rmatmat(self, V: Array) -> Array:
+        """A* V for the columns of V at once: m x s, in one pass over A."""
+
+    @abstractmethod
+    def _square_sums(self) -> Array:
+        """Σ_i |a_ij|² for every j, in A's precision; may overflow, underflow or be NaN."""
+
+    @abstractmethod
+    def _blocks(self) -> Iterator[tuple[int, Array]]:
+        """A as dense blocks of columns, each with the index of its first column."""
+
+    def sq_norms(self) -> Array:
+        """‖a_j‖² for every column j (float64)."""
+        return np.square(self.norms())
+
+    def norms(self) -> Array:
+        """‖a_j‖ for every column j (float64); refuses NaN and infinity. Kept for later calls."""
+        if self._norms is None:
+            self._norms = self._safe_norms()
+        return self._norms
+
+    def _safe_norms(self) -> Array:
+        """Norms from plain sums of squares; columns whose sums leave the safe range are redone."""
+        sums = self._square_sums()
+        self.passes += 1
+        low, high = _safe_squares(self.dtype)
+        # Written so that a NaN fails the test, too.
+        if low < np.minimum.reduce(sums) and np.maximum.reduce(sums) < high:
+            return np.sqrt(sums.astype(np.float64, copy=False))
+        return self._scaled_norms()
+
+    def _scaled_norms(self) -> Array:
+        """Norms of columns divided by their largest entry first: right at every scale."""
+        norms = np.empty(self.shape[1])
+        for first, block in self._blocks():
+            size = np.abs(block).max(axis=0).astype(np.float64)
+            if not np.isfinite(size).all():
+                raise ValueError(self._not_finite())
+            unit = np.where(size > 0, size, 1.0)
+            norms[first : first + size.size] = size * np.linalg.norm(block / unit, axis=0)
+        return norms
+
+    def _not_finite(self) -> str:
+        count, where = 0, ""
+        for first, block in self._blocks():
+            rows, columns = np.nonzero(~np.isfinite(block))
+            if rows.size and not where:
+                at = np.lexsort((rows, columns))[0]
+                where = f"row {rows[at]}, column {first + columns[at]}"
+            count += rows.size
+        return (
+            f"A has {count} NaN or infinite entr{'y' if count == 1 else 'ies'}, the first at "
+            f"{where}; drop or fill {'it' if count == 1 else 'them'} first."
+        )
+
+
+def block_width(n: int, itemsize: int) -> int:
+    """How many columns of length n make one block."""
+    return max(1, BLOCK_BYTES // max(1, n * itemsize))
+
+
+@cache
+def precision(dtype: np.dtype[Any]) -> np.finfo[Any]:
+    """The limits of a floating-point type (NumPy builds them anew at every call)."""
+    return np.finfo(dtype)
+
+
+@cache
+def _safe_squares(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Below the first a square has lost digits to underflow; above the second it may overflow."""
+    real = precision(dtype)
+    return float(real.tiny) / float(real.eps) ** 2, float(real.max) * float(real.eps)

@@ -1,0 +1,77 @@
+"""From whatever the user has to a Design."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from sparsewise.design.base import Array, Design
+from sparsewise.design.dense import DenseDesign
+from sparsewise.design.operator import OperatorDesign
+from sparsewise.design.sparse import SparseDesign
+
+FLOATS = tuple(np.dtype(name) for name in ("f4", "f8", "c8", "c16"))
+
+
+def as_design(A: Any) -> Design:
+    """The matrix A behind the common interface, without a copy where it is floating point.
+
+    Parameters
+    ----------
+    A : array-like, scipy.sparse matrix or array, LinearOperator or Design
+        Of shape (n, m). Integers and booleans are promoted to float64.
+
+    Returns
+    -------
+    Design
+        A itself if it is one already: its column norms are then measured only once.
+    """
+    if isinstance(A, Design):
+        return A
+    if type(A) is np.ndarray:
+        return DenseDesign(as_floats(A, "A"))
+    if _is_scipy_sparse(A):
+        return SparseDesign(A if A.dtype in FLOATS else A.astype(_promoted(A.dtype, "A")))
+    if hasattr(A, "matvec") and hasattr(A, "rmatvec") and hasattr(A, "shape"):
+        return OperatorDesign(A)
+    return DenseDesign(as_floats(A, "A"))
+
+
+def as_floats(values: Any, name: str) -> Array:
+    """An array of a floating-point type, the same memory where possible."""
+    if type(values) is not np.ndarray:
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            raise ValueError(
+                f"{name} has {np.ma.count_masked(values)} masked entries; fill or drop them first."
+            )
+        try:
+            values = np.asarray(values)
+        except ValueError as error:
+            raise ValueError(f"{name} can't be read as an array of numbers: {error}.") from None
+    if values.dtype.newbyteorder("=") in FLOATS:
+        return values
+    if values.dtype.kind == "O":
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} holds objects that aren't numbers ({error}).") from None
+    return values.astype(_promoted(values.dtype, name))
+
+
+def _promoted(kind: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """The nearest type we work in."""
+    if kind.kind in "biu":
+        return np.dtype(np.float64)
+    if kind.kind == "f":
+        return np.dtype(np.float32 if kind.itemsize < 4 else np.float64)
+    if kind.kind == "c":
+        return np.dtype(np.complex128)
+    raise TypeError(f"{name} must hold numbers, but its type is {kind}; convert it first.")
+
+
+def _is_scipy_sparse(A: Any) -> bool:
+    # Whoever holds a sparse matrix has imported scipy.sparse; nobody else pays for the import.
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(A))

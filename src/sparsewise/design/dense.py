@@ -1,0 +1,100 @@
+"""A as an array in memory or memory-mapped, of any order and stride; never copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sparsewise.design.base import Array, Design, block_width
+
+
+class DenseDesign(Design):
+    """A floating-point array, used where it lies.
+
+    BLAS takes C and Fortran order, and slices of these. Other strides and foreign byte orders are
+    brought to it one block of columns at a time.
+    """
+
+    def __init__(self, A: Array) -> None:
+        super().__init__(A.shape, A.dtype.newbyteorder("="))
+        self.A = A
+        self._complex = self.dtype.kind == "c"
+        self._direct = A.dtype.isnative and _blas_can_read(A)
+
+    def column(self, j: int) -> Array:
+        return self.A[:, j]
+
+    def columns(self, J: Array | slice) -> Array:
+        if isinstance(J, slice):
+            return self.A[:, J]
+        # Whole rows of the transpose are contiguous in Fortran order: far quicker to gather.
+        if self.A.flags.f_contiguous:
+            return self.A.T[J].T
+        return np.take(self.A, J, axis=1)
+
+    def matvec(self, x: Array) -> Array:
+        self.passes += 1
+        if self._direct:
+            return self.A @ x
+        out = np.zeros(self.shape[0], np.result_type(self.dtype, x))
+        for first, block in self._blocks():
+            out += block @ x[first : first + block.shape[1]]
+        return out
+
+    def rmatvec(self, v: Array) -> Array:
+        if self._direct and not self._complex and v.dtype == self.dtype:
+            self.passes += 1
+            return np.dot(self.A.T, v)
+        return self.rmatmat(v[:, None])[:, 0]
+
+    def rmatmat(self, V: Array) -> Array:
+        self.passes += 1
+        if V.dtype.kind == "c" and not self._complex:
+            # Two real products; a mixed product would make a complex copy of A.
+            return self._product(V.real) + 1j * self._product(V.imag)
+        if not self._complex:
+            return self._product(V)
+        P = self._product(V.conj())
+        return np.conjugate(P, out=P)
+
+    def _product(self, V: Array) -> Array:
+        """Aᵀ V (no conjugate), Fortran-ordered: each product lies in one piece."""
+        VT = np.ascontiguousarray(V.T)
+        if self._direct:
+            # NumPy takes the matrix-vector routine only for a vector.
+            if len(VT) == 1:
+                return np.dot(self.A.T, VT[0])[:, None]
+            return np.dot(VT, self.A).T
+        out = np.empty((len(VT), self.shape[1]), np.result_type(self.dtype, V))
+        for first, block in self._blocks():
+            out[:, first : first + block.shape[1]] = VT @ block
+        return out.T
+
+    def _square_sums(self) -> Array:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if self._complex:
+                return _column_dots(self.A.real) + _column_dots(self.A.imag)
+            return _column_dots(self.A)
+
+    def _blocks(self) -> Iterator[tuple[int, Array]]:
+        n, m = self.shape
+        width = block_width(n, self.dtype.itemsize)
+        for first in range(0, m, width):
+            yield first, np.ascontiguousarray(self.A[:, first : first + width], self.dtype)
+
+
+def _column_dots(A: Array) -> Array:
+    """Σ_i a_ij² for real A, in the order in which A lies in memory."""
+    if abs(A.strides[0]) <= abs(A.strides[1]):
+        return np.vecdot(A.T, A.T)
+    return np.einsum("ij,ij->j", A, A)
+
+
+def _blas_can_read(A: Array) -> bool:
+    """Whether one stride is a single item and the other a positive number of items."""
+    item, (row, column) = A.itemsize, A.strides
+    n, m = A.shape
+    by_rows = column == item and row >= m * item and row % item == 0
+    by_columns = row == item and column >= n * item and column % item == 0
+    return by_rows or by_columns

@@ -1,0 +1,1 @@
+"""The numerics that algorithms share."""

@@ -1,0 +1,381 @@
+"""Every compiled function; the only file that imports numba.
+
+Arrays in, arrays out: Q (n x K) and U (K x K) are Fortran-ordered with room to grow, the first k
+columns are in use, and they hold ``A_S U = Q`` with Q orthonormal and A_S the active columns,
+scaled to unit norm. Real and complex share the source: conjugates are written out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numba import njit
+
+# Sums may be reordered (that is what makes them quick), but NaN and infinity keep their meaning.
+jit = partial(
+    njit, cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
+)
+
+# The state of a column.
+OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
+
+# Why a kernel came back.
+MORE, FULL, SMALL, FITTED, EXACT, NONE_LEFT, STALE, FADED, DRIFTED, UNSURE = range(10)
+
+
+@jit
+def abs2(z):
+    """|z|²."""
+    return z.real * z.real + z.imag * z.imag
+
+
+@jit
+def scores(corr, energy, state, by_gain, dependent, out):
+    """Of every column the fall of ‖r‖² if it is added, |corr|²/energy, or |corr|² (OMP's choice).
+
+    -1 where it can't be added. Returns the largest.
+    """
+    for j in range(corr.size):
+        value = abs2(corr[j])
+        if by_gain:
+            value /= energy[j]
+        out[j] = value if state[j] == OPEN and energy[j] > dependent else -1.0
+    top = -1.0
+    for j in range(corr.size):
+        top = out[j] if out[j] > top else top
+    return top
+
+
+@jit
+def best_open(corr, energy, state, by_gain, dependent, tie, out):
+    """The open column of the best score; of those within `tie` of it the first. -1: none."""
+    top = scores(corr, energy, state, by_gain, dependent, out)
+    if top < 0.0:
+        return -1
+    enough = top * (1.0 - tie)
+    for j in range(corr.size):
+        if out[j] >= enough:
+            return j
+    return -1
+
+
+@jit
+def orthogonalise(Q, k, v, h):
+    """v minus its part in the span of Q's first k columns, twice; h = Q*v. Returns ‖v‖²."""
+    for i in range(k):
+        h[i] = 0
+    for _ in range(2):  # twice is enough (Kahan, Parlett)
+        for i in range(k):
+            inner = Q.dtype.type(0)
+            for row in range(v.size):
+                inner += np.conj(Q[row, i]) * v[row]
+            h[i] += inner
+            for row in range(v.size):
+                v[row] -= inner * Q[row, i]
+    total = 0.0
+    for row in range(v.size):
+        total += abs2(v[row])
+    return total
+
+
+@jit
+def append(Q, U, t, r, k, v, h, energy):
+    """Take v/‖v‖ into the basis: the new q, its column of U, t = q*r, and r without it.
+
+    a = Q h + ρ q, hence q = (a - A_S U h) / ρ: the column of U is [-U h; 1] / ρ.
+    """
+    rho = np.sqrt(energy)
+    inner = Q.dtype.type(0)
+    for row in range(v.size):
+        Q[row, k] = v[row] / rho
+        inner += np.conj(Q[row, k]) * r[row]
+    t[k] = inner
+    total = 0.0
+    for row in range(v.size):
+        r[row] -= inner * Q[row, k]
+        total += abs2(r[row])
+    for row in range(k):
+        U[row, k] = 0
+    for i in range(k):
+        U[k, i] = 0
+        for row in range(k):
+            U[row, k] -= U[row, i] * h[i]
+    for row in range(k):
+        U[row, k] /= rho
+    U[k, k] = 1 / rho
+    return total
+
+
+@jit
+def add(Q, U, t, r, k, v, h, dependent):
+    """Add one column v (unit norm). Returns ‖r‖² after it, or -1 if v depends on the others."""
+    energy = orthogonalise(Q, k, v, h)
+    if energy <= dependent:
+        return -1.0
+    return append(Q, U, t, r, k, v, h, energy)
+
+
+@jit
+def lower(p, t, corr, energy, floor, state):
+    """The scores after direction q came in: corr -= t p, energy -= |p|², with p = A*q.
+
+    Returns how many open columns have fallen so far that rounding shows in them.
+    """
+    stale = 0
+    for j in range(p.size):
+        corr[j] -= t * p[j]
+        energy[j] -= abs2(p[j])
+        if energy[j] < floor[j] and state[j] == OPEN:
+            stale += 1
+    return stale
+
+
+@jit
+def grow(
+    W, whole, corr, energy, floor, state, Q, U, t, r, k, by_gain, steps, limits, picks, rss, X
+):
+    """Add the best column of the pool W again and again, at most `steps` times.
+
+    ``whole`` says that the pool is all of A; otherwise it is a guess to be checked, and the
+    kernel comes back as soon as the pool alone can't tell (UNSURE).
+    limits = (most columns, ‖r‖² to reach, gain to exceed, ‖r‖² that counts as zero,
+    energy that counts as dependent, tie, ‖r‖² below which corr has lost digits, drift).
+    ``picks``, ``rss`` and X tell of each step the column, ‖r‖² and the coefficients (x grows by
+    t times the new column of U; X's first column holds x on entry).
+    Returns (columns added, why it came back, columns whose scores are up to date).
+    """
+    most, enough, gain_floor, nothing, dependent, tie, faded, drift = limits
+    n, width = W.shape
+    p = np.empty(width, Q.dtype)
+    h = np.empty(k + steps, Q.dtype)
+    v = np.empty(n, Q.dtype)
+    values = np.empty(width, energy.dtype)
+    added = 0
+    while added < steps:
+        j = best_open(corr, energy, state, by_gain, dependent, tie, values)
+        if j < 0:
+            return added, NONE_LEFT, added
+        if abs2(corr[j]) / energy[j] <= gain_floor:
+            return added, SMALL, added
+        for row in range(n):
+            v[row] = W[row, j]
+        exact = orthogonalise(Q, k, v, h)
+        if exact <= dependent:
+            if added and not whole:
+                return added, UNSURE, added
+            state[j] = DEPENDENT
+            continue
+        if abs(exact - energy[j]) > drift * exact:
+            return added, DRIFTED, added
+        left = append(Q, U, t, r, k, v, h, exact)
+        state[j] = ACTIVE
+        picks[added] = j
+        rss[added] = left
+        for row in range(k + 1):
+            before = X[row, max(added - 1, 0)] if row < k else Q.dtype.type(0)
+            X[row, added] = before + t[k] * U[row, k]
+        k += 1
+        added += 1
+        if left <= enough:
+            return added, FITTED, added - 1
+        if left <= nothing:
+            return added, EXACT, added - 1
+        if k >= most:
+            return added, FULL, added - 1
+        for i in range(width):
+            p[i] = 0
+        for row in range(n):
+            q = Q[row, k - 1]
+            for i in range(width):
+                p[i] += np.conj(W[row, i]) * q
+        if lower(p, t[k - 1], corr, energy, floor, state) > 0:
+            return added, STALE, added
+        if left < faded:
+            return added, FADED, added
+    return added, MORE, added
+
+
+@jit
+def confirm(P, scale, t, picks, corr, energy, floor, state, by_gain, dependent, tie):
+    """Replay picks on the scores of all columns, given P = (A*Q_new)ᵀ, one row per new direction.
+
+    A pick stands if it is the best of all columns at its turn. Stops at the first that isn't,
+    or when a score has gone stale. There may be one more pick than rows: the last one's pass can
+    wait. Returns (picks confirmed, rows applied, stale columns).
+    """
+    p = np.empty(corr.size, P.dtype)
+    values = np.empty(corr.size, energy.dtype)
+    for i in range(picks.size):
+        if i > 0:  # the first is the best by construction
+            j = best_open(corr, energy, state, by_gain, dependent, tie, values)
+            if j != picks[i]:
+                return i, i, 0
+        state[picks[i]] = ACTIVE
+        if i == len(P):
+            return i + 1, i, 0
+        for j in range(corr.size):
+            p[j] = P[i, j] * scale[j]
+        stale = lower(p, t[i], corr, energy, floor, state)
+        if stale > 0:
+            return i + 1, i + 1, stale
+    return picks.size, picks.size, 0
+
+
+@jit
+def restore(P, scale, t, corr, energy, floor, state, dependent, trust):
+    """The scores after directions left: corr += t p, energy += |p|² for each row p of P."""
+    for i in range(len(P)):
+        for j in range(corr.size):
+            p = P[i, j] * scale[j]
+            corr[j] += t[i] * p
+            energy[j] += abs2(p)
+    for j in range(corr.size):
+        floor[j] = max(floor[j], trust * np.sqrt(max(energy[j], 0.0)))
+        if state[j] == DEPENDENT and energy[j] > dependent:
+            state[j] = OPEN
+            floor[j] = np.inf  # it had no digits left: to be measured anew
+
+
+@jit
+def coefficients(U, t, k, x, diagonal):
+    """x = U t and diagonal_i = [(A_S*A_S)⁻¹]_ii = ‖row i of U‖². Returns ‖U‖²."""
+    for row in range(k):
+        x[row] = 0
+        diagonal[row] = 0
+    for i in range(k):
+        for row in range(k):
+            x[row] += U[row, i] * t[i]
+            diagonal[row] += abs2(U[row, i])
+    total = 0.0
+    for row in range(k):
+        total += diagonal[row]
+    return total
+
+
+@jit
+def least(x, diagonal, k, order, locked, by_loss, tie):
+    """The active position whose loss |x_i|²/diagonal_i (or |x_i|²) is least; -1: all are locked.
+
+    Within `tie` of the least the lowest column wins.
+    """
+    low = np.inf
+    for i in range(k):
+        if not locked[i]:
+            value = abs2(x[i]) / diagonal[i] if by_loss else abs2(x[i])
+            if value < low:
+                low = value
+    best = -1
+    for i in range(k):
+        if not locked[i]:
+            value = abs2(x[i]) / diagonal[i] if by_loss else abs2(x[i])
+            if value <= low * (1.0 + tie) and (best < 0 or order[i] < order[best]):
+                best = i
+    return best
+
+
+@jit
+def reflect(U, t, k, i, v):
+    """Turn the basis so that the direction only column i needs comes last.
+
+    H = I - τ v v* with (row i of U) H = β e_kᵀ. Then Q H is still orthonormal and A_S (U H) = Q H;
+    row i of U H is zero but for its last entry, so that the first k - 1 columns of Q H span what
+    is left without column i. Writes U H without row i and its last column, turns t, and keeps
+    the reflector in v and v[k] = τ.
+    """
+    norm2 = 0.0
+    for c in range(k):
+        v[c] = np.conj(U[i, c])
+        norm2 += abs2(v[c])
+    norm = np.sqrt(norm2)
+    size = np.sqrt(abs2(v[k - 1]))
+    if size > 0:
+        v[k - 1] += v[k - 1] / size * norm
+    else:
+        v[k - 1] = norm
+    tau = 1.0 / (norm * (norm + size))  # 2 / ‖v‖²
+    v[k] = tau
+    inner = U.dtype.type(0)
+    for c in range(k):
+        inner += np.conj(v[c]) * t[c]
+    inner *= tau
+    for c in range(k):
+        t[c] -= v[c] * inner
+    w = np.zeros(k, U.dtype)
+    for c in range(k):
+        for row in range(k):
+            w[row] += U[row, c] * v[c]
+    for row in range(k):
+        w[row] *= tau
+    for c in range(k - 1):
+        turn = np.conj(v[c])
+        for row in range(i):
+            U[row, c] -= w[row] * turn
+        for row in range(i, k - 1):
+            U[row, c] = U[row + 1, c] - w[row + 1] * turn
+
+
+@jit
+def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left, X):
+    """Drop the column that matters least again and again, at most `steps` times.
+
+    limits = (columns allowed, loss allowed, ‖r‖² allowed, tie, ‖U‖² met before, how much of it
+    may be left): above the first number columns must go; below it they go as long as loss and
+    residual stay within theirs. The errors of U are those of its largest size, so that it is no
+    longer to be trusted once it has shrunk too far (DRIFTED).
+    V keeps the reflectors, `dropped` the columns, `left` the ‖r‖², X the coefficients (one column
+    a step). Returns (columns dropped, why it came back, largest ‖U‖²).
+    """
+    allowed, loss_limit, rss_limit, tie, peak, share = limits
+    x = np.empty(k, U.dtype)
+    diagonal = np.empty(k, left.dtype)
+    for step in range(steps):
+        size = coefficients(U, t, k, x, diagonal)
+        if step > 0:
+            for i in range(k):
+                X[i, step - 1] = x[i]
+        i = least(x, diagonal, k, order, locked, by_loss, tie)
+        if i < 0:
+            return step, NONE_LEFT, peak
+        peak = max(peak, size)
+        if size < share * peak:
+            return step, DRIFTED, peak
+        loss = abs2(x[i]) / diagonal[i]
+        if k <= allowed:
+            if loss_limit < 0:
+                return step, FULL, peak
+            if loss > loss_limit:
+                return step, SMALL, peak
+            if rss + loss > rss_limit:
+                return step, FITTED, peak
+        reflect(U, t, k, i, V[step])
+        dropped[step] = order[i]
+        k -= 1
+        for position in range(i, k):
+            order[position] = order[position + 1]
+            locked[position] = locked[position + 1]
+        rss += loss
+        left[step] = rss
+    coefficients(U, t, k, x, diagonal)
+    for i in range(k):
+        X[i, steps - 1] = x[i]
+    return steps, MORE, peak
+
+
+@jit
+def turn(Q, V, k, count):
+    """Q H for the first `count` reflectors in V, of sizes k, k-1, ...; in place."""
+    rows = Q.shape[0]
+    w = np.empty(rows, Q.dtype)
+    for step in range(count):
+        size = k - step
+        for row in range(rows):
+            w[row] = 0
+        for c in range(size):
+            for row in range(rows):
+                w[row] += Q[row, c] * V[step, c]
+        tau = V[step, size]
+        for c in range(size):
+            factor = tau * np.conj(V[step, c])
+            for row in range(rows):
+                Q[row, c] -= w[row] * factor

@@ -1,0 +1,53 @@
+"""What rounding makes of the numbers the engine compares, for unit columns and a unit target."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Tolerances(NamedTuple):
+    """Pure numbers, one set for each precision.
+
+    Attributes
+    ----------
+    eps : float
+        Distance from 1 to the next number.
+    exact : float
+        ‖r‖² that counts as an exact fit.
+    dependent : float
+        Energy that rounding may leave of a dependent column: it can't be added.
+    tie : float
+        Scores that differ by less, relatively, are equal for all we can know.
+    trust : float
+        An energy below trust·√(energy when last measured) has lost half of its digits.
+    drift : float
+        Relative error of an energy that can't come from rounding in a few steps.
+    faded : float
+        Once ‖r‖² has fallen by this factor, corr carries the errors of larger times.
+    """
+
+    eps: float
+    exact: float
+    dependent: float
+    tie: float
+    trust: float
+    drift: float
+    faded: float
+
+
+@cache
+def tolerances(dtype: np.dtype[Any]) -> Tolerances:
+    """The tolerances of a floating-point type."""
+    eps = float(np.finfo(dtype).eps)
+    return Tolerances(
+        eps=eps,
+        exact=(64 * eps) ** 2,
+        dependent=64 * eps,
+        tie=eps ** (2 / 3),
+        trust=64 * eps**0.5,
+        drift=eps ** (1 / 3),
+        faded=1e-6,
+    )

@@ -1,0 +1,84 @@
+"""The stopping words, which mean the same everywhere, as the numbers the engine compares with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sparsewise.engine.tolerances import tolerances
+from sparsewise.problem import Problem, check_count, check_tolerance
+from sparsewise.solution import Stop
+
+
+@dataclass(frozen=True)
+class Until:
+    """When to stop adding and dropping, in units of ‖y‖ = 1.
+
+    Attributes
+    ----------
+    most : int
+        Most features.
+    enough : float
+        Stop adding once ‖r‖² is at most this.
+    gain : float
+        Add only what lowers ‖r‖² by more than this.
+    loss : float
+        Drop what raises ‖r‖² by at most this (negative: only what `most` demands).
+    ceiling : float
+        Drop only as long as ‖r‖² stays at most this.
+    full : Stop
+        What it means to have `most` features.
+    """
+
+    most: int
+    enough: float
+    gain: float
+    loss: float
+    ceiling: float
+    full: Stop
+
+
+def until(
+    problem: Problem,
+    *,
+    sparsity: int | None = None,
+    residual: float | None = None,
+    delta: float | None = None,
+    needed_by: str | None = None,
+) -> Until:
+    """Check the stopping words and scale them.
+
+    Parameters
+    ----------
+    problem : Problem
+        What they are to be used on.
+    sparsity : int, optional
+        Most features.
+    residual : float, optional
+        Stop once ‖r‖ <= residual.
+    delta : float, optional
+        Add while ‖r‖² falls by more than δ², drop while it grows by at most δ².
+    needed_by : str, optional
+        Name of the algorithm, if it has no natural end and needs at least one of the words.
+    """
+    sparsity = check_count(sparsity, "sparsity", 0, min(problem.shape))
+    residual = check_tolerance(residual, "residual")
+    delta = check_tolerance(delta, "delta")
+    if needed_by and sparsity is None and residual is None and delta is None:
+        raise ValueError(f"{needed_by} needs to be told when to stop: give at least one stopping word.")
+    exact = tolerances(problem.y.dtype).exact
+    squared = None if residual is None else _square(residual / problem.scale)
+    step = exact if delta is None else max(_square(delta / problem.scale), exact)
+    return Until(
+        most=min(problem.shape) if sparsity is None else sparsity,
+        enough=-1.0 if squared is None else squared,
+        gain=step,
+        loss=step if delta is not None else (math.inf if residual is not None else -1.0),
+        ceiling=math.inf if squared is None else max(squared, exact),
+        full=Stop.EXHAUSTED if sparsity is None else Stop.SPARSITY,
+    )
+
+
+def _square(value: float) -> float:
+    """value², or infinity where that overflows."""
+    return value * value

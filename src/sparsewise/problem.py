@@ -1,0 +1,181 @@
+"""A design and a target, checked once, frozen."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise.design import Design, as_design
+from sparsewise.design.base import Array, precision
+from sparsewise.design.choose import as_floats
+
+
+class Units(NamedTuple):
+    """From unit columns and a target of norm one back to the data, without the data."""
+
+    scale: float
+    inverse_norms: Array
+    dtype: np.dtype[Any]
+
+    def coef(self, columns: Array, x: Array) -> Array:
+        """All coefficients, given those of some unit columns."""
+        with np.errstate(over="ignore"):
+            values = (x * (self.scale * self.inverse_norms[columns])).astype(self.dtype, copy=False)
+        if not math.isfinite(np.abs(values).sum()):
+            raise ValueError(
+                f"The coefficients overflow {self.dtype}; pass A as float64, or scale A or y."
+            )
+        coef = np.zeros(self.inverse_norms.size, self.dtype)
+        coef[columns] = values
+        return coef
+
+    def squared(self, rss: float) -> float:
+        """A squared residual."""
+        return float(rss) * self.scale * self.scale
+
+
+@dataclass(frozen=True)
+class Problem:
+    """min ‖y - A x‖ over sparse x, in units that suit the arithmetic.
+
+    Columns are scaled to unit norm and y to norm one wherever the engine meets them, so that
+    every tolerance is a pure number and no scale of the data matters.
+
+    Attributes
+    ----------
+    design : Design
+        A, where it lies.
+    y : ndarray of shape (n,)
+        y / ‖y‖, in the working type.
+    scale : float
+        ‖y‖, or 1 if y is zero.
+    is_zero : bool
+        Whether y is zero, so that there is nothing to explain.
+    inverse_norms : ndarray of shape (m,)
+        1 / ‖a_j‖, or 0 for a column of zeros; in the working precision.
+    passes_before : int
+        Passes over A made for earlier problems on the same design.
+    """
+
+    design: Design
+    y: Array
+    scale: float
+    is_zero: bool
+    inverse_norms: Array
+    passes_before: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of A."""
+        return self.design.shape
+
+    @property
+    def has_zeros(self) -> bool:
+        """Whether some column is zero."""
+        return bool(np.minimum.reduce(self.inverse_norms) == 0)
+
+    def correlate(self, r: Array) -> Array:
+        """u_j* r for every unit column u_j: one pass over A."""
+        return self.design.rmatvec(r) * self.inverse_norms
+
+    @property
+    def units(self) -> Units:
+        """The way back to the units of the data."""
+        return Units(self.scale, self.inverse_norms, self.y.dtype)
+
+
+def problem(A: Any, y: ArrayLike) -> Problem:
+    """Check a design and a target and bring them together."""
+    design = as_design(A)
+    passes = design.passes
+    target = as_floats(y, "y")
+    n = design.shape[0]
+    if target.shape != (n,):
+        hint = "; pass y.ravel()" if target.size == n else ""
+        raise ValueError(f"y must have shape ({n},), one entry per row of A, not {target.shape}{hint}.")
+    y_unit, scale = _unit(target)
+    dtype = design.dtype
+    if target.dtype.kind == "c" and dtype.kind != "c":
+        dtype = np.result_type(dtype, np.complex64)
+    y_unit = y_unit.astype(dtype, copy=False)
+    return Problem(design, y_unit, scale or 1.0, scale == 0.0, _inverse_norms(design), passes)
+
+
+def _unit(target: Array) -> tuple[Array, float]:
+    """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero."""
+    squared = float(np.vdot(target, target).real)
+    if target.itemsize >= 8 and 1e-200 < squared < 1e200:
+        norm = math.sqrt(squared)
+        return target / norm, norm
+    largest = float(np.abs(target).max())
+    if not math.isfinite(largest):
+        bad = np.flatnonzero(~np.isfinite(target))
+        raise ValueError(
+            f"y has {bad.size} NaN or infinite entr{'y' if bad.size == 1 else 'ies'}, the first at "
+            f"row {bad[0]}; drop or fill {'it' if bad.size == 1 else 'them'} first."
+        )
+    if largest == 0.0:
+        return target, 0.0
+    inner = target.astype(np.result_type(target, np.float64)) / largest
+    norm = math.sqrt(np.vdot(inner, inner).real)
+    return inner / norm, largest * norm
+
+
+def _inverse_norms(design: Design) -> Array:
+    """1 / ‖a_j‖ in A's precision; a column below the smallest normal number counts as zero."""
+    norms = design.norms()
+    real = precision(design.dtype)
+    smallest = 4 * float(real.tiny)
+    if np.minimum.reduce(norms) > smallest:
+        return (1.0 / norms).astype(real.dtype, copy=False)
+    inverse = np.zeros(norms.size, real.dtype)
+    np.divide(1.0, norms, out=inverse, where=norms > smallest, casting="same_kind")
+    return inverse
+
+
+def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]:
+    """Column numbers as a list without repeats, in the order given."""
+    if columns is None:
+        return []
+    values = np.atleast_1d(np.asarray(columns if isinstance(columns, np.ndarray) else list(columns)))
+    if values.size == 0:
+        return []
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"{name} must list column numbers (integers), not {values.dtype} values.")
+    outside = values[(values < 0) | (values >= m)]
+    if outside.size:
+        raise ValueError(f"{name} names column {outside[0]}, but A has columns 0 to {m - 1}.")
+    return list(dict.fromkeys(map(int, values)))
+
+
+def check_tolerance(value: float | None, name: str) -> float | None:
+    """A finite or infinite number of at least 0, or None."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {value!r}.") from None
+    if not number >= 0:
+        raise ValueError(f"{name} must be at least 0, not {value}.")
+    return number
+
+
+def check_count(value: int | None, name: str, low: int, high: float = math.inf) -> int | None:
+    """A whole number between low and high, or None."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {value!r}.") from None
+    if not low <= number <= high:
+        bounds = f"at least {low}" if high == math.inf else f"between {low} and {high}"
+        raise ValueError(f"{name} must be {bounds}, not {number}.")
+    return number

@@ -1,0 +1,211 @@
+"""Print a fitted model for people: calm tables, no colour unless on a terminal, 80 columns."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, TextIO
+
+from rich.box import Box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sparsewise.messages import printable
+
+if TYPE_CHECKING:
+    from sparsewise.solution import Solution
+
+WIDTH = 80
+# A longer path is shown by its first and last steps.
+FIRST_STEPS, LAST_STEPS = 25, 10
+
+# One thin rule under the header and nothing else.
+RULE = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+PLAIN_RULE = Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model of a table, in the table's own units."""
+
+    label: str
+    target: str
+    names: Sequence[str]
+    n_rows: int
+    solution: Solution
+    intercept: float | None
+    total: float  # squared norm of the (centred) target
+    start: float  # squared residual before the first step
+    notes: Sequence[str] = ()
+
+
+class Page(Console):
+    """Where a report goes: at most 80 columns, plain text unless it is a terminal."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        super().__init__(file=file or sys.stdout, highlight=False, markup=False, emoji=False)
+        self.width = min(self.width, WIDTH)
+        self.plain = not self.encoding.lower().startswith("utf")
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line to end quietly."""
+        raise BrokenPipeError
+
+    def heading(self, text: str) -> None:
+        """Print a line that opens a part of the report."""
+        self.print()
+        self.print(Text(text, style="bold"))
+
+    def table(self, columns: dict[str, str], rows: Iterable[Sequence[str | Text]]) -> None:
+        """Print rows under a header; ``columns`` maps each title to ``left`` or ``right``."""
+        box = PLAIN_RULE if self.plain else RULE
+        table = Table(box=box, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        for title, side in columns.items():
+            table.add_column(
+                title,
+                justify="right" if side == "right" else "left",
+                no_wrap=side == "right",
+                overflow="fold",
+                header_style="dim",
+            )
+        for row in rows:
+            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+        self.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+    def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Print pairs of a word and what there is to say about it."""
+        indent = 9
+        for word, sentence in pairs:
+            lines = wrap(sentence, max(self.width - indent, 1))
+            words = f"\n{' ' * indent}".join(lines)
+            self.print(Text.assemble((word.ljust(indent), "dim"), words))
+
+
+def show_fit(fit: Fit, page: Page) -> None:
+    """Print the chosen features, the path, why it stopped, and one line of summary."""
+    solution = fit.solution
+    page.print(Text(f"{printable(fit.target)} explained by {_size(fit)}", style="bold"))
+    _show_coefficients(fit, page)
+    page.heading("Path")
+    page.table(
+        {
+            "step": "right",
+            "action": "left",
+            "feature": "left",
+            "size": "right",
+            "squared residual": "right",
+            "R²": "right",
+        },
+        _path_rows(fit),
+    )
+    page.print()
+    summary = (
+        f"{printable(fit.label)}: {_count(fit.n_rows, 'row')}, "
+        f"{_count(len(fit.names), 'feature')}; method {solution.algorithm}, "
+        f"{_count(solution.n_passes, 'pass', 'passes')} over A"
+    )
+    page.facts(
+        [
+            ("stopped", f"{solution.stop}"),
+            ("advice", f"{solution.stop.advice}"),
+            *(("note", note) for note in fit.notes),
+            ("summary", summary),
+        ]
+    )
+
+
+def show_algorithms(rows: Iterable[tuple[str, str, str]], page: Page) -> None:
+    """Print a table of algorithms: name, what it does, and the words that stop it."""
+    page.table({"method": "left", "what it does": "left", "stops by": "left"}, rows)
+    page.print()
+    page.print("* is needed; without a star, one of the words is enough.", style="dim")
+
+
+def _show_coefficients(fit: Fit, page: Page) -> None:
+    names = [printable(fit.names[j]) for j in fit.solution.support]
+    values = [float(fit.solution.coef[j]) for j in fit.solution.support]
+    if fit.intercept is not None:
+        names.insert(0, "(intercept)")
+        values.insert(0, fit.intercept)
+    page.heading("Chosen features")
+    if not names:
+        page.print("  nothing: every prediction is 0")
+        return
+    page.table(
+        {"feature": "left", "coefficient": "right"}, zip(names, numerals(values), strict=True)
+    )
+
+
+def _path_rows(fit: Fit) -> Iterator[tuple[str | Text, ...]]:
+    """Yield the start and every step; of a long path only the two ends."""
+    solution, steps = fit.solution, list(fit.solution.path)
+    squared = [fit.start, *(step.squared_residual for step in steps)]
+    amounts = numerals(squared, figures=6)
+    shares = [_r_squared(value, fit.total) for value in squared]
+    start = ("0", "start", _start_name(fit), str(len(solution.path.start)), amounts[0], shares[0])
+    yield tuple(Text(cell, style="dim") for cell in start)
+    hidden = len(steps) - FIRST_STEPS - LAST_STEPS
+    for number, step in enumerate(steps, start=1):
+        if hidden > 1 and FIRST_STEPS < number <= FIRST_STEPS + hidden:
+            if number == FIRST_STEPS + 1:
+                yield "", "...", f"({hidden} more steps)", "", "", ""
+            continue
+        yield (
+            str(number),
+            Text(step.action, style="" if step.action == "add" else "yellow"),
+            printable(fit.names[step.column]),
+            str(step.size),
+            amounts[number],
+            shares[number],
+        )
+
+
+def _start_name(fit: Fit) -> str:
+    start = fit.solution.path.start
+    if len(start) == 1:
+        return printable(fit.names[start[0]])
+    return "" if not start else f"({len(start)} features)"
+
+
+def _r_squared(squared: float, total: float) -> str:
+    """Return the share of the target's squared norm that is explained."""
+    return f"{1 - squared / total:.4f}" if total > 0 else "-"
+
+
+def _size(fit: Fit) -> str:
+    chosen = fit.solution.support.size
+    r2 = _r_squared(fit.solution.residual_norm**2, fit.total)
+    features = _count(len(fit.names), "feature")
+    return f"{chosen} of {features}" + (f", R² = {r2}" if r2 != "-" else "")
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def numerals(values: Sequence[float], figures: int = 5) -> list[str]:
+    """Write numbers with one number of decimals, so that their points stand under each other.
+
+    The largest shows at least ``figures`` significant figures, the others three where six decimals
+    are enough for that; what is smaller still is written with a power of ten, as all are when even
+    the largest is out of the usual range.
+    """
+    sizes = [abs(value) for value in values if value != 0]
+    if not sizes:
+        return ["0"] * len(values)
+    top, low = (math.floor(math.log10(size)) for size in (max(sizes), min(sizes)))
+    if not -4 <= top <= 9:
+        return [f"{value:.{figures - 1}e}" for value in values]
+    least = max(0, figures - 1 - top)
+    decimals = max(least, min(2 - low, 6))
+    return [_numeral(value, decimals) for value in values]
+
+
+def _numeral(value: float, decimals: int) -> str:
+    too_small = 0 < abs(value) < 10.0 ** (1 - decimals)
+    return f"{value:.1e}" if too_small else f"{value:.{decimals}f}"

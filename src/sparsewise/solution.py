@@ -1,0 +1,300 @@
+"""What an algorithm returns: the model, the way to it, and why it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from sparsewise.design import as_design
+from sparsewise.design.base import Array
+from sparsewise.problem import Units
+
+
+class Stop(Enum):
+    """Why an algorithm ended, with one sentence of advice."""
+
+    SPARSITY = (
+        "the number of features asked for is reached",
+        "Raise sparsity for a closer fit, or look at path for the sizes below it.",
+    )
+    RESIDUAL = (
+        "the residual bound is met",
+        "Lower residual for a closer fit; a bound near the noise level guards against overfitting.",
+    )
+    DELTA = (
+        "no further step is worth it at this delta",
+        "Lower delta to keep more features, raise it to keep fewer.",
+    )
+    EXACT_FIT = (
+        "the target is fitted to rounding error",
+        "If the support is nearly as large as the number of rows, the fit is not a recovery.",
+    )
+    EXHAUSTED = (
+        "no feature is left to add or drop",
+        "Loosen include and exclude if the model should still change.",
+    )
+    DEPENDENT = (
+        "every feature left depends linearly on the chosen ones",
+        "More features can't lower the residual; remove duplicate columns if this is unexpected.",
+    )
+    STABLE = (
+        "adding and dropping leave the support as it is",
+        "Lower delta to keep more features, raise it to keep fewer.",
+    )
+    NO_IMPROVEMENT = (
+        "no replacement lowers the residual",
+        "A different start may lead to a better support.",
+    )
+    MAX_ITER = (
+        "the limit on iterations is reached",
+        "Raise max_iter if the residual was still falling.",
+    )
+    MAX_OUTER = (
+        "the limit on rounds is reached",
+        "max_outer=None goes on until the support is stable.",
+    )
+    CALLBACK = (
+        "the callback asked to stop",
+        "The model is the one met at that step.",
+    )
+    ZERO_TARGET = (
+        "the target is zero",
+        "Nothing is left to explain; check that y holds what it should.",
+    )
+
+    def __init__(self, reason: str, advice: str) -> None:
+        self.reason = reason
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class Step(NamedTuple):
+    """One step of an algorithm: what it did and where that led."""
+
+    action: Literal["add", "drop"]
+    column: int
+    squared_residual: float
+    size: int
+
+
+class Model(NamedTuple):
+    """A model met on the way."""
+
+    support: Array
+    coef: Array
+    squared_residual: float
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive steps of one kind, as the engine hands them over (in its own units).
+
+    ``coefs[:, i]`` belongs to the model after step i; its rows follow the order of the support.
+    """
+
+    action: Literal["start", "add", "drop"]
+    columns: Sequence[int]
+    squared_residuals: Sequence[float]
+    coefs: Array
+
+
+class Path(Sequence[Step]):
+    """Every step, in order; behaves as a read-only list of `Step`.
+
+    Parameters
+    ----------
+    stretches : list of Stretch
+        The steps; the first may be the start.
+    units : Units
+        The way back to the units of the data.
+    """
+
+    def __init__(self, stretches: list[Stretch], units: Units) -> None:
+        self._stretches = stretches
+        self._units = units
+        self._steps: list[Step] | None = None
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """The columns in the model before the first step."""
+        first = self._stretches[:1]
+        return tuple(map(int, first[0].columns)) if first and first[0].action == "start" else ()
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps as a list."""
+        if self._steps is None:
+            self._steps = [step for step, _, _ in self._replay() if step is not None]
+        return self._steps
+
+    @property
+    def sizes(self) -> list[int]:
+        """The model sizes met, ascending."""
+        return sorted({len(order) for _, order, _ in self._replay()})
+
+    def at(self, k: int) -> Model:
+        """The best model with k features met on the way, with its coefficients."""
+        best: tuple[float, list[int], Array] | None = None
+        for _, order, (squared, coef) in self._replay():
+            if len(order) == k and (best is None or squared < best[0]):
+                best = (squared, list(order), coef)
+        if best is None:
+            raise ValueError(f"No model with {k} features was met; path.sizes lists those that were.")
+        squared, order, x = best
+        columns = np.array(order, dtype=np.int64)
+        coef = self._units.coef(columns, x[: len(order)])
+        return Model(np.sort(columns), coef, self._units.squared(squared))
+
+    def _replay(self) -> Iterator[tuple[Step | None, list[int], tuple[float, Array]]]:
+        """Each step with the columns in the model after it, and (squared residual, coefs)."""
+        order: list[int] = []
+        for stretch in self._stretches:
+            if stretch.action == "start":
+                order.extend(map(int, stretch.columns))
+                yield None, order, (stretch.squared_residuals[0], stretch.coefs[:, 0])
+                continue
+            for i, column in enumerate(map(int, stretch.columns)):
+                if stretch.action == "drop":
+                    order.remove(column)
+                elif column not in order:  # Matching Pursuit takes the same atom again and again
+                    order.append(column)
+                squared = float(stretch.squared_residuals[i])
+                step = Step(stretch.action, column, self._units.squared(squared), len(order))
+                yield step, order, (squared, stretch.coefs[:, i])
+
+    def __len__(self) -> int:
+        return sum(len(s.columns) for s in self._stretches if s.action != "start")
+
+    @overload
+    def __getitem__(self, i: int) -> Step: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Step]: ...
+    def __getitem__(self, i: int | slice) -> Step | list[Step]:
+        return self.steps[i]
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "Path(no steps)"
+        added = sum(step.action == "add" for step in self.steps)
+        return f"Path({added} added, {len(self) - added} dropped; sizes {_ranges(self.sizes)})"
+
+
+@dataclass(frozen=True)
+class Check:
+    """What `Solution.check` found when it recomputed a solution from the data alone.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether everything below holds to the precision of the data.
+    residual_norm : float
+        ‖y - A coef‖, recomputed.
+    residual_error : float
+        Its difference from the stated one, relative to ‖y‖.
+    normal_equations : float
+        max over the support of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares.
+    support_ok : bool
+        The support is ascending, within range, and holds every non-zero coefficient.
+    """
+
+    ok: bool
+    residual_norm: float
+    residual_error: float
+    normal_equations: float
+    support_ok: bool
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.ok else "DOES NOT HOLD"
+        return (
+            f"Check: the solution {verdict} (residual {self.residual_norm:.6g}, off by "
+            f"{self.residual_error:.1e}; normal equations {self.normal_equations:.1e}; "
+            f"support {'consistent' if self.support_ok else 'inconsistent'})"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Solution:
+    """A sparse model and how it came about.
+
+    Attributes
+    ----------
+    algorithm : str
+        Name of the algorithm, as in ``sparsewise.ALGORITHMS``.
+    support : ndarray of int
+        The chosen columns, ascending.
+    coef : ndarray of shape (m,)
+        Coefficients, zero outside the support.
+    residual_norm : float
+        ‖y - A coef‖.
+    path : Path
+        Every step, and the best model of each size met.
+    stop : Stop
+        Why it ended, with advice.
+    n_passes : int
+        How many times A was read (an operator: applied).
+    least_squares : bool
+        Whether coef is the least-squares fit on the support.
+    """
+
+    algorithm: str
+    support: Array
+    coef: Array
+    residual_norm: float
+    path: Path = field(compare=False)
+    stop: Stop
+    n_passes: int
+    least_squares: bool = True
+
+    def check(self, A: Any, y: Any) -> Check:
+        """Recompute residual, normal equations and support from the data alone."""
+        design = as_design(A)
+        target = np.asarray(y)
+        scale = float(np.linalg.norm(target / (np.abs(target).max() or 1.0)))
+        scale *= float(np.abs(target).max())
+        unit = scale or 1.0
+        residual = target / unit - design.matvec(self.coef / unit)
+        norm = float(np.linalg.norm(residual))
+        columns = design.columns(self.support) / (design.norms()[self.support] + (self.support < 0))
+        inner = np.abs(columns.conj().T @ residual)
+        support_ok = bool(
+            (np.diff(self.support) > 0).all()
+            and self.coef.shape == (design.shape[1],)
+            and not np.delete(self.coef, self.support).any()
+        )
+        error = abs(norm - self.residual_norm / unit)
+        normal = float(inner.max(initial=0.0))
+        # The coefficients carry a rounding error of their own size, which the residual shows.
+        size = 1.0 + float(np.abs(self.coef * (design.norms() / unit)).sum())
+        tolerance = float(np.finfo(self.coef.dtype).eps) ** 0.5 * 1e-2 * size
+        ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
+        return Check(ok, norm * unit, error, normal, support_ok)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{j}: {self.coef[j]:.4g}" for j in self.support[:8])
+        more = f", … {self.support.size - 8} more" if self.support.size > 8 else ""
+        size = self.support.size
+        return (
+            f"Solution by {self.algorithm}: {size} feature{'' if size == 1 else 's'} "
+            f"of {self.coef.size}, residual {self.residual_norm:.4g}\n"
+            f"  coef     {{{shown}{more}}}\n"
+            f"  path     {len(self.path)} steps, {self.n_passes} passes over A\n"
+            f"  stopped  {self.stop}\n"
+            f"  advice   {self.stop.advice}"
+        )
+
+
+def _ranges(sizes: list[int]) -> str:
+    """[1, 2, 3, 7] as '1-3, 7'."""
+    parts: list[list[int]] = []
+    for size in sizes:
+        if parts and size == parts[-1][-1] + 1:
+            parts[-1].append(size)
+        else:
+            parts.append([size])
+    return ", ".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts)
