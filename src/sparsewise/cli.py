@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sparsewise import __version__
-from sparsewise.messages import InputError, listing, look_up, printable
+from sparsewise.messages import InputError, count, listing, look_up, printable
 
 if TYPE_CHECKING:
     from sparsewise.solution import Solution
@@ -134,7 +134,7 @@ def fit(args: argparse.Namespace) -> None:
     include = positions(split_names(args.include), table.names)
     intercept = not args.no_intercept
     A, y, centre = _centred(table) if intercept else (table.X, table.y, None)
-    _check_include(A, y, include, table.names)
+    _check_start(method, ALGORITHMS[method], A, include, table.names)
     notes = []
     if not words.keys() & set(STOPPING_WORDS):
         words["delta"], note = _bic_delta(A, y, intercept)
@@ -153,7 +153,7 @@ def fit(args: argparse.Namespace) -> None:
             names=table.names,
             n_rows=y.size,
             solution=solution,
-            intercept=None if centre is None else centre[1] - float(centre[0] @ solution.coef),
+            intercept=None if centre is None else _intercept(*centre, solution.coef),
             total=float(y @ y),
             start=_squared_residual(A, y, list(solution.path.start))[0],
             notes=notes,
@@ -224,16 +224,54 @@ def _centred(table: Table) -> tuple[FloatArray, FloatArray, tuple[FloatArray, fl
     return X, y, (X_mean, float(y_mean))
 
 
-def _check_include(
-    A: FloatArray, y: FloatArray, include: Sequence[int], names: Sequence[str]
+def _intercept(X_mean: FloatArray, y_mean: float, coef: FloatArray) -> float:
+    """Return what brings the centred model back to the table's own zero."""
+    shift = float(X_mean @ coef)
+    intercept = y_mean - shift
+    is_rounding = abs(intercept) <= 64 * sys.float_info.epsilon * max(abs(y_mean), abs(shift))
+    return 0.0 if is_rounding else intercept
+
+
+def _check_start(
+    method: str, algorithm: Algorithm, A: FloatArray, include: Sequence[int], names: Sequence[str]
 ) -> None:
-    """Raise an error, by name, for included columns that can't be in one model."""
-    for j in include:
-        if not A[:, j].any():
-            raise InputError(f"column {listing([names[j]])} is constant: it can't be included")
-    if include and _squared_residual(A, y, include)[1] < len(include):
-        chosen = listing(names[j] for j in include)
-        raise InputError(f"the columns {chosen} depend on each other: include fewer of them")
+    """Raise an error, by name, for columns that can't be in the first model together."""
+    from sparsewise.tables import as_argument
+
+    for name in (names[j] for j in include if not A[:, j].any()):
+        raise InputError(f"column {listing([name])} is constant: it can't be included")
+    dependent = [names[j] for j in _dependent(A, include)]
+    if dependent:
+        raise InputError(f"{listing(dependent)} depends on the others that are included")
+    # Backward algorithms are those whose start, if none is given, is everything.
+    start = inspect.signature(algorithm).parameters.get("start")
+    if start is None or start.default is not None:
+        return
+    dependent = [names[j] for j in _dependent(A, range(A.shape[1]))]
+    if dependent:
+        raise InputError(
+            f"{method} starts from all features, but {listing(dependent)} can't be told from the "
+            f"others: --exclude {as_argument(dependent)}, or use rmp0, foba or forward"
+        )
+
+
+def _dependent(A: FloatArray, columns: Sequence[int]) -> list[int]:
+    """Return the columns that are zero or depend linearly on those before them."""
+    import numpy as np
+
+    basis = np.empty((A.shape[0], 0))
+    found = []
+    for j in columns:
+        norm = np.linalg.norm(A[:, j])
+        rest = A[:, j] / (norm or 1.0)
+        for _ in range(2):  # once more, for what rounding left
+            rest = rest - basis @ (basis.T @ rest)
+        energy = float(rest @ rest)
+        if energy <= 64 * np.finfo(float).eps:
+            found.append(j)
+        else:
+            basis = np.column_stack([basis, rest / math.sqrt(energy)])
+    return found
 
 
 def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, str]:
@@ -248,7 +286,7 @@ def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, st
         return 0.0, f"the target is {value}"
     if n <= m + intercept:
         raise InputError(
-            f"{n} rows can't tell the noise of {m} features: "
+            f"{count(n, 'row')} can't tell the noise of {count(m, 'feature')}: "
             "choose when to stop by --sparsity, --residual or --delta"
         )
     squared, rank = _squared_residual(A, y, range(m))

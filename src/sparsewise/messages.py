@@ -31,6 +31,11 @@ def listing(names: Iterable[str]) -> str:
     return shortened([quoted(name) for name in names])
 
 
+def count(number: int, one: str, many: str = "") -> str:
+    """Return "1 row", "2 rows", ..."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def look_up(names: Iterable[str], known: Iterable[str], kind: str) -> None:
     """Raise an error for the first name that isn't known, with what may have been meant."""
     known = list(known)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,8 +39,7 @@ class Units(NamedTuple):
         return float(rss) * self.scale * self.scale
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """min ‖y - A x‖ over sparse x, in units that suit the arithmetic.
 
     Columns are scaled to unit norm and y to norm one wherever the engine meets them, so that
@@ -59,6 +57,8 @@ class Problem:
         Whether y is zero, so that there is nothing to explain.
     inverse_norms : ndarray of shape (m,)
         1 / ‖a_j‖, or 0 for a column of zeros; in the working precision.
+    has_zeros : bool
+        Whether some column is zero.
     passes_before : int
         Passes over A made for earlier problems on the same design.
     """
@@ -68,17 +68,13 @@ class Problem:
     scale: float
     is_zero: bool
     inverse_norms: Array
+    has_zeros: bool
     passes_before: int
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of A."""
         return self.design.shape
-
-    @property
-    def has_zeros(self) -> bool:
-        """Whether some column is zero."""
-        return bool(np.minimum.reduce(self.inverse_norms) == 0)
 
     def correlate(self, r: Array) -> Array:
         """u_j* r for every unit column u_j: one pass over A."""
@@ -104,7 +100,8 @@ def problem(A: Any, y: ArrayLike) -> Problem:
     if target.dtype.kind == "c" and dtype.kind != "c":
         dtype = np.result_type(dtype, np.complex64)
     y_unit = y_unit.astype(dtype, copy=False)
-    return Problem(design, y_unit, scale or 1.0, scale == 0.0, _inverse_norms(design), passes)
+    inverse, has_zeros = _inverse_norms(design)
+    return Problem(design, y_unit, scale or 1.0, scale == 0.0, inverse, has_zeros, passes)
 
 
 def _unit(target: Array) -> tuple[Array, float]:
@@ -127,16 +124,19 @@ def _unit(target: Array) -> tuple[Array, float]:
     return inner / norm, largest * norm
 
 
-def _inverse_norms(design: Design) -> Array:
-    """1 / ‖a_j‖ in A's precision; a column below the smallest normal number counts as zero."""
+def _inverse_norms(design: Design) -> tuple[Array, bool]:
+    """1 / ‖a_j‖ in A's precision, 0 for a column of zeros; and whether there is one.
+
+    A column below the smallest normal number counts as zero.
+    """
     norms = design.norms()
     real = precision(design.dtype)
     smallest = 4 * float(real.tiny)
     if np.minimum.reduce(norms) > smallest:
-        return (1.0 / norms).astype(real.dtype, copy=False)
+        return (1.0 / norms).astype(real.dtype, copy=False), False
     inverse = np.zeros(norms.size, real.dtype)
     np.divide(1.0, norms, out=inverse, where=norms > smallest, casting="same_kind")
-    return inverse
+    return inverse, True
 
 
 def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]:

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from sparsewise.messages import printable
+from sparsewise.messages import count, printable
 
 if TYPE_CHECKING:
     from sparsewise.solution import Solution
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 WIDTH = 80
 # A longer path is shown by its first and last steps.
 FIRST_STEPS, LAST_STEPS = 25, 10
+# A squared residual below this share of the target's is rounding error.
+ROUNDING = (64 * sys.float_info.epsilon) ** 2
 
 # One thin rule under the header and nothing else.
 RULE = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
@@ -105,9 +107,9 @@ def show_fit(fit: Fit, page: Page) -> None:
     )
     page.print()
     summary = (
-        f"{printable(fit.label)}: {_count(fit.n_rows, 'row')}, "
-        f"{_count(len(fit.names), 'feature')}; method {solution.algorithm}, "
-        f"{_count(solution.n_passes, 'pass', 'passes')} over A"
+        f"{printable(fit.label)}: {count(fit.n_rows, 'row')}, "
+        f"{count(len(fit.names), 'feature')}; method {solution.algorithm}, "
+        f"{count(solution.n_passes, 'pass', 'passes')} over A"
     )
     page.facts(
         [
@@ -145,6 +147,7 @@ def _path_rows(fit: Fit) -> Iterator[tuple[str | Text, ...]]:
     """Yield the start and every step; of a long path only the two ends."""
     solution, steps = fit.solution, list(fit.solution.path)
     squared = [fit.start, *(step.squared_residual for step in steps)]
+    squared = [value if value > ROUNDING * fit.total else 0.0 for value in squared]
     amounts = numerals(squared, figures=6)
     shares = [_r_squared(value, fit.total) for value in squared]
     start = ("0", "start", _start_name(fit), str(len(solution.path.start)), amounts[0], shares[0])
@@ -180,12 +183,8 @@ def _r_squared(squared: float, total: float) -> str:
 def _size(fit: Fit) -> str:
     chosen = fit.solution.support.size
     r2 = _r_squared(fit.solution.residual_norm**2, fit.total)
-    features = _count(len(fit.names), "feature")
+    features = count(len(fit.names), "feature")
     return f"{chosen} of {features}" + (f", R² = {r2}" if r2 != "-" else "")
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def numerals(values: Sequence[float], figures: int = 5) -> list[str]:

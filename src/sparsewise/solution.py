@@ -91,17 +91,16 @@ class Model(NamedTuple):
     squared_residual: float
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Consecutive steps of one kind, as the engine hands them over (in its own units).
 
-    ``coefs[:, i]`` belongs to the model after step i; its rows follow the order of the support.
+    ``coefs[i]`` belongs to the model after step i, in the order in which its columns came.
     """
 
     action: Literal["start", "add", "drop"]
     columns: Sequence[int]
     squared_residuals: Sequence[float]
-    coefs: Array
+    coefs: Sequence[Array] | Array
 
 
 class Path(Sequence[Step]):
@@ -157,7 +156,7 @@ class Path(Sequence[Step]):
         for stretch in self._stretches:
             if stretch.action == "start":
                 order.extend(map(int, stretch.columns))
-                yield None, order, (stretch.squared_residuals[0], stretch.coefs[:, 0])
+                yield None, order, (stretch.squared_residuals[0], stretch.coefs[0])
                 continue
             for i, column in enumerate(map(int, stretch.columns)):
                 if stretch.action == "drop":
@@ -166,7 +165,7 @@ class Path(Sequence[Step]):
                     order.append(column)
                 squared = float(stretch.squared_residuals[i])
                 step = Step(stretch.action, column, self._units.squared(squared), len(order))
-                yield step, order, (squared, stretch.coefs[:, i])
+                yield step, order, (squared, stretch.coefs[i])
 
     def __len__(self) -> int:
         return sum(len(s.columns) for s in self._stretches if s.action != "start")

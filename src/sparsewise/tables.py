@@ -11,7 +11,7 @@ import io
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def read_table(source: str) -> RawTable:
     """
     label = "standard input" if source == "-" else source
     text = _decode(_read_bytes(source), label)
-    header_line = next((line for line in text.splitlines() if line.strip()), "")
+    header_line = next((line for line in _lines(text) if line.strip()), "")
     if not header_line:
         raise InputError(f"{label} is empty: a header line and rows of numbers are needed")
     separator = max(SEPARATORS, key=header_line.count)
@@ -97,7 +97,7 @@ def select(
     exclude : sequence of str
         Columns to leave out of the candidates.
     """
-    target = target or raw.default_target
+    target = raw.default_target if target is None else target
     if target is None:
         raise InputError(f"--target is needed: one of the columns {listing(raw.columns)}")
     look_up([target], raw.columns, "column")
@@ -122,6 +122,13 @@ def split_names(text: str) -> list[str]:
     """Split ``a,b,"c,d"`` into names; a name with a comma is quoted as in a CSV file."""
     row = next(csv.reader([text], skipinitialspace=True), [])
     return [name.strip() for name in row if name.strip()]
+
+
+def as_argument(names: Iterable[str]) -> str:
+    """Return names as the value of a command-line option, quoted where the shell needs it."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="").writerow(names)
+    return shlex.quote(buffer.getvalue())
 
 
 # --- built-in examples ----------------------------------------------------------------------------
@@ -161,17 +168,29 @@ def _decode(data: bytes, label: str) -> str:
         text = "\0"
     if "\0" in text:
         raise InputError(f"{label} is not a text table in UTF-8: save it as CSV with that encoding")
-    return text
+    return text if "\n" in text else text.replace("\r", "\n")
 
 
-def _records(text: str, separator: str) -> Iterable[list[str]]:
+def _lines(text: str) -> Iterator[str]:
+    """Yield one line after the other, without a copy of them all."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def _records(text: str, separator: str) -> Iterator[list[str]]:
     """Yield the rows as lists of cells, without blank lines."""
-    return (row for row in csv.reader(io.StringIO(text), delimiter=separator) if row)
+    return (row for row in csv.reader(_lines(text), delimiter=separator) if row)
 
 
 def _header(text: str, separator: str, label: str) -> list[str]:
     """Return the column names; one without a name is called after its position."""
-    cells = next(iter(_records(text, separator)))
+    try:
+        cells = next(_records(text, separator))
+    except csv.Error as error:
+        raise InputError(f"can't read the header of {label}: {error}") from None
     names = [cell.strip() or f"column_{j}" for j, cell in enumerate(cells, start=1)]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
@@ -255,12 +274,12 @@ def _refuse_text(text: dict[str, str], target: str) -> None:
         [(name, example)] = text.items()
         raise InputError(
             f"column {quoted(name)} holds text ({example}): "
-            f"leave it out with --exclude {_argument([name])}, or turn it into numbers first"
+            f"leave it out with --exclude {as_argument([name])}, or turn it into numbers first"
         )
     if text:
         raise InputError(
             f"the columns {listing(text)} hold text: "
-            f"leave them out with --exclude {_argument(text)}, or turn them into numbers first"
+            f"leave them out with --exclude {as_argument(text)}, or turn them into numbers first"
         )
 
 
@@ -268,10 +287,3 @@ def _first(mask: pl.Series) -> int:
     position = mask.arg_max()
     assert position is not None
     return position
-
-
-def _argument(names: Iterable[str]) -> str:
-    """Return names as the value of a command-line option, quoted where the shell needs it."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="").writerow(names)
-    return shlex.quote(buffer.getvalue())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -81,7 +80,7 @@ def give_back(active: ActiveSet, limit: Until, nu: float, gains: dict[int, float
     """Backward steps, each at most ν times the gain recorded for the size it leaves."""
     while active.size in gains:
         size = active.size
-        stop = active.shrink(replace(limit, loss=nu * gains[size]), steps=1)
+        stop = active.shrink(limit._replace(loss=nu * gains[size]), steps=1)
         if active.size == size or stop is Stop.CALLBACK:
             return stop
     return None

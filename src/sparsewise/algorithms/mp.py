@@ -81,6 +81,6 @@ def mp(
             r -= inner * first.unit_column(j)
             rss = float(np.vdot(r, r).real)
             values = np.array(list(x.values()), r.dtype)
-            log.record("add", [j], [rss], values[:, None], len(x))
+            log.record("add", [j], [rss], [values], len(x))
     columns = np.array(list(x), np.int64)
     return log.solution("mp", stop, columns, values, rss, least_squares=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -63,5 +62,5 @@ def srr(
 
 def exchange(active: ActiveSet, limit: Until) -> None:
     """One column more, by gain; one column less, by loss."""
-    active.grow(replace(limit, most=limit.most + 1), steps=1)
+    active.grow(limit._replace(most=limit.most + 1), steps=1)
     active.shrink(limit)

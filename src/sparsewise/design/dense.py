@@ -17,10 +17,11 @@ class DenseDesign(Design):
     """
 
     def __init__(self, A: Array) -> None:
-        super().__init__(A.shape, A.dtype.newbyteorder("="))
+        native = A.dtype.isnative
+        super().__init__(A.shape, A.dtype if native else A.dtype.newbyteorder("="))
         self.A = A
         self._complex = self.dtype.kind == "c"
-        self._direct = A.dtype.isnative and _blas_can_read(A)
+        self._direct = native and (A.flags.forc or _blas_can_read(A))
 
     def column(self, j: int) -> Array:
         return self.A[:, j]
@@ -72,23 +73,17 @@ class DenseDesign(Design):
         return out.T
 
     def _square_sums(self) -> Array:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            if self._complex:
-                return _column_dots(self.A.real) + _column_dots(self.A.imag)
-            return _column_dots(self.A)
+        # einsum goes along the memory whatever the order, copies nothing and ignores overflow.
+        if self._complex:
+            parts = self.A.real, self.A.imag
+            return sum(np.einsum("ij,ij->j", part, part) for part in parts)
+        return np.einsum("ij,ij->j", self.A, self.A)
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         n, m = self.shape
         width = block_width(n, self.dtype.itemsize)
         for first in range(0, m, width):
             yield first, np.ascontiguousarray(self.A[:, first : first + width], self.dtype)
-
-
-def _column_dots(A: Array) -> Array:
-    """Σ_i a_ij² for real A, in the order in which A lies in memory."""
-    if abs(A.strides[0]) <= abs(A.strides[1]):
-        return np.vecdot(A.T, A.T)
-    return np.einsum("ij,ij->j", A, A)
 
 
 def _blas_can_read(A: Array) -> bool:

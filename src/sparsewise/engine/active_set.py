@@ -77,8 +77,8 @@ class ActiveSet:
         self.size = 0
         self.rss = 0.0 if problem.is_zero else 1.0
         room = min(n, m, 16 if room is None else max(room, 1))
-        self._basis: Array | None = np.empty((n, room), self._dtype, order="F")
-        self._U = np.empty((room, room), self._dtype, order="F")
+        self._basis: Array | None = np.empty((room, n), self._dtype)
+        self._U = np.empty((room, room), self._dtype)
         self._t = np.empty(room, self._dtype)
         self._order = np.empty(room, np.int64)
         self._locked = np.zeros(room, np.bool_)
@@ -99,7 +99,7 @@ class ActiveSet:
     def _make_room(self, columns: int) -> None:
         """Room for this many columns; what is there stays."""
         if self._basis is not None:
-            self._basis = _grown(self._basis, (self.problem.shape[0], columns))
+            self._basis = _grown(self._basis, (columns, self.problem.shape[0]))
         self._U = _grown(self._U, (columns, columns))
         self._t = _grown(self._t, (columns,))
         self._order = _grown(self._order, (columns,))
@@ -140,7 +140,7 @@ class ActiveSet:
         if not fits or self._factor(np.array(columns), basis) <= self._tolerance.dependent:
             raise ValueError(self._dependent_start(columns))
         self._state[columns] = self._kernels.ACTIVE
-        self.log.record("start", columns, [self.rss], self._coef()[:, None], self.size)
+        self.log.record("start", columns, [self.rss], self._coef()[None], self.size)
 
     def _dependent_start(self, columns: list[int]) -> str:
         """Which of these columns can't be in one model with those before them, and what to do."""
@@ -168,8 +168,8 @@ class ActiveSet:
             r = y - Q @ t
             again = Q.conj().T @ r
             r -= Q @ again
-            self._basis = np.empty((len(y), self._t.size), self._dtype, order="F")
-            self._basis[:, :k] = Q
+            self._basis = np.empty((self._t.size, len(y)), self._dtype)
+            self._basis[:k] = Q.T
             self._t[:k] = t + again
             self._r = r
             self.rss = float(np.vdot(r, r).real)
@@ -180,7 +180,7 @@ class ActiveSet:
             self._basis = None
         least = float(np.square(np.abs(np.diagonal(R)[:k])).min(initial=1.0))
         if least > self._tolerance.dependent:
-            self._U[:k, :k] = _inverse_of_triangle(R[:k, :k])
+            self._U[:k, :k] = _inverse_of_triangle(R[:k, :k]).T
         self.size = k
         self._synced = None
         self._turns.clear()
@@ -192,6 +192,13 @@ class ActiveSet:
         """These columns of A, scaled to unit norm, in the working type."""
         inverse = self.problem.inverse_norms[columns]
         return np.asarray(self.problem.design.columns(columns) * inverse, self._dtype)
+
+    def _pool_of(self, columns: Array | slice) -> Array:
+        """These columns of A as they are, side by side, laid out for the kernels."""
+        pool = self.problem.design.columns(columns)
+        pool = np.ascontiguousarray(pool, self._dtype)
+        flags = pool.flags
+        return pool if flags.writeable and flags.aligned else pool.copy()
 
     # ------------------------------------------------------------------ what is there
 
@@ -208,7 +215,7 @@ class ActiveSet:
     def _coef(self) -> Array:
         """x = U t: coefficients of the unit columns, in insertion order."""
         k = self.size
-        return np.asarray(self._U[:k, :k] @ self._t[:k])
+        return np.asarray(self._t[:k] @ self._U[:k, :k])
 
     @property
     def coef(self) -> dict[int, Any]:
@@ -235,7 +242,7 @@ class ActiveSet:
     def losses(self) -> Array:
         """|x_i|²/[(A_S*A_S)⁻¹]_ii, the growth of ‖r‖² for each active column, in order."""
         k = self.size
-        rows = np.square(np.abs(self._U[:k, :k])).sum(axis=1)
+        rows = np.square(np.abs(self._U[:k, :k])).sum(axis=0)
         return np.asarray(np.square(np.abs(self._coef())) / rows)
 
     @property
@@ -311,7 +318,7 @@ class ActiveSet:
     def add(self, columns: Iterable[int]) -> list[int]:
         """Add these columns, but for dependent ones; the scores wait for one block pass."""
         self._ready_to_add()
-        k, added, left = self.size, [], []
+        added, left, coefs = [], [], []
         h = np.empty(min(self.problem.shape) + 1, self._dtype)
         for j in columns:
             if self.size == min(self.problem.shape):
@@ -332,8 +339,9 @@ class ActiveSet:
             self.rss = rss
             added.append(j)
             left.append(rss)
+            coefs.append(self._coef())
         if added:
-            self.log.record("add", added, left, self._coefs_since(k), self.size)
+            self.log.record("add", added, left, coefs, self.size)
         return added
 
     def drop(self, columns: Iterable[int]) -> None:
@@ -344,12 +352,12 @@ class ActiveSet:
             i = self.order.index(j)
             reflector = np.zeros((1, k + 1), self._dtype)
             x = self._coef()[i]
-            self.rss += float(np.square(np.abs(x)) / np.square(np.abs(self._U[i, :k])).sum())
+            self.rss += float(np.square(np.abs(x)) / np.square(np.abs(self._U[:k, i])).sum())
             self._kernels.reflect(self._U, self._t, k, i, reflector[0])
             self._order[i : k - 1] = self._order[i + 1 : k]
             self._locked[i : k - 1] = self._locked[i + 1 : k]
             self._left([j], reflector)
-            self.log.record("drop", [j], [self.rss], self._coef()[:, None], self.size)
+            self.log.record("drop", [j], [self.rss], self._coef()[None], self.size)
 
     def return_to(self, support: frozenset[int]) -> None:
         """Undo an exchange: these columns again and no others."""
@@ -389,9 +397,9 @@ class ActiveSet:
         steps = min(steps, self._t.size - k)
         picks = np.empty(steps, np.int64)
         rss = np.empty(steps)
-        X = np.empty((k + steps, steps), self._dtype, order="F")
+        X = np.empty((steps, k + steps), self._dtype)
         if k:
-            X[:k, 0] = self._coef()
+            X[0, :k] = self._coef()
         limits = (
             float(until.most), until.enough, until.gain, tolerance.exact, tolerance.dependent,
             tolerance.tie, self._faded, tolerance.drift,
@@ -405,7 +413,7 @@ class ActiveSet:
             self._locked[k : k + added] = False
             self.size += added
             self.rss = float(rss[added - 1])
-            coefs = X[: self.size, :added]
+            coefs = X[:added, : self.size]
             self.log.record("add", picks[:added].tolist(), rss[:added].tolist(), coefs, self.size)
         return added, self._meaning(code, until)
 
@@ -420,9 +428,9 @@ class ActiveSet:
     ) -> tuple[int, int, int]:
         """Steps on a copy of all columns: small matrices only."""
         if self._whole is None:
-            self._whole = np.ascontiguousarray(self._unit_columns(slice(None)))
+            self._whole = self._pool_of(slice(None))
         added, code, synced = self._kernels.grow(
-            self._whole, True, self._corr, self._energy, self._floor, self._state, self._basis,
+            self._whole, self.problem.inverse_norms, True, self._corr, self._energy, self._floor, self._state, self._basis,
             self._U, self._t, self._r, self.size, by_gain, steps, limits, picks, rss, X,
         )  # fmt: skip
         self.problem.design.passes += synced
@@ -449,7 +457,7 @@ class ActiveSet:
             return 0, kernels.NONE_LEFT, 0
         state = np.zeros(pool.size, np.int8)
         added, code, _ = kernels.grow(
-            np.ascontiguousarray(self._unit_columns(pool)), False, self._corr[pool],
+            self._pool_of(pool), self.problem.inverse_norms[pool], False, self._corr[pool],
             self._energy[pool], self._floor[pool], state, self._basis, self._U, self._t, self._r,
             k, by_gain, look, limits, picks, rss, X,
         )  # fmt: skip
@@ -466,7 +474,7 @@ class ActiveSet:
         self._look = min(2 * look, LOOK_AHEAD) if confirmed == look else max(1, confirmed)
         if confirmed < added:
             Q = self._need_basis()
-            self._r += Q[:, k + confirmed : k + added] @ self._t[k + confirmed : k + added]
+            self._r += self._t[k + confirmed : k + added] @ Q[k + confirmed : k + added]
             code = kernels.MORE
         if stale:
             code = kernels.STALE
@@ -490,23 +498,26 @@ class ActiveSet:
         if last == first:
             return np.empty((0, self.problem.shape[1]), self._dtype)
         Q = self._need_basis()
-        return np.ascontiguousarray(self.problem.design.rmatmat(Q[:, first:last]).T)
+        return np.ascontiguousarray(self.problem.design.rmatmat(Q[first:last].T).T)
 
     def _meaning(self, code: int, until: Until) -> Stop | None:
         """What a kernel's answer means; None: go on (the scores are mended by the next sync)."""
         kernels = self._kernels
+        if code == kernels.FULL:
+            return until.full
+        if code == kernels.FITTED:
+            return Stop.RESIDUAL
+        if code == kernels.EXACT:
+            return Stop.EXACT_FIT
+        if code == kernels.SMALL:
+            return Stop.DELTA
+        if code == kernels.NONE_LEFT:
+            return self.nothing_left()
         if code == kernels.STALE:
             self._stale = True
         elif code == kernels.DRIFTED:
             self._synced = None
-        elif code == kernels.NONE_LEFT:
-            return self.nothing_left()
-        return {
-            kernels.FULL: until.full,
-            kernels.FITTED: Stop.RESIDUAL,
-            kernels.EXACT: Stop.EXACT_FIT,
-            kernels.SMALL: Stop.DELTA,
-        }.get(code)
+        return None
 
     def nothing_left(self) -> Stop:
         """Why no column can be added."""
@@ -533,7 +544,7 @@ class ActiveSet:
         reflectors = np.empty((steps, k + 1), self._dtype)
         columns = np.empty(steps, np.int64)
         left = np.empty(steps)
-        X = np.zeros((k, steps), self._dtype, order="F")
+        X = np.zeros((steps, k), self._dtype)
         limits = (
             float(until.most),
             until.loss,
@@ -550,7 +561,7 @@ class ActiveSet:
             gone = columns[:dropped].tolist()
             self.rss = float(left[dropped - 1])
             self._left(gone, reflectors[:dropped])
-            self.log.record("drop", gone, left[:dropped].tolist(), X[:, :dropped], self.size)
+            self.log.record("drop", gone, left[:dropped].tolist(), X[:dropped], self.size)
         if code == kernels.DRIFTED:
             self._factor(self._order[: self.size].copy(), self._basis is not None)
         stops = {
@@ -588,12 +599,12 @@ class ActiveSet:
             first = self._turns[0][1]
             count = first - self.size
             # A few reflectors go straight to Q; many are gathered and applied as one product.
-            target = Q if 8 * count < first else np.eye(first, dtype=self._dtype, order="F")
+            target = Q if 8 * count < first else np.eye(first, dtype=self._dtype)
             for reflectors, k, dropped in self._turns:
                 self._kernels.turn(target, reflectors, k, dropped)
             if target is not Q:
-                Q[:, :first] = Q[:, :first] @ target
-            self._r += Q[:, self.size : first] @ self._t[self.size : first]
+                Q[:first] = target @ Q[:first]
+            self._r += self._t[self.size : first] @ Q[self.size : first]
             self._turns.clear()
         return Q
 
@@ -623,8 +634,8 @@ class ActiveSet:
                     self._stale = self._stale or stale > 0
         self._synced = k
         if self.rss < self._faded:
-            again = Q[:, :k].conj().T @ self._r
-            self._r -= Q[:, :k] @ again
+            again = Q[:k].conj() @ self._r
+            self._r -= again @ Q[:k]
             self._t[:k] += again
             self.rss = float(np.vdot(self._r, self._r).real)
             self._correlate()
@@ -654,7 +665,7 @@ class ActiveSet:
 
     def _measure(self, columns: Array) -> None:
         """corr and energy of a few columns from their projections, which keeps all digits."""
-        Q = self._need_basis()[:, : self.size]
+        Q = self._need_basis()[: self.size].T
         for first in range(0, columns.size, BLOCK):
             block = columns[first : first + BLOCK]
             V = self._unit_columns(block)
@@ -665,14 +676,6 @@ class ActiveSet:
             self._energy[block] = energy
             self._floor[block] = np.minimum(self._tolerance.trust * np.sqrt(energy), energy / 4)
             self._state[block[energy <= self._tolerance.dependent]] = self._kernels.DEPENDENT
-
-    def _coefs_since(self, k: int) -> Array:
-        """Coefficients after each addition from size k on: x grows by t_i U_i."""
-        size = self.size
-        steps = np.cumsum(self._U[:size, k:size] * self._t[k:size], axis=1)
-        if k:
-            steps[:k] += (self._U[:k, :k] @ self._t[:k])[:, None]
-        return np.asarray(steps)
 
 
 def begin(
@@ -703,7 +706,7 @@ def _may_hold(columns: Any) -> bool:
 
 def _grown(old: Array, shape: tuple[int, ...]) -> Array:
     """A larger array that begins with the old one."""
-    new = np.zeros(shape, old.dtype, order="F")
+    new = np.zeros(shape, old.dtype)
     new[tuple(slice(size) for size in old.shape)] = old
     return new
 

@@ -1,8 +1,9 @@
 """Every compiled function; the only file that imports numba.
 
-Arrays in, arrays out: Q (n x K) and U (K x K) are Fortran-ordered with room to grow, the first k
-columns are in use, and they hold ``A_S U = Q`` with Q orthonormal and A_S the active columns,
-scaled to unit norm. Real and complex share the source: conjugates are written out.
+Arrays in, arrays out. Row i of Q is the i-th basis vector q_i, and row i of U its recipe,
+q_i = Σ_row U[i, row] a_row, in terms of the active columns scaled to unit norm; k rows are in use,
+with room for more. (As matrices with these columns, A_S U = Q and Q*Q = I.) Real and complex
+share the source: conjugates are written out. Everything is C-ordered: one compilation per type.
 """
 
 from __future__ import annotations
@@ -62,47 +63,54 @@ def best_open(corr, energy, state, by_gain, dependent, tie, out):
 
 @jit
 def orthogonalise(Q, k, v, h):
-    """v minus its part in the span of Q's first k columns, twice; h = Q*v. Returns ‖v‖²."""
+    """Unit v minus its part in the span of the first k basis vectors; h = Q*v. Returns ‖v‖².
+
+    A second sweep where the first took away more than half: twice is enough (Kahan, Parlett).
+    """
     for i in range(k):
         h[i] = 0
-    for _ in range(2):  # twice is enough (Kahan, Parlett)
+    total = 0.0
+    while total < 0.5:
+        again = total > 0.0
         for i in range(k):
             inner = Q.dtype.type(0)
             for row in range(v.size):
-                inner += np.conj(Q[row, i]) * v[row]
+                inner += np.conj(Q[i, row]) * v[row]
             h[i] += inner
             for row in range(v.size):
-                v[row] -= inner * Q[row, i]
-    total = 0.0
-    for row in range(v.size):
-        total += abs2(v[row])
+                v[row] -= inner * Q[i, row]
+        total = 0.0
+        for row in range(v.size):
+            total += abs2(v[row])
+        if again or total == 0.0:
+            break
     return total
 
 
 @jit
 def append(Q, U, t, r, k, v, h, energy):
-    """Take v/‖v‖ into the basis: the new q, its column of U, t = q*r, and r without it.
+    """Take v/‖v‖ into the basis: the new q, its recipe, t = q*r, and r without it.
 
-    a = Q h + ρ q, hence q = (a - A_S U h) / ρ: the column of U is [-U h; 1] / ρ.
+    a = Q h + ρ q, hence q = (a - A_S U h) / ρ: its recipe is [-U h; 1] / ρ.
     """
     rho = np.sqrt(energy)
     inner = Q.dtype.type(0)
     for row in range(v.size):
-        Q[row, k] = v[row] / rho
-        inner += np.conj(Q[row, k]) * r[row]
+        Q[k, row] = v[row] / rho
+        inner += np.conj(Q[k, row]) * r[row]
     t[k] = inner
     total = 0.0
     for row in range(v.size):
-        r[row] -= inner * Q[row, k]
+        r[row] -= inner * Q[k, row]
         total += abs2(r[row])
     for row in range(k):
-        U[row, k] = 0
+        U[k, row] = 0
     for i in range(k):
-        U[k, i] = 0
+        U[i, k] = 0
         for row in range(k):
-            U[row, k] -= U[row, i] * h[i]
+            U[k, row] -= U[i, row] * h[i]
     for row in range(k):
-        U[row, k] /= rho
+        U[k, row] /= rho
     U[k, k] = 1 / rho
     return total
 
@@ -114,6 +122,28 @@ def add(Q, U, t, r, k, v, h, dependent):
     if energy <= dependent:
         return -1.0
     return append(Q, U, t, r, k, v, h, energy)
+
+
+@jit
+def project(W, scale, q, p):
+    """p_i = scale_i w_i* q for every column w_i of the pool, four rows of it at a time."""
+    n, width = W.shape
+    for i in range(width):
+        p[i] = 0
+    whole = n - n % 4
+    for row in range(0, whole, 4):
+        for i in range(width):
+            p[i] += (
+                np.conj(W[row, i]) * q[row]
+                + np.conj(W[row + 1, i]) * q[row + 1]
+                + np.conj(W[row + 2, i]) * q[row + 2]
+                + np.conj(W[row + 3, i]) * q[row + 3]
+            )
+    for row in range(whole, n):
+        for i in range(width):
+            p[i] += np.conj(W[row, i]) * q[row]
+    for i in range(width):
+        p[i] *= scale[i]
 
 
 @jit
@@ -133,16 +163,17 @@ def lower(p, t, corr, energy, floor, state):
 
 @jit
 def grow(
-    W, whole, corr, energy, floor, state, Q, U, t, r, k, by_gain, steps, limits, picks, rss, X
+    W, scale, whole, corr, energy, floor, state, Q, U, t, r, k, by_gain, steps, limits, picks, rss, X
 ):
-    """Add the best column of the pool W again and again, at most `steps` times.
+    """Add the best column of the pool again and again, at most `steps` times.
 
+    The pool is W (n x width), its columns times `scale` have unit norm.
     ``whole`` says that the pool is all of A; otherwise it is a guess to be checked, and the
     kernel comes back as soon as the pool alone can't tell (UNSURE).
     limits = (most columns, ‖r‖² to reach, gain to exceed, ‖r‖² that counts as zero,
     energy that counts as dependent, tie, ‖r‖² below which corr has lost digits, drift).
     ``picks``, ``rss`` and X tell of each step the column, ‖r‖² and the coefficients (x grows by
-    t times the new column of U; X's first column holds x on entry).
+    t times the new recipe; X's first row holds x on entry).
     Returns (columns added, why it came back, columns whose scores are up to date).
     """
     most, enough, gain_floor, nothing, dependent, tie, faded, drift = limits
@@ -159,7 +190,7 @@ def grow(
         if abs2(corr[j]) / energy[j] <= gain_floor:
             return added, SMALL, added
         for row in range(n):
-            v[row] = W[row, j]
+            v[row] = W[row, j] * scale[j]
         exact = orthogonalise(Q, k, v, h)
         if exact <= dependent:
             if added and not whole:
@@ -173,8 +204,8 @@ def grow(
         picks[added] = j
         rss[added] = left
         for row in range(k + 1):
-            before = X[row, max(added - 1, 0)] if row < k else Q.dtype.type(0)
-            X[row, added] = before + t[k] * U[row, k]
+            before = X[max(added - 1, 0), row] if row < k else Q.dtype.type(0)
+            X[added, row] = before + t[k] * U[k, row]
         k += 1
         added += 1
         if left <= enough:
@@ -183,12 +214,7 @@ def grow(
             return added, EXACT, added - 1
         if k >= most:
             return added, FULL, added - 1
-        for i in range(width):
-            p[i] = 0
-        for row in range(n):
-            q = Q[row, k - 1]
-            for i in range(width):
-                p[i] += np.conj(W[row, i]) * q
+        project(W, scale, Q[k - 1], p)
         if lower(p, t[k - 1], corr, energy, floor, state) > 0:
             return added, STALE, added
         if left < faded:
@@ -239,14 +265,14 @@ def restore(P, scale, t, corr, energy, floor, state, dependent, trust):
 
 @jit
 def coefficients(U, t, k, x, diagonal):
-    """x = U t and diagonal_i = [(A_S*A_S)⁻¹]_ii = ‖row i of U‖². Returns ‖U‖²."""
+    """x = U t and diagonal_i = [(A_S*A_S)⁻¹]_ii = Σ_c |U[c, i]|². Returns ‖U‖²."""
     for row in range(k):
         x[row] = 0
         diagonal[row] = 0
     for i in range(k):
         for row in range(k):
-            x[row] += U[row, i] * t[i]
-            diagonal[row] += abs2(U[row, i])
+            x[row] += U[i, row] * t[i]
+            diagonal[row] += abs2(U[i, row])
     total = 0.0
     for row in range(k):
         total += diagonal[row]
@@ -276,16 +302,16 @@ def least(x, diagonal, k, order, locked, by_loss, tie):
 
 @jit
 def reflect(U, t, k, i, v):
-    """Turn the basis so that the direction only column i needs comes last.
+    """Turn the basis so that the direction only active column i needs comes last.
 
-    H = I - τ v v* with (row i of U) H = β e_kᵀ. Then Q H is still orthonormal and A_S (U H) = Q H;
-    row i of U H is zero but for its last entry, so that the first k - 1 columns of Q H span what
-    is left without column i. Writes U H without row i and its last column, turns t, and keeps
-    the reflector in v and v[k] = τ.
+    In matrix terms (basis vectors and recipes as columns): H = I - τ v v* with
+    (row i of U) H = β e_kᵀ. Then Q H is still orthonormal and A_S (U H) = Q H; no recipe but the
+    last uses column i, so that the first k - 1 vectors of Q H span what is left without it.
+    Writes these recipes without column i, turns t, and keeps the reflector in v and v[k] = τ.
     """
     norm2 = 0.0
     for c in range(k):
-        v[c] = np.conj(U[i, c])
+        v[c] = np.conj(U[c, i])
         norm2 += abs2(v[c])
     norm = np.sqrt(norm2)
     size = np.sqrt(abs2(v[k - 1]))
@@ -304,15 +330,15 @@ def reflect(U, t, k, i, v):
     w = np.zeros(k, U.dtype)
     for c in range(k):
         for row in range(k):
-            w[row] += U[row, c] * v[c]
+            w[row] += U[c, row] * v[c]
     for row in range(k):
         w[row] *= tau
     for c in range(k - 1):
         turn = np.conj(v[c])
         for row in range(i):
-            U[row, c] -= w[row] * turn
+            U[c, row] -= w[row] * turn
         for row in range(i, k - 1):
-            U[row, c] = U[row + 1, c] - w[row + 1] * turn
+            U[c, row] = U[c, row + 1] - w[row + 1] * turn
 
 
 @jit
@@ -323,8 +349,8 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
     may be left): above the first number columns must go; below it they go as long as loss and
     residual stay within theirs. The errors of U are those of its largest size, so that it is no
     longer to be trusted once it has shrunk too far (DRIFTED).
-    V keeps the reflectors, `dropped` the columns, `left` the ‖r‖², X the coefficients (one column
-    a step). Returns (columns dropped, why it came back, largest ‖U‖²).
+    V keeps the reflectors, `dropped` the columns, `left` the ‖r‖², X the coefficients (one row a
+    step). Returns (columns dropped, why it came back, largest ‖U‖²).
     """
     allowed, loss_limit, rss_limit, tie, peak, share = limits
     x = np.empty(k, U.dtype)
@@ -333,7 +359,7 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
         size = coefficients(U, t, k, x, diagonal)
         if step > 0:
             for i in range(k):
-                X[i, step - 1] = x[i]
+                X[step - 1, i] = x[i]
         i = least(x, diagonal, k, order, locked, by_loss, tie)
         if i < 0:
             return step, NONE_LEFT, peak
@@ -358,14 +384,14 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
         left[step] = rss
     coefficients(U, t, k, x, diagonal)
     for i in range(k):
-        X[i, steps - 1] = x[i]
+        X[steps - 1, i] = x[i]
     return steps, MORE, peak
 
 
 @jit
 def turn(Q, V, k, count):
     """Q H for the first `count` reflectors in V, of sizes k, k-1, ...; in place."""
-    rows = Q.shape[0]
+    rows = Q.shape[1]
     w = np.empty(rows, Q.dtype)
     for step in range(count):
         size = k - step
@@ -373,9 +399,9 @@ def turn(Q, V, k, count):
             w[row] = 0
         for c in range(size):
             for row in range(rows):
-                w[row] += Q[row, c] * V[step, c]
+                w[row] += Q[c, row] * V[step, c]
         tau = V[step, size]
         for c in range(size):
             factor = tau * np.conj(V[step, c])
             for row in range(rows):
-                Q[row, c] -= w[row] * factor
+                Q[c, row] -= w[row] * factor

@@ -37,10 +37,10 @@ class Log:
         action: Literal["start", "add", "drop"],
         columns: Sequence[int],
         squared_residuals: Sequence[float],
-        coefs: Array,
+        coefs: Sequence[Array] | Array,
         size: int,
     ) -> None:
-        """Consecutive steps that led to a model of this size; coefs has one column a step."""
+        """Consecutive steps that led to a model of this size; coefs has one row a step."""
         self._stretches.append(Stretch(action, columns, squared_residuals, coefs))
         if self.callback is None or action == "start":
             return

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sparsewise.engine.tolerances import tolerances
 from sparsewise.problem import Problem, check_count, check_tolerance
 from sparsewise.solution import Stop
 
 
-@dataclass(frozen=True)
-class Until:
+class Until(NamedTuple):
     """When to stop adding and dropping, in units of ‖y‖ = 1.
 
     Attributes
