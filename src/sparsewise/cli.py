@@ -280,6 +280,8 @@ def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, st
     With the noise variance known, BIC = ‖r‖²/s² + k log n (Schwarz 1978); s² is estimated by the
     least-squares fit on all features.
     """
+    from sparsewise.report import ROUNDING
+
     n, m = A.shape
     if not y.any():
         value = "constant: the model is its mean" if intercept else "zero: so is the model"
@@ -290,6 +292,8 @@ def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, st
             "choose when to stop by --sparsity, --residual or --delta"
         )
     squared, rank = _squared_residual(A, y, range(m))
+    if squared <= ROUNDING * float(y @ y):
+        squared = 0.0
     variance = squared / (n - rank - intercept)
     delta = math.sqrt(variance * math.log(n))
     return delta, (

@@ -94,7 +94,9 @@ def problem(A: Any, y: ArrayLike) -> Problem:
     n = design.shape[0]
     if target.shape != (n,):
         hint = "; pass y.ravel()" if target.size == n else ""
-        raise ValueError(f"y must have shape ({n},), one entry per row of A, not {target.shape}{hint}.")
+        raise ValueError(
+            f"y must have shape ({n},), one entry per row of A, not {target.shape}{hint}."
+        )
     y_unit, scale = _unit(target)
     dtype = design.dtype
     if target.dtype.kind == "c" and dtype.kind != "c":
@@ -143,7 +145,9 @@ def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]
     """Column numbers as a list without repeats, in the order given."""
     if columns is None:
         return []
-    values = np.atleast_1d(np.asarray(columns if isinstance(columns, np.ndarray) else list(columns)))
+    values = np.atleast_1d(
+        np.asarray(columns if isinstance(columns, np.ndarray) else list(columns))
+    )
     if values.size == 0:
         return []
     if values.dtype.kind not in "iu":

@@ -9,9 +9,8 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from sparsewise.design import as_design
-from sparsewise.design.base import Array
-from sparsewise.problem import Units
+from sparsewise.design.base import Array, precision
+from sparsewise.problem import Units, problem
 
 
 class Stop(Enum):
@@ -46,8 +45,8 @@ class Stop(Enum):
         "Lower delta to keep more features, raise it to keep fewer.",
     )
     NO_IMPROVEMENT = (
-        "no replacement lowers the residual",
-        "A different start may lead to a better support.",
+        "no further step lowers the residual",
+        "If the fit is not good enough, try another start or another algorithm.",
     )
     MAX_ITER = (
         "the limit on iterations is reached",
@@ -144,7 +143,9 @@ class Path(Sequence[Step]):
             if len(order) == k and (best is None or squared < best[0]):
                 best = (squared, list(order), coef)
         if best is None:
-            raise ValueError(f"No model with {k} features was met; path.sizes lists those that were.")
+            raise ValueError(
+                f"No model with {k} features was met; path.sizes lists those that were."
+            )
         squared, order, x = best
         columns = np.array(order, dtype=np.int64)
         coef = self._units.coef(columns, x[: len(order)])
@@ -252,27 +253,19 @@ class Solution:
 
     def check(self, A: Any, y: Any) -> Check:
         """Recompute residual, normal equations and support from the data alone."""
-        design = as_design(A)
-        target = np.asarray(y)
-        scale = float(np.linalg.norm(target / (np.abs(target).max() or 1.0)))
-        scale *= float(np.abs(target).max())
-        unit = scale or 1.0
-        residual = target / unit - design.matvec(self.coef / unit)
+        data = problem(A, y)
+        coef, support = self.coef / data.scale, self.support
+        residual = data.y - data.design.matvec(coef)
         norm = float(np.linalg.norm(residual))
-        columns = design.columns(self.support) / (design.norms()[self.support] + (self.support < 0))
-        inner = np.abs(columns.conj().T @ residual)
-        support_ok = bool(
-            (np.diff(self.support) > 0).all()
-            and self.coef.shape == (design.shape[1],)
-            and not np.delete(self.coef, self.support).any()
-        )
-        error = abs(norm - self.residual_norm / unit)
-        normal = float(inner.max(initial=0.0))
-        # The coefficients carry a rounding error of their own size, which the residual shows.
-        size = 1.0 + float(np.abs(self.coef * (design.norms() / unit)).sum())
-        tolerance = float(np.finfo(self.coef.dtype).eps) ** 0.5 * 1e-2 * size
+        columns = data.design.columns(support) * data.inverse_norms[support]
+        normal = float(np.abs(columns.conj().T @ residual).max(initial=0.0))
+        error = abs(norm - self.residual_norm / data.scale)
+        support_ok = bool((np.diff(support) > 0).all() and not np.delete(coef, support).any())
+        # The residual of even the exact coefficients shows their rounding errors.
+        size = 1.0 + float(np.abs(coef * data.design.norms()).sum())
+        tolerance = 1e-2 * float(precision(self.coef.dtype).eps) ** 0.5 * size
         ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
-        return Check(ok, norm * unit, error, normal, support_ok)
+        return Check(ok, norm * data.scale, error, normal, support_ok)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{j}: {self.coef[j]:.4g}" for j in self.support[:8])

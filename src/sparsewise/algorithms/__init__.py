@@ -34,4 +34,18 @@ ALGORITHMS: dict[str, Callable[..., Solution]] = {
 }
 """Every algorithm by name."""
 
-__all__ = ["ALGORITHMS", *ALGORITHMS]
+__all__ = [
+    "ALGORITHMS",
+    "backward",
+    "foba",
+    "forward",
+    "gomp",
+    "lace",
+    "mp",
+    "oblivious",
+    "omp",
+    "ompr",
+    "rmp0",
+    "srr",
+    "subspace_pursuit",
+]

@@ -7,10 +7,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until, until
-from sparsewise.problem import problem
 from sparsewise.solution import Solution
 
 
@@ -56,30 +54,18 @@ def backward(
     Solution
         Least squares on the chosen columns.
     """
-    active, limit = begin_full(
-        A, y, sparsity, residual, delta, start, include, exclude, callback, needed_by="backward"
+    active, limit = begin(
+        "backward",
+        A,
+        y,
+        sparsity=sparsity,
+        residual=residual,
+        delta=delta,
+        include=include,
+        exclude=exclude,
+        start=start,
+        callback=callback,
+        basis=False,
     )
     stop = active.shrink(limit)
     return active.solution("backward", stop)
-
-
-def begin_full(
-    A: Any,
-    y: ArrayLike,
-    sparsity: int | None,
-    residual: float | None,
-    delta: float | None,
-    start: Iterable[int] | None,
-    include: Iterable[int],
-    exclude: Iterable[int],
-    callback: Callback | None,
-    needed_by: str,
-) -> tuple[ActiveSet, Until]:
-    """An active set that holds `start`, or every column, and the rule for dropping from it."""
-    data = problem(A, y)
-    limit = until(data, sparsity=sparsity, residual=residual, delta=delta, needed_by=needed_by)
-    first = range(data.shape[1]) if start is None else start
-    active = ActiveSet(
-        data, include=include, exclude=exclude, start=first, callback=callback, basis=False
-    )
-    return active, limit

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until, until
+from sparsewise.engine.until import Until
 from sparsewise.solution import Solution, Stop
 
 
@@ -57,18 +57,24 @@ def foba(
     T. Zhang, "Adaptive forward-backward greedy algorithm for sparse learning with linear models",
     NIPS 2008.
     """
-    active = begin(
-        A, y, include=include, exclude=exclude, start=start, callback=callback
+    active, limit = begin(
+        "foba",
+        A,
+        y,
+        delta=delta,
+        include=include,
+        exclude=exclude,
+        start=start,
+        callback=callback,
     )
-    limit = until(active.problem, delta=delta, needed_by="foba")
     if not 0 <= nu < 1:
         raise ValueError(f"nu must be at least 0 and below 1, not {nu}.")
     gains: dict[int, float] = {}
     while True:
-        before = active.rss
-        if stop := active.grow(limit, steps=1):
-            if active.rss == before or stop is Stop.CALLBACK:
-                break
+        size, before = active.size, active.rss
+        stop = active.grow(limit, steps=1)
+        if active.size == size or stop is Stop.CALLBACK:
+            break
         gains[active.size] = before - active.rss
         stop = give_back(active, limit, nu, gains)
         if stop is Stop.CALLBACK:
@@ -76,11 +82,12 @@ def foba(
     return active.solution("foba", stop)
 
 
-def give_back(active: ActiveSet, limit: Until, nu: float, gains: dict[int, float]) -> Stop | None:
+def give_back(active: ActiveSet, limit: Until, nu: float, gains: dict[int, float]) -> Stop:
     """Backward steps, each at most ν times the gain recorded for the size it leaves."""
-    while active.size in gains:
+    stop = limit.small
+    while active.size in gains and stop is not Stop.CALLBACK:
         size = active.size
         stop = active.shrink(limit._replace(loss=nu * gains[size]), steps=1)
-        if active.size == size or stop is Stop.CALLBACK:
-            return stop
-    return None
+        if active.size == size:
+            break
+    return stop

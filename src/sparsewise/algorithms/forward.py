@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import until
 from sparsewise.solution import Solution
 
 
@@ -54,11 +53,17 @@ def forward(
     Solution
         Least squares on the chosen columns.
     """
-    active = begin(
-        A, y, include=include, exclude=exclude, start=start, callback=callback, room=sparsity
-    )
-    limit = until(
-        active.problem, sparsity=sparsity, residual=residual, delta=delta, needed_by="forward"
+    active, limit = begin(
+        "forward",
+        A,
+        y,
+        sparsity=sparsity,
+        residual=residual,
+        delta=delta,
+        include=include,
+        exclude=exclude,
+        start=start,
+        callback=callback,
     )
     stop = active.grow(limit)
     return active.solution("forward", stop)

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import until
 from sparsewise.problem import check_count
 from sparsewise.solution import Solution
 
@@ -55,14 +54,21 @@ def gomp(
         Least squares on the chosen columns.
     """
     check_count(batch, "batch", 1)
-    active = begin(
-        A, y, include=include, exclude=exclude, start=start, callback=callback, room=sparsity
+    active, limit = begin(
+        "gomp",
+        A,
+        y,
+        sparsity=sparsity,
+        residual=residual,
+        include=include,
+        exclude=exclude,
+        start=start,
+        callback=callback,
     )
-    limit = until(active.problem, sparsity=sparsity, residual=residual, needed_by="gomp")
     while not (stop := active.reason_not_to_grow(limit)):
-        ranking = active.ranking(min(batch, limit.most - active.size))
-        if not ranking:
-            stop = active.nothing_left()
+        correlations = active.correlations()
+        if correlations.max() <= limit.gain:
+            stop = active.nothing_left() if correlations.max() < 0 else limit.small
             break
-        active.add(ranking)
+        active.add(active.ranking(correlations), min(batch, limit.most - active.size))
     return active.solution("gomp", stop)

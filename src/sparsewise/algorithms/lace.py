@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sparsewise.algorithms.backward import begin_full
+from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
 from sparsewise.solution import Solution
 
@@ -54,8 +54,18 @@ def lace(
     Solution
         Least squares on the chosen columns.
     """
-    active, limit = begin_full(
-        A, y, sparsity, residual, delta, start, include, exclude, callback, needed_by="lace"
+    active, limit = begin(
+        "lace",
+        A,
+        y,
+        sparsity=sparsity,
+        residual=residual,
+        delta=delta,
+        include=include,
+        exclude=exclude,
+        start=start,
+        callback=callback,
+        basis=False,
     )
     stop = active.shrink(limit, by="coef")
     return active.solution("lace", stop)

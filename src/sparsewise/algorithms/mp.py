@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.tolerances import tolerances
-from sparsewise.engine.until import until
 from sparsewise.problem import check_count
 from sparsewise.solution import Solution, Stop
 
@@ -57,8 +56,17 @@ def mp(
     Solution
         With ``least_squares=False``.
     """
-    first = begin(A, y, include=include, exclude=exclude, start=start, callback=callback)
-    limit = until(first.problem, residual=residual, sparsity=sparsity, needed_by="mp")
+    first, limit = begin(
+        "mp",
+        A,
+        y,
+        sparsity=sparsity,
+        residual=residual,
+        include=include,
+        exclude=exclude,
+        start=start,
+        callback=callback,
+    )
     max_iter = check_count(max_iter, "max_iter", 1) or 0
     nothing = tolerances(first.problem.y.dtype).exact
     r, rss, x, log = first.residual, first.rss, first.coef, first.log

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until, until
+from sparsewise.engine.until import Until
 from sparsewise.solution import Solution, Stop
 
 
@@ -42,20 +43,25 @@ def oblivious(
     Solution
         Least squares on the chosen columns.
     """
-    active = begin(A, y, include=include, exclude=exclude, callback=callback, room=sparsity)
-    limit = until(active.problem, sparsity=sparsity, needed_by="oblivious")
+    active, limit = begin(
+        "oblivious",
+        A,
+        y,
+        sparsity=sparsity,
+        include=include,
+        exclude=exclude,
+        callback=callback,
+    )
     return active.solution("oblivious", fill(active, limit))
 
 
 def fill(active: ActiveSet, limit: Until) -> Stop:
-    """Add the columns of largest correlation with the present residual until there are enough."""
+    """Add the columns of largest correlation with y until there are enough."""
     if active.problem.is_zero or active.size >= limit.most:
         return limit.full
-    ranking = active.ranking(active.problem.shape[1])
-    while ranking and active.size < limit.most and not active.log.halted:
-        room = limit.most - active.size
-        active.add(ranking[:room])
-        ranking = ranking[room:]
+    correlations = np.square(np.abs(active.problem.correlate(active.problem.y)))
+    correlations[active.closed()] = -1.0
+    active.add(active.ranking(correlations), limit.most - active.size)
     if active.log.halted:
         return Stop.CALLBACK
-    return limit.full if active.size >= limit.most else Stop.DEPENDENT
+    return limit.full if active.size >= limit.most else active.nothing_left()

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import until
 from sparsewise.solution import Solution
 
 
@@ -55,9 +54,16 @@ def omp(
     ----------
     J. A. Tropp, "Greed is good", IEEE Trans. Information Theory 50 (2004).
     """
-    active = begin(
-        A, y, include=include, exclude=exclude, start=start, callback=callback, room=sparsity
+    active, limit = begin(
+        "omp",
+        A,
+        y,
+        sparsity=sparsity,
+        residual=residual,
+        include=include,
+        exclude=exclude,
+        start=start,
+        callback=callback,
     )
-    limit = until(active.problem, sparsity=sparsity, residual=residual, needed_by="omp")
     stop = active.grow(limit, by="corr")
     return active.solution("omp", stop)

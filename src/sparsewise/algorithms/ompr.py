@@ -72,11 +72,12 @@ def ompr(
 
 def exchange(active: ActiveSet, limit: Until, *, step: float) -> None:
     """The column closest to the residual for the smallest coefficient, if that is smaller."""
-    closest = active.ranking(1)
+    correlations = active.correlations()
+    closest = active.ranking(correlations)[:1]
     loose = active.loose_coef()
     if not closest or not loose:
         return
     smallest = min(loose, key=lambda j: (loose[j], j))
-    if loose[smallest] < step * active.correlations()[closest[0]] ** 0.5:
+    if loose[smallest] < step * correlations[closest[0]] ** 0.5:
         active.drop([smallest])
         active.add(closest)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.oblivious import fill
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until, until
+from sparsewise.engine.until import Until
 from sparsewise.problem import check_count
 from sparsewise.solution import Solution, Stop
 
@@ -35,10 +35,17 @@ def replace_until_settled(
 
     An exchange that does not lower ‖r‖ is undone.
     """
-    active = begin(
-        A, y, include=include, exclude=exclude, start=start, callback=callback, room=sparsity
+    active, limit = begin(
+        algorithm,
+        A,
+        y,
+        sparsity=sparsity,
+        residual=residual,
+        include=include,
+        exclude=exclude,
+        start=start,
+        callback=callback,
     )
-    limit = until(active.problem, sparsity=sparsity, residual=residual, needed_by=algorithm)
     most = check_count(max_iter, "max_iter", 0)
     stop = fill(active, limit)
     for done in count():

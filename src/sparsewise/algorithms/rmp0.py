@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import until
 from sparsewise.problem import check_count
 from sparsewise.solution import Solution, Stop
 
@@ -53,10 +52,16 @@ def rmp0(
     Solution
         Least squares on the chosen columns.
     """
-    active = begin(
-        A, y, include=include, exclude=exclude, start=start, callback=callback
+    active, limit = begin(
+        "rmp0",
+        A,
+        y,
+        delta=delta,
+        include=include,
+        exclude=exclude,
+        start=start,
+        callback=callback,
     )
-    limit = until(active.problem, delta=delta, needed_by="rmp0")
     seen: set[frozenset[int]] = set()
     for _ in rounds(max_outer):
         seen.add(active.support)

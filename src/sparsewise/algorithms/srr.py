@@ -63,4 +63,4 @@ def srr(
 def exchange(active: ActiveSet, limit: Until) -> None:
     """One column more, by gain; one column less, by loss."""
     active.grow(limit._replace(most=limit.most + 1), steps=1)
-    active.shrink(limit)
+    active.shrink(limit.by_size())

@@ -63,7 +63,7 @@ def subspace_pursuit(
 
 def exchange(active: ActiveSet, limit: Until) -> None:
     """As many columns again, by correlation; then the smallest coefficients go."""
-    active.add(active.ranking(limit.most))
+    active.add(active.ranking(active.correlations()), limit.most)
     loose = active.loose_coef()
     surplus = active.size - limit.most
     active.drop(sorted(loose, key=lambda j: (loose[j], j))[:surplus])

@@ -36,6 +36,11 @@ class DenseDesign(Design):
 
     def matvec(self, x: Array) -> Array:
         self.passes += 1
+        if x.dtype.kind == "c" and not self._complex:
+            return self._forward(x.real) + 1j * self._forward(x.imag)
+        return self._forward(x)
+
+    def _forward(self, x: Array) -> Array:
         if self._direct:
             return self.A @ x
         out = np.zeros(self.shape[0], np.result_type(self.dtype, x))

@@ -163,7 +163,24 @@ def lower(p, t, corr, energy, floor, state):
 
 @jit
 def grow(
-    W, scale, whole, corr, energy, floor, state, Q, U, t, r, k, by_gain, steps, limits, picks, rss, X
+    W,
+    scale,
+    whole,
+    corr,
+    energy,
+    floor,
+    state,
+    Q,
+    U,
+    t,
+    r,
+    k,
+    by_gain,
+    steps,
+    limits,
+    picks,
+    rss,
+    X,
 ):
     """Add the best column of the pool again and again, at most `steps` times.
 
@@ -264,6 +281,15 @@ def restore(P, scale, t, corr, energy, floor, state, dependent, trust):
 
 
 @jit
+def total(values, count):
+    """The sum of the first values."""
+    result = 0.0
+    for i in range(count):
+        result += values[i]
+    return result
+
+
+@jit
 def coefficients(U, t, k, x, diagonal):
     """x = U t and diagonal_i = [(A_S*A_S)⁻¹]_ii = Σ_c |U[c, i]|². Returns ‖U‖²."""
     for row in range(k):
@@ -273,17 +299,15 @@ def coefficients(U, t, k, x, diagonal):
         for row in range(k):
             x[row] += U[i, row] * t[i]
             diagonal[row] += abs2(U[i, row])
-    total = 0.0
-    for row in range(k):
-        total += diagonal[row]
-    return total
+    return total(diagonal, k)
 
 
 @jit
-def least(x, diagonal, k, order, locked, by_loss, tie):
+def least(x, diagonal, k, order, locked, by_loss, tie, nothing):
     """The active position whose loss |x_i|²/diagonal_i (or |x_i|²) is least; -1: all are locked.
 
-    Within `tie` of the least the lowest column wins.
+    Within `tie` of the least, and among those that are zero but for rounding, the lowest column
+    wins.
     """
     low = np.inf
     for i in range(k):
@@ -295,19 +319,20 @@ def least(x, diagonal, k, order, locked, by_loss, tie):
     for i in range(k):
         if not locked[i]:
             value = abs2(x[i]) / diagonal[i] if by_loss else abs2(x[i])
-            if value <= low * (1.0 + tie) and (best < 0 or order[i] < order[best]):
+            if value <= max(low * (1.0 + tie), nothing) and (best < 0 or order[i] < order[best]):
                 best = i
     return best
 
 
 @jit
-def reflect(U, t, k, i, v):
+def reflect(U, t, k, i, v, x, diagonal):
     """Turn the basis so that the direction only active column i needs comes last.
 
     In matrix terms (basis vectors and recipes as columns): H = I - τ v v* with
     (row i of U) H = β e_kᵀ. Then Q H is still orthonormal and A_S (U H) = Q H; no recipe but the
     last uses column i, so that the first k - 1 vectors of Q H span what is left without it.
-    Writes these recipes without column i, turns t, and keeps the reflector in v and v[k] = τ.
+    Writes these recipes without column i, turns t, keeps the reflector in v and v[k] = τ, and
+    makes x and diagonal (see `coefficients`) on the way. Returns ‖U‖².
     """
     norm2 = 0.0
     for c in range(k):
@@ -333,34 +358,39 @@ def reflect(U, t, k, i, v):
             w[row] += U[c, row] * v[c]
     for row in range(k):
         w[row] *= tau
+    for row in range(k - 1):
+        x[row] = 0
+        diagonal[row] = 0
+    for row in range(i, k - 1):
+        w[row] = w[row + 1]
     for c in range(k - 1):
         turn = np.conj(v[c])
-        for row in range(i):
-            U[c, row] -= w[row] * turn
         for row in range(i, k - 1):
-            U[c, row] = U[c, row + 1] - w[row + 1] * turn
+            U[c, row] = U[c, row + 1]
+        for row in range(k - 1):
+            U[c, row] -= w[row] * turn
+            x[row] += U[c, row] * t[c]
+            diagonal[row] += abs2(U[c, row])
+    return total(diagonal, k - 1)
 
 
 @jit
 def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left, X):
     """Drop the column that matters least again and again, at most `steps` times.
 
-    limits = (columns allowed, loss allowed, ‖r‖² allowed, tie, ‖U‖² met before, how much of it
-    may be left): above the first number columns must go; below it they go as long as loss and
+    limits = (columns allowed, loss allowed, ‖r‖² allowed, tie, loss that counts as zero,
+    ‖U‖² met before, how much of it may be left): above the first number columns must go; below it they go as long as loss and
     residual stay within theirs. The errors of U are those of its largest size, so that it is no
     longer to be trusted once it has shrunk too far (DRIFTED).
     V keeps the reflectors, `dropped` the columns, `left` the ‖r‖², X the coefficients (one row a
     step). Returns (columns dropped, why it came back, largest ‖U‖²).
     """
-    allowed, loss_limit, rss_limit, tie, peak, share = limits
+    allowed, loss_limit, rss_limit, tie, nothing, peak, share = limits
     x = np.empty(k, U.dtype)
     diagonal = np.empty(k, left.dtype)
+    size = coefficients(U, t, k, x, diagonal)
     for step in range(steps):
-        size = coefficients(U, t, k, x, diagonal)
-        if step > 0:
-            for i in range(k):
-                X[step - 1, i] = x[i]
-        i = least(x, diagonal, k, order, locked, by_loss, tie)
+        i = least(x, diagonal, k, order, locked, by_loss, tie, nothing)
         if i < 0:
             return step, NONE_LEFT, peak
         peak = max(peak, size)
@@ -374,7 +404,7 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
                 return step, SMALL, peak
             if rss + loss > rss_limit:
                 return step, FITTED, peak
-        reflect(U, t, k, i, V[step])
+        size = reflect(U, t, k, i, V[step], x, diagonal)
         dropped[step] = order[i]
         k -= 1
         for position in range(i, k):
@@ -382,18 +412,17 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
             locked[position] = locked[position + 1]
         rss += loss
         left[step] = rss
-    coefficients(U, t, k, x, diagonal)
-    for i in range(k):
-        X[steps - 1, i] = x[i]
+        for row in range(k):
+            X[step, row] = x[row]
     return steps, MORE, peak
 
 
 @jit
-def turn(Q, V, k, count):
-    """Q H for the first `count` reflectors in V, of sizes k, k-1, ...; in place."""
+def turn(Q, V, k):
+    """Q H for the reflectors in the rows of V, of sizes k, k-1, ...; in place."""
     rows = Q.shape[1]
     w = np.empty(rows, Q.dtype)
-    for step in range(count):
+    for step in range(len(V)):
         size = k - step
         for row in range(rows):
             w[row] = 0

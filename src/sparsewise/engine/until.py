@@ -27,6 +27,8 @@ class Until(NamedTuple):
         Drop only as long as ‖r‖² stays at most this.
     full : Stop
         What it means to have `most` features.
+    small : Stop
+        What it means that no step is worth its price.
     """
 
     most: int
@@ -35,20 +37,27 @@ class Until(NamedTuple):
     loss: float
     ceiling: float
     full: Stop
+    small: Stop
+
+    def by_size(self) -> Until:
+        """The same, but dropping only what `most` demands."""
+        return self._replace(loss=-1.0)
 
 
 def until(
+    algorithm: str | None,
     problem: Problem,
     *,
     sparsity: int | None = None,
     residual: float | None = None,
     delta: float | None = None,
-    needed_by: str | None = None,
 ) -> Until:
     """Check the stopping words and scale them.
 
     Parameters
     ----------
+    algorithm : str, optional
+        Who is asking: it is an error if no word is given. None: the word may come from elsewhere.
     problem : Problem
         What they are to be used on.
     sparsity : int, optional
@@ -57,14 +66,14 @@ def until(
         Stop once ‖r‖ <= residual.
     delta : float, optional
         Add while ‖r‖² falls by more than δ², drop while it grows by at most δ².
-    needed_by : str, optional
-        Name of the algorithm, if it has no natural end and needs at least one of the words.
     """
     sparsity = check_count(sparsity, "sparsity", 0, min(problem.shape))
     residual = check_tolerance(residual, "residual")
     delta = check_tolerance(delta, "delta")
-    if needed_by and sparsity is None and residual is None and delta is None:
-        raise ValueError(f"{needed_by} needs to be told when to stop: give at least one stopping word.")
+    if algorithm and sparsity is None and residual is None and delta is None:
+        raise ValueError(
+            f"{algorithm} must be told when to stop; give it one of its stopping words."
+        )
     exact = tolerances(problem.y.dtype).exact
     squared = None if residual is None else _square(residual / problem.scale)
     step = exact if delta is None else max(_square(delta / problem.scale), exact)
@@ -75,6 +84,7 @@ def until(
         loss=step if delta is not None else (math.inf if residual is not None else -1.0),
         ceiling=math.inf if squared is None else max(squared, exact),
         full=Stop.EXHAUSTED if sparsity is None else Stop.SPARSITY,
+        small=Stop.NO_IMPROVEMENT if delta is None else Stop.DELTA,
     )
 
 

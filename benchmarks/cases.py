@@ -1,0 +1,192 @@
+"""What is measured and what is to be reached, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from benchmarks import memory, peers
+from benchmarks.measure import Measurement, race
+from benchmarks.problems import Problem, autoregressive, decaying, gaussian
+
+GEMVS = "k GEMVs"
+SPAMS = "SPAMS OMP"
+SKLEARN = "scikit-learn OMP"
+FASTCAN = "fastcan"
+ABESS = "abess"
+FROLS = "pysindy FROLS"
+LSTSQ = "numpy lstsq"
+
+CONTENDERS: Mapping[str, peers.Contender] = {
+    "forward": peers.forward,
+    "omp": peers.omp,
+    "rmp0": peers.rmp0,
+    "backward": peers.backward_path,
+    GEMVS: peers.gemvs,
+    SPAMS: peers.spams_omp,
+    SKLEARN: peers.sklearn_omp,
+    FASTCAN: peers.fastcan,
+    ABESS: peers.abess,
+    FROLS: peers.frols,
+    LSTSQ: peers.lstsq,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem and those who solve it."""
+
+    name: str
+    title: str
+    measure: Callable[[int], list[Measurement]]
+    rounds: int = 15
+    quick_rounds: int = 4
+    in_quick: bool = True
+    unit: str = "s"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`ours` over `against`, at most `bound`; over k GEMVs, that is GEMVs per step."""
+
+    case: str
+    ours: str
+    against: str
+    bound: float | None = None
+    strict: bool = False  # below the bound, not at it
+
+
+def timed(
+    make: Callable[[int], Problem], *names: str, problems: int = 1
+) -> Callable[[int], list[Measurement]]:
+    """A race between the named contenders on the problem that `make` makes from seed 0.
+
+    Where greedy choices often fail, one problem says little about whose answers are better:
+    `problems` of them, from seeds 0, 1, …, are solved to compare those.
+    """
+
+    def measure(rounds: int) -> list[Measurement]:
+        contenders = {name: CONTENDERS[name] for name in names}
+        return race([make(seed) for seed in range(problems)], contenders, rounds)
+
+    return measure
+
+
+CASES = (
+    Case(
+        "small",
+        "64×128, k = 16",
+        timed(
+            lambda seed: gaussian(64, 128, 16, seed=seed),
+            *("forward", "omp", GEMVS, SPAMS, SKLEARN, FASTCAN, ABESS, FROLS),
+            problems=1000,
+        ),
+        rounds=100,
+        quick_rounds=30,
+    ),
+    Case(
+        "rmp0",
+        "500×1000, k = 50",
+        timed(
+            lambda seed: gaussian(500, 1000, 50, seed=seed),
+            "rmp0",
+            "forward",
+            GEMVS,
+            SPAMS,
+            FASTCAN,
+            FROLS,
+        ),
+    ),
+    Case(
+        "backward",
+        "2000×500, full path",
+        timed(lambda seed: gaussian(2000, 500, 20, seed=seed), "backward", LSTSQ),
+        rounds=10,
+    ),
+    Case(
+        "large",
+        "1000×10000, k = 100, Fortran order",
+        timed(
+            lambda seed: gaussian(1000, 10000, 100, seed=seed),
+            "forward",
+            "omp",
+            GEMVS,
+            SPAMS,
+            SKLEARN,
+        ),
+    ),
+    Case(
+        "large-c",
+        "1000×10000, k = 100, C order",
+        timed(
+            lambda seed: gaussian(1000, 10000, 100, order="C", seed=seed),
+            "forward",
+            "omp",
+            GEMVS,
+            SKLEARN,
+        ),
+    ),
+    Case(
+        "decaying",
+        "1000×10000, k = 100, correlated (singular values 1/p²)",
+        timed(lambda seed: decaying(1000, 10000, 100, seed=seed), "forward", GEMVS, SPAMS),
+        in_quick=False,
+    ),
+    Case(
+        "autoregressive",
+        "1000×10000, k = 100, correlated (neighbours 0.95)",
+        timed(lambda seed: autoregressive(1000, 10000, 100, seed=seed), "forward", GEMVS, SPAMS),
+        in_quick=False,
+    ),
+    Case(
+        "huge",
+        "2000×50000, k = 100",
+        timed(
+            lambda seed: gaussian(2000, 50000, 100, seed=seed),
+            "forward",
+            "omp",
+            GEMVS,
+            SPAMS,
+            SKLEARN,
+        ),
+        rounds=3,
+        in_quick=False,
+    ),
+    Case(
+        "memory",
+        "2000×50000, k = 100, Fortran order, peak extra memory",
+        lambda _: memory.measure_in_child(2000, 50000, 100),
+        in_quick=False,
+        unit="B",
+    ),
+)
+
+COMPARISONS = (
+    Comparison("small", "forward", SPAMS, bound=1.2),
+    Comparison("small", "forward", SKLEARN, bound=1 / 8),
+    Comparison("small", "forward", FASTCAN),
+    Comparison("small", "forward", ABESS),
+    Comparison("small", "forward", FROLS),
+    Comparison("small", "forward", GEMVS),
+    Comparison("small", "omp", SKLEARN),
+    Comparison("rmp0", "rmp0", FROLS, bound=1 / 20),
+    Comparison("rmp0", "rmp0", FASTCAN, bound=1.0, strict=True),
+    Comparison("rmp0", "forward", SPAMS),
+    Comparison("backward", "backward", LSTSQ, bound=2.0),
+    Comparison("large", "forward", GEMVS, bound=1.1),
+    Comparison("large", "omp", GEMVS),
+    Comparison("large", "forward", SPAMS),
+    Comparison("large", "omp", SKLEARN),
+    Comparison("large-c", "forward", GEMVS, bound=1.1),
+    Comparison("large-c", "omp", GEMVS),
+    Comparison("large-c", "omp", SKLEARN),
+    Comparison("decaying", "forward", GEMVS),
+    Comparison("decaying", "forward", SPAMS),
+    Comparison("autoregressive", "forward", GEMVS),
+    Comparison("autoregressive", "forward", SPAMS),
+    Comparison("huge", "forward", GEMVS),
+    Comparison("huge", "forward", SPAMS),
+    Comparison("huge", "omp", SKLEARN),
+    Comparison("memory", memory.RESIDENT, memory.ARRAY, bound=0.05, strict=True),
+    Comparison("memory", memory.TRACED, memory.ARRAY, bound=0.05, strict=True),
+)

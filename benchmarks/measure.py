@@ -1,0 +1,141 @@
+"""The clock: contenders take turns, so that noise on the machine hits all of them alike.
+
+It counts the processor time of this process: with everybody on one thread that is wall time, less
+the time in which another process had the core.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.peers import Answer, Contender, Run
+from benchmarks.problems import Problem
+
+SAMPLE_SECONDS = 5e-3  # a sample repeats a quick call until it has lasted about this long
+BUDGET_SECONDS = 10.0  # no further sample of a contender that has used this much
+CHECK_SECONDS = 5.0  # nor further problems, beyond the timed one, to judge its answers by
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one contender did on one problem; `failure` says why there is nothing to show."""
+
+    contender: str
+    best: float | None = None  # seconds, or bytes in the memory case
+    samples: tuple[float, ...] = ()  # one per round
+    answers: tuple[Answer, ...] = ()  # one per problem that was solved, the timed one first
+    failure: str | None = None
+
+    @property
+    def noise(self) -> float | None:
+        """Median sample over best sample: 1.0 is a quiet machine."""
+        return statistics.median(self.samples) / min(self.samples) if self.samples else None
+
+
+@dataclass
+class _Turn:
+    """A contender under way."""
+
+    run: Run
+    answers: tuple[Answer, ...]
+    first: float
+    seconds: list[float] = field(default_factory=list)
+    spent: float = 0.0
+
+    def repeats(self) -> int:
+        quickest = min(self.seconds, default=self.first)
+        return max(1, round(SAMPLE_SECONDS / max(quickest, 1e-9)))
+
+    def sample(self) -> None:
+        repeats = self.repeats()
+        seconds = _time(self.run.call, repeats)
+        self.seconds.append(seconds)
+        self.spent += seconds * repeats
+
+
+def race(
+    problems: Sequence[Problem], contenders: Mapping[str, Contender], rounds: int
+) -> list[Measurement]:
+    """Time all contenders on the first problem, best of `rounds` samples each.
+
+    The first call of each is a warm-up (compilation, caches, the answer) and is not counted,
+    unless it alone has used up the contender's budget: then it is the one sample. The other
+    problems are solved off the clock, for their answers.
+    """
+    turns: dict[str, _Turn] = {}
+    failures: dict[str, str] = {}
+    with one_thread():
+        for name, contender in contenders.items():
+            try:
+                turns[name] = _warm_up(problems, contender)
+            except Exception as error:  # a peer that cannot run is a row, not a crash
+                failures[name] = f"{type(error).__name__}: {error}".splitlines()[0]
+        order = list(turns.values())
+        shuffled = random.Random(0)
+        for _ in range(rounds):
+            shuffled.shuffle(order)  # nobody always runs in the wake of the same neighbour
+            for turn in order:
+                if turn.spent < BUDGET_SECONDS:
+                    turn.sample()
+    return [
+        _measurement(name, turns[name])
+        if name in turns
+        else Measurement(contender=name, failure=failures[name])
+        for name in contenders
+    ]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold every BLAS and OpenMP runtime that is already loaded to one thread."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:  # the environment variables set at import have to do
+        yield
+        return
+    with threadpool_limits(limits=1):
+        yield
+
+
+def _warm_up(problems: Sequence[Problem], contender: Contender) -> _Turn:
+    run = contender(problems[0])
+    with one_thread():  # again: the contender may just have loaded a BLAS of its own
+        start = time.process_time()
+        result = run.call()
+        first = time.process_time() - start
+        answers = [run.answer(result)]
+        for problem in problems[1:]:
+            if time.process_time() - start > CHECK_SECONDS:
+                break
+            other = contender(problem)
+            answers.append(other.answer(other.call()))
+    turn = _Turn(run, tuple(answer for answer in answers if answer is not None), first)
+    if first >= BUDGET_SECONDS:
+        turn.seconds.append(first)
+        turn.spent = first
+    return turn
+
+
+def _time(call: Callable[[], Any], repeats: int) -> float:
+    """Seconds per call over `repeats` calls in a row, garbage collection off as in timeit."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = time.process_time()
+        for _ in range(repeats):
+            call()
+        return (time.process_time() - start) / repeats
+    finally:
+        gc.enable()
+
+
+def _measurement(name: str, turn: _Turn) -> Measurement:
+    samples = tuple(turn.seconds)
+    return Measurement(contender=name, best=min(samples), samples=samples, answers=turn.answers)

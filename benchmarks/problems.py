@@ -1,0 +1,79 @@
+"""The problems that the contenders solve: y = A x + e with a known sparse x.
+
+Every column of A is centred and has unit norm, and e is centred, too. Peers that centre their
+data (fastcan) or ask for unit columns (SPAMS) then solve the very same problem as the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Order = Literal["F", "C"]
+
+NOISE = 5e-3  # norm of e, as in the paper's tables (half of delta)
+DELTA = 1e-2  # the tolerance that goes with it
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A design, a target and the support that made it."""
+
+    A: Floats
+    y: Floats
+    truth: Integers
+
+    @property
+    def sparsity(self) -> int:
+        """Number of columns behind y, and of steps that every contender is asked for."""
+        return self.truth.size
+
+
+def gaussian(n: int, m: int, k: int, *, order: Order = "F", seed: int = 0) -> Problem:
+    """Independent standard normal entries: the paper's uncorrelated features."""
+    rng = np.random.default_rng(seed)
+    rows = np.empty((m, n))
+    rng.standard_normal(out=rows)
+    return _problem(rows, k, order=order, rng=rng)
+
+
+def decaying(n: int, m: int, k: int, *, order: Order = "F", seed: int = 0) -> Problem:
+    """U diag(1/p²) V, U (n×n) and V (n×m) standard normal: the paper's correlated features."""
+    rng = np.random.default_rng(seed)
+    left = rng.standard_normal((n, n)) / np.arange(1, n + 1) ** 2.0
+    return _problem(rng.standard_normal((m, n)) @ left.T, k, order=order, rng=rng)
+
+
+def autoregressive(
+    n: int, m: int, k: int, *, rho: float = 0.95, order: Order = "F", seed: int = 0
+) -> Problem:
+    """Neighbouring columns have correlation rho: a_j = rho a_{j-1} + sqrt(1 - rho²) e_j."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((m, n))
+    for j in range(1, m):
+        rows[j] = rho * rows[j - 1] + np.sqrt(1.0 - rho**2) * rows[j]
+    return _problem(rows, k, order=order, rng=rng)
+
+
+def _problem(rows: Floats, k: int, *, order: Order, rng: np.random.Generator) -> Problem:
+    """Finish a problem from the columns of A, given as rows, which are overwritten.
+
+    Row by row and in place: a large A must not be copied on the way, or the memory that its
+    making took would hide what a contender takes.
+    """
+    m, n = rows.shape
+    for j in range(m):
+        rows[j] -= rows[j].mean()
+        rows[j] /= np.linalg.norm(rows[j])
+    truth = np.sort(rng.choice(m, size=k, replace=False))
+    noise = rng.standard_normal((n,))
+    noise -= noise.mean()
+    noise *= NOISE / np.linalg.norm(noise)
+    y = rng.choice([-1.0, 1.0], size=k) @ rows[truth] + noise
+    A = rows.T if order == "F" else np.ascontiguousarray(rows.T)
+    return Problem(A=A, y=y, truth=truth)

@@ -1,0 +1,263 @@
+"""Results as text, as Markdown and as JSON; and the verdict on what was to be reached."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import GEMVS, Case, Comparison
+from benchmarks.measure import Measurement
+
+BEGIN = "<!-- benchmarks:begin -->"
+END = "<!-- benchmarks:end -->"
+AS_GOOD = 1 + 1e-6  # squared residuals this close in ratio are the same
+PACKAGES = ("numpy", "numba", "spams-bin", "scikit-learn", "fastcan", "abess", "pysindy")
+
+Results = Mapping[str, Mapping[str, Measurement]]  # case name -> contender name -> figures
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A comparison with its figures; `ratio` is None where one side could not be measured."""
+
+    comparison: Comparison
+    title: str
+    ratio: float | None = None  # of the bests
+    paired_ratio: float | None = None  # median over the rounds: far from `ratio` means noise
+    problems: int = 0  # solved by both
+    same_supports: int = 0  # how many of these with the same support
+    residual_ratio: float | None = None  # of the sums of squared residuals over these
+    failure: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the bound was kept, and by answers as good."""
+        if self.comparison.bound is None:
+            return ""
+        if self.ratio is None:
+            return "not measured"
+        bound = self.comparison.bound
+        kept = self.ratio < bound if self.comparison.strict else self.ratio <= bound
+        if kept and not self.as_good:
+            return "reached in time, worse answer"
+        return "reached" if kept else "missed"
+
+    @property
+    def as_good(self) -> bool:
+        """Same supports throughout, or squared residuals no larger than the other's."""
+        if self.residual_ratio is None or self.same_supports == self.problems:
+            return True
+        return self.residual_ratio <= AS_GOOD
+
+
+def compare(comparison: Comparison, case: Case, results: Mapping[str, Measurement]) -> Outcome:
+    """Put two contenders of one case side by side, on the problems that both have solved."""
+    ours, other = results[comparison.ours], results[comparison.against]
+    if ours.best is None or other.best is None:
+        return Outcome(comparison, case.title, failure=ours.failure or other.failure)
+    ratio = ours.best / other.best
+    rounds = [a / b for a, b in zip(ours.samples, other.samples, strict=False)]
+    paired_ratio = statistics.median(rounds) if rounds else None
+    pairs = list(zip(ours.answers, other.answers, strict=False))
+    if not pairs:
+        return Outcome(comparison, case.title, ratio, paired_ratio)
+    return Outcome(
+        comparison,
+        case.title,
+        ratio,
+        paired_ratio,
+        problems=len(pairs),
+        same_supports=sum(np.array_equal(a.support, b.support) for a, b in pairs),
+        residual_ratio=sum(a.squared_residual for a, _ in pairs)
+        / sum(b.squared_residual for _, b in pairs),
+    )
+
+
+def outcomes(
+    cases: Iterable[Case], comparisons: Sequence[Comparison], results: Results
+) -> list[Outcome]:
+    """All comparisons of the cases that were measured, in the order in which they were declared."""
+    known = {case.name: case for case in cases}
+    return [compare(c, known[c.case], results[c.case]) for c in comparisons if c.case in results]
+
+
+# --- text
+
+
+def case_text(case: Case, measurements: Iterable[Measurement]) -> str:
+    """One line per contender: best, noise, time per step in GEMVs, support size, residual."""
+    rows = list(measurements)
+    gemvs = next((row.best for row in rows if row.contender == GEMVS), None)
+    head = ["", "best", "noise", "samples", "GEMVs/step", "features", "passes", "squared residual"]
+    lines = [head, *(_row(case, row, gemvs) for row in rows)]
+    return f"\n{case.name}: {case.title}\n{_aligned(lines)}"
+
+
+def _row(case: Case, row: Measurement, gemvs: float | None) -> list[str]:
+    if row.best is None:
+        return [row.contender, f"failed: {row.failure}"]
+    answer = row.answers[0] if row.answers else None
+    return [
+        row.contender,
+        _quantity(row.best, case.unit),
+        "" if row.noise is None else f"{row.noise:.2f}",
+        str(len(row.samples)),
+        f"{row.best / gemvs:.2f}" if gemvs and row.contender != GEMVS else "",
+        str(answer.support.size) if answer else "",
+        "" if answer is None or answer.passes is None else str(answer.passes),
+        f"{answer.squared_residual:.6e}" if answer else "",
+    ]
+
+
+def outcomes_text(found: Iterable[Outcome]) -> str:
+    """One line per comparison, with the bound and the verdict where there is one."""
+    head = [
+        "case",
+        "ours",
+        "against",
+        "ratio",
+        "paired",
+        "bound",
+        "",
+        "squared residuals",
+        "same supports",
+    ]
+    lines = [head]
+    for one in found:
+        c = one.comparison
+        lines.append(
+            [c.case, c.ours, c.against]
+            + ([f"failed: {one.failure}"] if one.ratio is None else [f"{one.ratio:.4f}"])
+            + ["" if one.paired_ratio is None else f"{one.paired_ratio:.4f}"]
+            + ["" if c.bound is None else f"{'<' if c.strict else '≤'} {c.bound:.4g}", one.verdict]
+            + ["" if one.residual_ratio is None else f"{one.residual_ratio:.9f}"]
+            + [f"{one.same_supports} of {one.problems}" if one.problems else ""]
+        )
+    title = "ratios (ours ÷ theirs, same run): of the bests, and paired (median over the rounds)"
+    return f"\n{title}\n{_aligned(lines)}"
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest full row; a short row (a failure) may run over."""
+    full = [line for line in lines if len(line) == len(lines[0])]
+    widths = [max(map(len, column)) for column in zip(*full, strict=True)]
+    padded = (
+        "  " + "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=False))
+        for line in lines
+    )
+    return "\n".join(line.rstrip() for line in padded)
+
+
+def _quantity(value: float, unit: str) -> str:
+    if unit == "B":
+        return f"{value / 2**20:.1f} MiB"
+    if value >= 1.0:
+        return f"{value:.3g} s"
+    return f"{1e3 * value:.3g} ms" if value >= 1e-3 else f"{1e6 * value:.3g} µs"
+
+
+# --- Markdown
+
+
+def markdown(found: Iterable[Outcome]) -> str:
+    """The table of the README: ratios only, since absolute times do not travel."""
+    lines = [
+        "| problem | sparsewise | against | measured | squared residual | target |",
+        "|---|---|---|---|---|---|",
+    ]
+    title = ""
+    for one in found:
+        lines.append(_markdown_row(one, "" if one.title == title else one.title))
+        title = one.title
+    return "\n".join([*lines, "", f"{METHOD} {versions()}."])
+
+
+METHOD = (
+    "Measured by `python -m benchmarks`: one thread, compilation outside the clock, contenders "
+    "taking turns in one process, processor time, best of several, ratios from the same run. A GEMV is one product "
+    "Aᵀv. Squared residual: ours over theirs, theirs refitted by least squares "
+    "(64×128: over up to 1000 problems)."
+)
+
+
+def _markdown_row(one: Outcome, title: str) -> str:
+    c = one.comparison
+    residual = "" if one.residual_ratio is None else f"{one.residual_ratio:.3g}"
+    if one.problems and one.same_supports == one.problems:
+        residual = "same support"
+    target = "" if c.bound is None else f"{_limit(c, c.bound)}: {one.verdict}"
+    ratio = f"not measured ({one.failure})" if one.ratio is None else _words(c, one.ratio)
+    return f"| {title} | `{c.ours}` | {c.against} | {ratio} | {residual} | {target} |"
+
+
+def _words(c: Comparison, ratio: float) -> str:
+    """A ratio as a reader would say it."""
+    if c.against == GEMVS:
+        return f"{ratio:.2f} GEMVs per step"
+    if c.case == "memory":
+        return f"{100 * ratio:.1f} % of it"
+    if ratio > 0.8:
+        return f"{ratio:.2f}× the time"
+    return f"{1 / ratio:.{0 if ratio < 0.1 else 1}f}× quicker"
+
+
+def _limit(c: Comparison, bound: float) -> str:
+    """A bound as a reader would say it."""
+    if bound == 1.0 and c.strict:
+        return "quicker"
+    words = _words(c, bound)
+    return f"at least {words}" if words.endswith("quicker") else f"at most {words}"
+
+
+def versions() -> str:
+    """The packages that took part, with their versions."""
+    found = []
+    for package in PACKAGES:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            found.append(f"{package} not installed")
+    return ", ".join(found)
+
+
+def rewrite_region(path: Path, text: str) -> None:
+    """Replace what stands between the two markers of the file."""
+    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{path} lacks the markers {BEGIN} and {END}.")
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+# --- JSON
+
+
+def as_json(found: Iterable[Outcome], results: Results) -> str:
+    """All figures, for machines."""
+    return json.dumps(
+        {
+            "versions": versions(),
+            "measurements": {
+                case: [_plain(row) for row in rows.values()] for case, rows in results.items()
+            },
+            "comparisons": [
+                {**asdict(one), "verdict": one.verdict, "as_good": one.as_good} for one in found
+            ],
+        },
+        indent=1,
+    )
+
+
+def _plain(row: Measurement) -> dict[str, Any]:
+    """A measurement without its answers but the first, which belongs to the timed problem."""
+    plain = asdict(replace(row, answers=row.answers[:1]))
+    for answer in plain["answers"]:
+        answer["support"] = answer["support"].tolist()
+    return {**plain, "problems": len(row.answers)}

@@ -1,0 +1,189 @@
+"""The score of every column: corr = A*r and energy = ‖(I - P_S) a_j‖², kept by one pass a step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.engine.factor import Factor
+from sparsewise.engine.tolerances import tolerances
+
+BLOCK = 32
+"""Most directions taken through A in one pass."""
+
+
+class Scores:
+    """What each column would be worth, for unit columns and a unit target.
+
+    When direction q comes in (goes out), with p = A*q and t = q*y,
+
+        corr -= t p,  energy -= |p|²        (corr += t p,  energy += |p|²)
+
+    and gain = |corr|²/energy is the fall of ‖r‖² if a column is added. Rounding errors are
+    watched: an energy that has fallen too far is measured anew from the column itself, corr is
+    made anew when ‖r‖ has fallen too far, and both when a step shows that they have drifted.
+
+    Parameters
+    ----------
+    factor : Factor
+        The active columns.
+
+    Attributes
+    ----------
+    state : ndarray of int8
+        Whether each column is open, active, excluded, zero or dependent.
+    """
+
+    def __init__(self, factor: Factor) -> None:
+        from sparsewise.engine import kernels
+
+        self._kernels = kernels
+        self._factor = factor
+        self._problem = factor.problem
+        self._tolerance = tolerances(factor.dtype)
+        self.state = np.zeros(self._problem.shape[1], np.int8)
+        if self._problem.has_zeros:
+            self.state[self._problem.inverse_norms == 0] = kernels.NULL
+        self._known: int | None = None
+        self._epoch = -1
+        self._stale = False
+
+    # What kernels take: valid after `sync`.
+    corr: Array
+    energy: Array
+    floor: Array
+    faded: float
+
+    def values(self, by_gain: bool) -> Array:
+        """|corr|²/energy, or |corr|²; -1 where a column can't be added."""
+        self.sync()
+        out = np.empty(self.energy.size, self.energy.dtype)
+        self._kernels.scores(
+            self.corr, self.energy, self.state, by_gain, self._tolerance.dependent, out
+        )
+        return out
+
+    def best(self, by_gain: bool) -> tuple[int, Array]:
+        """The column of best score (-1: none can be added), and all scores."""
+        out = np.empty(self.energy.size, self.energy.dtype)
+        j = self._kernels.best_open(
+            self.corr, self.energy, self.state, by_gain, self._tolerance.dependent,
+            self._tolerance.tie, out,
+        )  # fmt: skip
+        return int(j), out
+
+    # ------------------------------------------------------------------ keeping up
+
+    def knows(self, directions: int) -> None:
+        """The first so many directions of the basis are in the scores."""
+        self._known = directions
+
+    def distrust(self, everything: bool = False) -> None:
+        """Some energies (or all scores) are to be measured before they are used again."""
+        if everything:
+            self._known = None
+        self._stale = True
+
+    def reopen(self, columns: Array) -> None:
+        """These columns have left the model."""
+        self.state[columns] = self._kernels.OPEN
+        if self._known is not None:
+            self.floor[columns] = np.inf
+            self._stale = True
+
+    def before_adding(self) -> None:
+        """Directions that left lie where new ones are to be written: take them in first."""
+        if self._pending() > 0:
+            self.sync()
+
+    def before_dropping(self) -> None:
+        """Directions are about to be turned: take in those that are new first."""
+        if self._pending() < 0:
+            self.sync()
+
+    def _pending(self) -> int:
+        """Directions that have left (positive) or come (negative) since the scores were made."""
+        if self._known is None or self._epoch != self._factor.epoch:
+            return 0
+        return self._known - self._factor.size
+
+    def sync(self) -> None:
+        """Bring corr and energy up to date: one block pass for all that has changed."""
+        factor = self._factor
+        Q, k = factor.Q, factor.size
+        pending = self._pending()
+        if self._known is None or self._epoch != factor.epoch or pending > k + 1:
+            self._measure_all()
+        elif pending > 0:
+            self._take_out(k, k + pending)
+        elif pending < 0:
+            self._take_in(k + pending, k)
+        self._known = k
+        if factor.rss < self.faded:
+            factor.reorthogonalise()
+            self._correlate()
+        if self._stale:
+            low = (self.energy < self.floor) & (self.state == self._kernels.OPEN)
+            self._measure(np.flatnonzero(low), Q[:k].T)
+            self._stale = False
+
+    def project(self, first: int, last: int) -> Array:
+        """(A*q)ᵀ for directions first..last, one row each: one pass over A."""
+        if last == first:
+            return np.empty((0, self._problem.shape[1]), self._factor.dtype)
+        V = self._factor.Q[first:last].T
+        return np.ascontiguousarray(self._problem.design.rmatmat(V).T)
+
+    def _take_in(self, first: int, last: int) -> None:
+        for start in range(first, last, BLOCK):
+            stop = min(start + BLOCK, last)
+            P = self.project(start, stop) * self._problem.inverse_norms
+            for p, t in zip(P, self._factor.t[start:stop], strict=True):
+                low = self._kernels.lower(p, t, self.corr, self.energy, self.floor, self.state)
+                self._stale = self._stale or low > 0
+
+    def _take_out(self, first: int, last: int) -> None:
+        for start in range(first, last, BLOCK):
+            stop = min(start + BLOCK, last)
+            self._kernels.restore(
+                self.project(start, stop), self._problem.inverse_norms, self._factor.t[start:stop],
+                self.corr, self.energy, self.floor, self.state, self._tolerance.dependent,
+                self._tolerance.trust,
+            )  # fmt: skip
+        self._stale = True  # a dependent column may have come free
+
+    # ------------------------------------------------------------------ from scratch
+
+    def _correlate(self) -> None:
+        """corr = A*r: one pass."""
+        self.corr = self._problem.correlate(self._factor.r)
+        self.faded = self._tolerance.faded * self._factor.rss
+
+    def _measure_all(self) -> None:
+        """A pass for corr, and one for each block of the basis."""
+        m, k = self._problem.shape[1], self._factor.size
+        self._epoch = self._factor.epoch
+        self._correlate()
+        self.energy = np.ones(m, self._problem.inverse_norms.dtype)
+        self.floor = np.full(m, self._tolerance.trust, self.energy.dtype)
+        if k == 0:
+            return
+        for start in range(0, k, BLOCK):
+            P = self.project(start, min(start + BLOCK, k)) * self._problem.inverse_norms
+            self.energy -= np.square(np.abs(P)).sum(axis=0)
+        self.state[self.state == self._kernels.DEPENDENT] = self._kernels.OPEN
+        self._stale = True
+
+    def _measure(self, columns: Array, Q: Array) -> None:
+        """A few columns from their projections, which keeps all digits."""
+        tolerance = self._tolerance
+        for start in range(0, columns.size, BLOCK):
+            block = columns[start : start + BLOCK]
+            V = self._factor.unit_columns(block)
+            for _ in range(2):
+                V -= Q @ (Q.conj().T @ V)
+            energy = np.square(np.abs(V)).sum(axis=0)
+            self.corr[block] = V.conj().T @ self._factor.r
+            self.energy[block] = energy
+            self.floor[block] = np.minimum(tolerance.trust * np.sqrt(energy), energy / 4)
+            self.state[block[energy <= tolerance.dependent]] = self._kernels.DEPENDENT

@@ -1,0 +1,109 @@
+"""Every way to store one matrix."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from scipy.sparse.linalg import aslinearoperator
+
+from sparsewise import as_design
+
+
+class Duck:
+    """An operator by its methods alone: no scipy base class, no column access."""
+
+    def __init__(self, A: np.ndarray):
+        self.shape, self.dtype, self._A = A.shape, A.dtype, A
+
+    def matvec(self, x: np.ndarray) -> np.ndarray:
+        return self._A @ x
+
+    def rmatvec(self, v: np.ndarray) -> np.ndarray:
+        return self._A.conj().T @ v
+
+
+def strided(A: np.ndarray) -> np.ndarray:
+    """Every second column and every third row of a larger array: no BLAS takes these strides."""
+    room = np.full((3 * A.shape[0], 2 * A.shape[1]), np.nan, dtype=A.dtype)
+    view = room[::3, ::2]
+    view[...] = A
+    return view
+
+
+def reversed_strides(A: np.ndarray) -> np.ndarray:
+    return A[::-1, ::-1].copy()[::-1, ::-1]
+
+
+def read_only(A: np.ndarray) -> np.ndarray:
+    A = A.copy()
+    A.flags.writeable = False
+    return A
+
+
+def memory_mapped(A: np.ndarray, folder: Path) -> np.ndarray:
+    np.save(folder / "A.npy", A)
+    return np.load(folder / "A.npy", mmap_mode="r")
+
+
+def single(A: np.ndarray) -> np.ndarray:
+    return A.astype(np.complex64 if np.iscomplexobj(A) else np.float32)
+
+
+def pylops_operator(A: np.ndarray):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what PyLops warns of on import is not ours to answer for
+        pylops = pytest.importorskip("pylops", reason="PyLops is not installed")
+    return pylops.MatrixMult(A, dtype=A.dtype)
+
+
+STORAGES: dict[str, Callable] = {
+    "C order": np.ascontiguousarray,
+    "Fortran order": np.asfortranarray,
+    "strided": strided,
+    "strided columns": lambda A: strided(A.T).T,
+    "reversed": reversed_strides,
+    "read-only": read_only,
+    "memory-mapped": memory_mapped,
+    "single": single,
+    "single strided": lambda A: strided(single(A)),
+    "complex64": lambda A: A.astype(np.complex64),
+    "complex128": lambda A: np.asfortranarray(A.astype(np.complex128)),
+    "foreign byte order": lambda A: A.astype(A.dtype.newbyteorder()),
+    "list": lambda A: A.tolist(),
+    "csc_array": sparse.csc_array,
+    "csr_array": sparse.csr_array,
+    "coo_array": sparse.coo_array,
+    "csc_matrix": sparse.csc_matrix,
+    "csr_matrix": sparse.csr_matrix,
+    "single csc_array": lambda A: sparse.csc_array(single(A)),
+    "LinearOperator": aslinearoperator,
+    "single LinearOperator": lambda A: aslinearoperator(single(A)),
+    "duck": Duck,
+    "PyLops": pylops_operator,
+    "Design": as_design,
+}
+
+
+@dataclass(frozen=True)
+class Storage:
+    """One way to store a matrix: call it with an array."""
+
+    name: str
+    folder: Path
+
+    def __call__(self, A: np.ndarray):
+        if self.name == "memory-mapped":
+            return memory_mapped(A, self.folder)
+        return STORAGES[self.name](A)
+
+    @property
+    def eps(self) -> float:
+        """The rounding error of what is stored."""
+        lower = "single" in self.name or self.name == "complex64"
+        return float(np.finfo(np.float32 if lower else np.float64).eps)

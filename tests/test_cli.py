@@ -1,0 +1,473 @@
+"""The command line, run as a process and in this one, on good and bad tables."""
+
+import inspect
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+import sparsewise
+from sparsewise import cli
+from sparsewise.report import FIRST_STEPS, LAST_STEPS, numerals
+
+COMMAND = [sys.executable, "-m", "sparsewise"]
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch):
+    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
+
+
+def run_process(*args, stdin=""):
+    return subprocess.run(
+        [*COMMAND, *args],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command that must succeed; return what it prints."""
+
+    def command(*args):
+        code = cli.main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        assert (code, err) == (0, "")
+        return out
+
+    return command
+
+
+@pytest.fixture
+def refuse(capsys):
+    """Run a command that must fail on its input; return its one line."""
+
+    def command(*args):
+        code = cli.main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        assert (code, out) == (2, "")
+        assert err.startswith("sparsewise: ")
+        assert err.endswith("\n")
+        assert err.count("\n") == 1
+        return err
+
+    return command
+
+
+@pytest.fixture
+def csv(tmp_path):
+    def write(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def section(out, title):
+    """Return the cells of a table in the report, row by row."""
+    lines = out.split(f"{title}\n", 1)[1].split("\n\n", 1)[0].splitlines()
+    return [line.split() for line in lines[2:]]
+
+
+def coefficients(out):
+    return {name: float(value) for name, value in section(out, "Chosen features")}
+
+
+DIABETES = load_diabetes(scaled=False)
+NAMES = list(DIABETES.feature_names)
+BIC_CHOICE = ["sex", "bmi", "bp", "s1", "s2", "s5"]
+
+
+def least_squares(names, intercept=True):
+    """Return the coefficients and the squared residual of a plain least-squares fit."""
+    columns = [DIABETES.data[:, NAMES.index(name)] for name in names]
+    if intercept:
+        columns.insert(0, np.ones(len(DIABETES.target)))
+    X = np.column_stack(columns)
+    coef = np.linalg.lstsq(X, DIABETES.target, rcond=None)[0]
+    labels = ["(intercept)"] * intercept + list(names)
+    squared = np.sum((DIABETES.target - X @ coef) ** 2)
+    return dict(zip(labels, coef, strict=True)), squared
+
+
+def diabetes_text(separator=","):
+    rows = [[*NAMES, "progression"]]
+    data = np.column_stack([DIABETES.data, DIABETES.target])
+    rows += [[repr(float(value)) for value in row] for row in data]
+    return "\n".join(separator.join(row) for row in rows) + "\n"
+
+
+# --- good input -----------------------------------------------------------------------------------
+
+
+def test_diabetes_as_a_process():
+    done = run_process("fit", "--example", "diabetes")
+    assert (done.returncode, done.stderr) == (0, "")
+    out = done.stdout
+    expected, squared = least_squares(BIC_CHOICE)
+    assert coefficients(out) == pytest.approx(expected, abs=6e-4)
+    path = section(out, "Path")
+    assert path[0][:3] == ["0", "start", "0"]
+    assert [float(row[-2]) for row in path] == sorted(
+        (float(row[-2]) for row in path), reverse=True
+    )
+    assert float(path[-1][-2]) == pytest.approx(squared, rel=1e-5)
+    total = np.sum((DIABETES.target - DIABETES.target.mean()) ** 2)
+    assert float(path[-1][-1]) == pytest.approx(1 - squared / total, abs=6e-5)
+    assert {row[2] for row in path[1:]} == set(BIC_CHOICE)
+    for words in ("stopped", "advice", "BIC", "442 rows, 10 features", "method rmp0", "over A"):
+        assert words in out
+    assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert not any(line.endswith(" ") for line in out.splitlines())
+
+
+def test_the_default_price_is_that_of_the_bic(run):
+    n, m = DIABETES.data.shape
+    variance = least_squares(NAMES)[1] / (n - m - 1)
+    delta = np.sqrt(variance * np.log(n))
+    default = run("fit", "--example", "diabetes")
+    assert f"delta = {delta:.4g}" in default
+    explicit = run("fit", "--example", "diabetes", "--delta", repr(float(delta)))
+    assert section(explicit, "Path") == section(default, "Path")
+    assert "BIC" not in explicit
+
+
+@pytest.mark.parametrize(
+    ("name", "separator"), [("d.csv", ","), ("d.tsv", "\t"), ("d.txt", "\t"), ("d2.csv", ";")]
+)
+def test_a_file_gives_what_the_example_gives(run, csv, monkeypatch, name, separator):
+    monkeypatch.chdir(csv(diabetes_text(separator), name).parent)
+    out = run("fit", name, "--target", "progression")
+    assert out.replace(f"{name}:", "diabetes:") == run("fit", "--example", "diabetes")
+
+
+def test_standard_input():
+    out = run_process("fit", "-", "--target", "progression", stdin=diabetes_text()).stdout
+    assert coefficients(out).keys() == {"(intercept)", *BIC_CHOICE}
+    assert "standard input: 442 rows" in out
+
+
+def test_windows_files_are_read(run, csv):
+    text = diabetes_text().replace("\n", "\r\n")
+    out = run("fit", csv(b"\xef\xbb\xbf" + text.encode()), "--target", "progression")
+    assert coefficients(out).keys() == {"(intercept)", *BIC_CHOICE}
+    assert "10 features" in out
+
+
+def test_no_intercept(run):
+    out = run("fit", "--example", "diabetes", "--no-intercept", "--sparsity", 3)
+    found = coefficients(out)
+    assert len(found) == 3
+    assert found == pytest.approx(least_squares(list(found), intercept=False)[0], rel=1e-3)
+    assert "method forward" in out
+
+
+def test_include_exclude_and_features(run):
+    args = (
+        "fit",
+        "--example",
+        "diabetes",
+        "--features",
+        "age,sex,bmi,s1,s5",
+        "--exclude",
+        "s5, s1",
+    )
+    out = run(*args, "--include", "age")
+    assert "3 features" in out
+    assert section(out, "Path")[0][1:4] == ["start", "age", "1"]
+    assert "age" in coefficients(out)
+    assert not coefficients(out).keys() & {"s1", "s5", "bp"}
+    assert "age" not in coefficients(run(*args))
+
+
+def test_another_target(run):
+    out = run("fit", "--example", "diabetes", "--target", "s1", "--sparsity", 1)
+    assert coefficients(out).keys() == {"(intercept)", "s2"}
+
+
+def test_residual(run):
+    out = run("fit", "--example", "diabetes", "--residual", 1200)
+    squared = [float(row[-2]) for row in section(out, "Path")]
+    assert squared[-1] <= 1200**2 < squared[-2]
+    assert "method forward" in out
+
+
+@pytest.mark.parametrize("method", sorted(sparsewise.ALGORITHMS))
+def test_every_algorithm_can_be_chosen(run, method):
+    words = inspect.signature(sparsewise.ALGORITHMS[method]).parameters
+    values = {"sparsity": 3, "delta": 130, "batch": 2}
+    args = [f"--{word}={value}" for word, value in values.items() if word in words]
+    out = run("fit", "--example", "diabetes", "--method", method, *args)
+    assert f"method {method}," in out
+    assert "bmi" in coefficients(out)
+
+
+def test_backward_starts_from_all(run):
+    out = run("fit", "--example", "diabetes", "--method", "backward")
+    path = section(out, "Path")
+    assert path[0][1:5] == ["start", "(10", "features)", "10"]
+    assert float(path[0][-2]) == pytest.approx(least_squares(NAMES)[1], rel=1e-5)
+    assert coefficients(out).keys() == {"(intercept)", *BIC_CHOICE}
+
+
+def test_a_long_path_is_shortened(run):
+    out = run("fit", "--example", "diabetes", "--method", "mp", "--residual", 1125)
+    rows = section(out, "Path")
+    assert len(rows) == 1 + FIRST_STEPS + 1 + LAST_STEPS
+    assert "more steps)" in out
+
+
+def test_a_constant_target_is_its_mean(run, csv):
+    out = run("fit", csv("a,y\n1,0.1\n2,0.1\n3,0.1\n5,0.1\n"), "--target", "y")
+    assert coefficients(out) == {"(intercept)": 0.1}
+    assert "constant: the model is its mean" in out
+
+
+def test_a_constant_column_is_never_chosen(run, csv):
+    # 0.1 - mean(0.1, ..., 0.1) is rounding noise, which must not pass for a feature.
+    rows = "".join(f"0.1,{x},{2 * x + (-1) ** x * 0.3}\n" for x in range(11))
+    path = csv("c,x,y\n" + rows)
+    assert coefficients(run("fit", path, "--target", "y")).keys() == {"(intercept)", "x"}
+    assert "c" not in coefficients(run("fit", path, "--target", "y", "--delta", 0))
+
+
+def test_an_exact_relation(run, csv):
+    rows = "".join(f"{x},{x * x % 7},{3 * x - 1}\n" for x in range(9))
+    out = run("fit", csv("a,b,y\n" + rows), "--target", "y")
+    assert coefficients(out) == pytest.approx({"(intercept)": -1, "a": 3})
+    assert [float(cell) for cell in section(out, "Path")[-1][-2:]] == [0, 1]
+    assert "e-" not in out
+
+
+def test_truth_values_and_blank_lines(run, csv):
+    text = "on,x,y\ntrue,1,5\nFALSE,2,2.1\n\nTrue,3,7\nfalse,4,4.1\ntrue,5,9\nfalse,6,6\n\n"
+    out = run("fit", csv(text), "--target", "y")
+    assert "6 rows, 2 features" in out
+    assert coefficients(out)["on"] == pytest.approx(3.93, abs=0.1)
+
+
+def test_a_column_without_a_name(run, csv):
+    text = ",x,y\n0,1,2\n1,2,4.1\n2,3,5.9\n3,4,8\n4,5,10.1\n"
+    out = run("fit", csv(text), "--target", "y", "--exclude", "column_1")
+    assert coefficients(out).keys() == {"(intercept)", "x"}
+
+
+def test_names_cannot_control_the_terminal(run, csv):
+    text = '"\x1b[31mred",[bold]b,y\n1,2,3\n2,3,5\n3,5,8.5\n4,4,8\n5,9,14\n'
+    out = run("fit", csv(text), "--target", "y", "--sparsity", 2)
+    assert "\x1b" not in out
+    assert "[bold]b" in out
+
+
+def test_a_name_with_a_comma(run, csv):
+    text = '"a,b",c,y\n1,2,3\n2,3,5\n3,5,8.5\n4,4,8\n5,9,14\n'
+    out = run("fit", csv(text), "--target", "y", "--features", '"a,b"', "--sparsity", 1)
+    assert "a,b" in coefficients(out)
+
+
+def test_algorithms(run):
+    out = run("algorithms")
+    for name in sparsewise.ALGORITHMS:
+        assert re.search(rf"^  {name} .*\w", out, re.MULTILINE)
+    assert re.search(r"^  rmp0 .* delta\*", out, re.MULTILINE)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    assert re.fullmatch(r"sparsewise \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+def test_no_command_shows_the_help(run):
+    assert "sparsewise fit --example diabetes" in run()
+
+
+def test_a_narrow_encoding_is_no_error(monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = run_process("fit", "--example", "diabetes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.isascii()
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+SMALL = "a,b,y\n1,2,3\n2,3,5\n3,5,8\n4,4,8\n5,9,14\n"
+BAD_TABLES = {
+    "empty": ("", "is empty"),
+    "blank": ("\n\n", "is empty"),
+    "no rows": ("a,b,y\n", "no rows"),
+    "repeated name": ("a,b,a,y\n1,2,3,4\n", 'more than one column called "a"'),
+    "no features": ("y\n1\n2\n", "no features"),
+    "text": (SMALL + "six,7,8\n", 'column "a" holds text .*"six" in row 6.*--exclude a,'),
+    "two text columns": ("a,b c,y\nx,z,1\n", '"a", "b c" hold text: .*--exclude .a,b c.'),
+    "text in the target": (SMALL + "1,2,?\n", 'target "y" holds text'),
+    "decimal comma": ("a;b;y\n1,5;2;3\n", '"a" holds text .*"1,5"'),
+    "gaps": ("a,b,y\n1,,3\n2,NA,\n3,4,5\n", r'missing values \(of 3 rows\): "y" 1, "b" 2;'),
+    "short row": (SMALL + "1\n", '"y" 1, "b" 1'),
+    "long row": (SMALL + "1,2,3,4\n", "row 6 .* has 4 cells, but the header has 3"),
+    "infinity": ("a,b,y\n1,2,3\n1,-inf,3\n", 'column "b" has a value beyond .* row 2'),
+    "too large": ("a,b,y\n1,1e300,3\n", 'column "b" has a value beyond'),
+    "other encoding": (b"a,y\n\xff\xe9,1\n", "UTF-8"),
+    "no target name": ("a,b\n1,2\n", 'no column "y"'),
+    "open quote": ('"a,y\n1,2\n', 'no column "y"'),
+    "binary": (b"PK\x03\x04\x00\x00", "UTF-8"),
+    "wide": (
+        "a,b,c,y\n1,2,3,4\n2,3,5,4\n3,1,7,4.5\n4,5,2,3\n",
+        "--sparsity, --residual or --delta",
+    ),
+    "no such target": ("a,b,why\n1,2,3\n", 'no column "y"; did you mean "why"|there are'),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_bad_tables(refuse, csv, case):
+    text, message = BAD_TABLES[case]
+    assert re.search(message, refuse("fit", csv(text), "--target", "y"))
+
+
+BAD_ARGUMENTS = {
+    "no table": ([], "give one table"),
+    "two tables": (["x.csv", "--example", "diabetes"], "give one table"),
+    "no such file": (["no-such.csv", "--target", "y"], 'no file "no-such.csv"'),
+    "a directory": ([".", "--target", "y"], "can't read"),
+    "no such example": (["--example", "diabets"], 'did you mean "diabetes"?'),
+    "no such option": (["--example", "diabetes", "--colour"], "--colour"),
+    "no such method": (["--example", "diabetes", "--method", "formward"], 'mean "forward"?'),
+    "no such target": (["--example", "diabetes", "--target", "Progresion"], '"progression"?'),
+    "no such feature": (["--example", "diabetes", "--features", "bmj"], 'did you mean "bmi"'),
+    "no such include": (["--example", "diabetes", "--include", "BMI"], 'did you mean "bmi"'),
+    "no such exclude": (["--example", "diabetes", "--exclude", "xyz"], "there are"),
+    "both": (["--example", "diabetes", "--include", "s1", "--exclude", "s1"], '"s1" can\'t be'),
+    "target as feature": (["--example", "diabetes", "--features", "progression"], "can't be"),
+    "all excluded": (["--example", "diabetes", "--features", "s1", "--exclude", "s1"], "no feat"),
+    "not a number": (["--example", "diabetes", "--sparsity", "few"], "few"),
+    "negative": (["--example", "diabetes", "--sparsity", "-1"], "sparsity"),
+    "too many": (["--example", "diabetes", "--sparsity", "11"], "sparsity"),
+    "nan": (["--example", "diabetes", "--delta", "nan"], "delta"),
+    "wrong word": (["--example", "diabetes", "--method", "omp", "--delta", "1"], "--delta; it"),
+    "no word": (["--example", "diabetes", "--method", "omp"], "--sparsity, --residual"),
+    "needed word": (["--example", "diabetes", "--method", "srr", "--residual", "1"], "--sparsity"),
+    "no batch": (["--example", "diabetes", "--method", "gomp", "--sparsity", "2"], "--batch"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARGUMENTS)
+def test_bad_arguments(refuse, case):
+    args, message = BAD_ARGUMENTS[case]
+    assert message in refuse("fit", *args)
+
+
+def test_a_missing_target_lists_the_columns(refuse, csv):
+    assert '"a", "b", "y"' in refuse("fit", csv(SMALL))
+
+
+def test_dependent_includes_are_named(refuse, csv):
+    path = csv("a,b,c,y\n1,2,7,3\n2,4,7,5\n3,6,7,8\n4,8,7,8\n5,10,7,14\n")
+    line = refuse("fit", path, "--target", "y", "--include", "a,b", "--sparsity", 2)
+    assert '"b" depends on the others' in line
+    line = refuse("fit", path, "--target", "y", "--include", "c", "--sparsity", 2)
+    assert '"c" is constant' in line
+    line = refuse("fit", path, "--target", "y", "--method", "backward")
+    assert 'backward starts from all features, but "b", "c" can' in line
+    assert "--exclude b,c," in line
+
+
+def test_bad_input_as_a_process():
+    done = run_process("fit", "no-such-file.csv", "--target", "y")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == 'sparsewise: there is no file "no-such-file.csv"\n'
+
+
+def test_an_unknown_command_is_one_line(refuse):
+    assert "fot" in refuse("fot")
+
+
+# --- when something else goes wrong ---------------------------------------------------------------
+
+
+def test_an_internal_error_is_one_line(monkeypatch, capsys):
+    def broken(args):
+        raise RuntimeError("first line\nsecond line")
+
+    monkeypatch.setattr(cli, "fit", broken)
+    assert cli.main(["fit"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "sparsewise: internal error (RuntimeError: first line second line); --debug shows where\n"
+    )
+    for args in (["fit", "--debug"], ["--debug", "fit"]):
+        with pytest.raises(RuntimeError):
+            cli.main(args)
+
+
+@POSIX
+def test_ctrl_c_is_quiet(tmp_path):
+    pipe = tmp_path / "slow.csv"
+    os.mkfifo(pipe)
+    # A background process may have been started with SIGINT ignored.
+    code = (
+        "import signal, sys; from sparsewise.cli import main;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "fit", str(pipe), "--target", "y"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with open(pipe, "w"):  # returns once the command has begun to read
+        process.send_signal(signal.SIGINT)
+    # Closed by now: a signal that came just before the read would else wait for its end for ever.
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+@POSIX
+def test_a_closed_pipe_is_quiet():
+    process = subprocess.Popen(
+        [*COMMAND, "fit", "--example", "diabetes"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(timeout=60), err) == (141, "")
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([], []),
+        ([0.0, 0.0], ["0", "0"]),
+        ([-313.767, 5.7111, 0.8433], ["-313.767", "5.711", "0.843"]),
+        ([2621009.12, 1271494.0], ["2621009", "1271494"]),
+        ([120.0, 3e-9], ["120.000000", "3.0e-09"]),
+        ([65.2, 0.0, 1.5], ["65.200", "0.000", "1.500"]),
+        ([1.5e12, 2.0], ["1.5000e+12", "2.0000e+00"]),
+        ([1.5e-9], ["1.5000e-09"]),
+    ],
+)
+def test_numerals(values, written):
+    assert numerals(values) == written

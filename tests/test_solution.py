@@ -1,0 +1,145 @@
+"""Solution, Path, Stop and Check: what a user reads."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import sparsewise
+from sparsewise import ALGORITHMS, Stop
+from tests.problems import FAMILIES, KNOWN, words
+
+TALL = next(p for p in KNOWN if p.name == "tall")
+
+
+@pytest.fixture(params=ALGORITHMS)
+def solution(request):
+    return ALGORITHMS[request.param](TALL.A, TALL.y, **words(request.param, TALL))
+
+
+def test_fields(solution):
+    assert ALGORITHMS[solution.algorithm]
+    assert solution.support.dtype == np.int64
+    assert list(solution.support) == TALL.truth
+    assert solution.coef.shape == (TALL.A.shape[1],)
+    assert isinstance(solution.residual_norm, float)
+    assert isinstance(solution.n_passes, int)
+    assert solution.n_passes > 0
+    assert solution.least_squares == (solution.algorithm != "mp")
+    assert isinstance(solution.stop, Stop)
+    r = TALL.y - TALL.A @ solution.coef
+    assert solution.residual_norm == pytest.approx(np.linalg.norm(r), rel=1e-9)
+
+
+def test_frozen(solution):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        solution.coef = None
+
+
+def fits_one_screen(text):
+    lines = text.splitlines()
+    return len(lines) <= 24 and max(map(len, lines)) <= 120
+
+
+def test_repr_is_readable(solution):
+    text = repr(solution)
+    assert fits_one_screen(text)
+    assert solution.algorithm in text
+    assert str(solution.stop) in text
+    assert solution.stop.advice in text
+    assert all(str(j) in text for j in TALL.truth)
+
+
+def test_repr_of_large_and_empty_models_fits_one_screen():
+    p = FAMILIES["complex wide"](0)
+    assert fits_one_screen(repr(sparsewise.forward(p.A, p.y, sparsity=16)))
+    assert fits_one_screen(repr(sparsewise.forward(p.A, 0 * p.y, sparsity=3)))
+
+
+def test_path_is_a_sequence(solution):
+    path = solution.path
+    steps = list(path)
+    assert len(path) == len(steps) > 0
+    assert path[0] == steps[0]
+    assert path[-1] == steps[-1]
+    assert list(path[:2]) == steps[:2]
+    with pytest.raises(IndexError):
+        path[len(path)]
+    for step in steps:
+        assert step.action in ("add", "drop")
+        assert 0 <= step.column < TALL.A.shape[1]
+        assert isinstance(step.column, int)
+        assert isinstance(step.size, int)
+        assert isinstance(step.squared_residual, float)
+    assert fits_one_screen(repr(path))
+
+
+@pytest.mark.parametrize("stop", Stop)
+def test_every_stop_has_words_and_one_sentence_of_advice(stop):
+    assert 2 <= len(str(stop).split()) <= 12
+    assert stop.advice[0].isupper() or stop.advice.startswith("max_")
+    assert stop.advice.endswith(".")
+    assert stop.advice.count(". ") == 0
+
+
+def test_stops_of_the_contract():
+    expected = "SPARSITY RESIDUAL DELTA EXACT_FIT EXHAUSTED DEPENDENT STABLE NO_IMPROVEMENT"
+    expected += " MAX_ITER MAX_OUTER CALLBACK ZERO_TARGET"
+    assert {stop.name for stop in Stop} == set(expected.split())
+    assert len({str(stop) for stop in Stop}) == len(Stop)
+
+
+# --- check ---------------------------------------------------------------------------------------
+
+
+def test_check_of_a_sound_solution(solution):
+    check = solution.check(TALL.A, TALL.y)
+    assert check.ok
+    assert check.support_ok
+    assert check.residual_norm == pytest.approx(solution.residual_norm, rel=1e-8)
+    assert check.residual_error < 1e-12
+    if solution.least_squares:
+        assert check.normal_equations < 1e-12
+    assert "holds" in repr(check)
+    assert fits_one_screen(repr(check))
+
+
+def tampered(solution, **changes):
+    return dataclasses.replace(solution, **changes).check(TALL.A, TALL.y)
+
+
+def test_check_finds_a_wrong_coefficient(solution):
+    coef = solution.coef.copy()
+    coef[TALL.truth[0]] *= 1.01
+    check = tampered(solution, coef=coef)
+    assert not check.ok
+    assert check.residual_error > 1e-4
+    assert "DOES NOT" in repr(check)
+
+
+def test_check_finds_a_coefficient_outside_the_support(solution):
+    assert not tampered(solution, support=solution.support[1:]).support_ok
+    assert not tampered(solution, support=solution.support[1:]).ok
+
+
+def test_check_finds_an_unsorted_support(solution):
+    assert not tampered(solution, support=solution.support[::-1]).support_ok
+
+
+def test_check_finds_a_wrong_residual(solution):
+    assert not tampered(solution, residual_norm=solution.residual_norm + 0.01).ok
+
+
+def test_check_finds_other_data(solution):
+    assert not solution.check(TALL.A, TALL.y[::-1]).ok
+
+
+def test_check_finds_what_is_not_least_squares():
+    """The residual may be stated rightly, and the fit still not be the best on its support."""
+    solution = sparsewise.forward(TALL.A, TALL.y, sparsity=4)
+    coef = solution.coef * 1.001
+    norm = float(np.linalg.norm(TALL.y - TALL.A @ coef))
+    check = tampered(solution, coef=coef, residual_norm=norm)
+    assert check.residual_error < 1e-12
+    assert check.normal_equations > 1e-5
+    assert not check.ok
