@@ -181,9 +181,9 @@ def markdown(found: Iterable[Outcome]) -> str:
 
 METHOD = (
     "Measured by `python -m benchmarks`: one thread, compilation outside the clock, contenders "
-    "taking turns in one process, processor time, best of several, ratios from the same run. A GEMV is one product "
-    "Aᵀv. Squared residual: ours over theirs, theirs refitted by least squares "
-    "(64×128: over up to 1000 problems)."
+    "taking turns in one process, processor time, best of several, ratios from the same run. "
+    "A GEMV is one product Aᵀv. Squared residual: ours over theirs, theirs refitted by least "
+    "squares (64×128: over up to 1000 problems)."
 )
 
 

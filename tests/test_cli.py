@@ -232,15 +232,16 @@ def test_a_long_path_is_shortened(run):
 
 
 def test_a_constant_target_is_its_mean(run, csv):
-    out = run("fit", csv("a,y\n1,0.1\n2,0.1\n3,0.1\n5,0.1\n"), "--target", "y")
+    # The mean of six times 0.1 is not 0.1 in floating point: no step may be seen in that.
+    out = run("fit", csv("a,y\n" + "".join(f"{x},0.1\n" for x in range(6))), "--target", "y")
     assert coefficients(out) == {"(intercept)": 0.1}
     assert "constant: the model is its mean" in out
 
 
-def test_a_constant_column_is_never_chosen(run, csv):
-    # 0.1 - mean(0.1, ..., 0.1) is rounding noise, which must not pass for a feature.
-    rows = "".join(f"0.1,{x},{2 * x + (-1) ** x * 0.3}\n" for x in range(11))
+def test_a_constant_column_is_never_chosen(run, refuse, csv):
+    rows = "".join(f"0.1,{x},{2 * x + (-1) ** x * 0.3}\n" for x in range(6))
     path = csv("c,x,y\n" + rows)
+    assert '"c" is constant' in refuse("fit", path, "--target", "y", "--include", "c")
     assert coefficients(run("fit", path, "--target", "y")).keys() == {"(intercept)", "x"}
     assert "c" not in coefficients(run("fit", path, "--target", "y", "--delta", 0))
 
@@ -251,6 +252,11 @@ def test_an_exact_relation(run, csv):
     assert coefficients(out) == pytest.approx({"(intercept)": -1, "a": 3})
     assert [float(cell) for cell in section(out, "Path")[-1][-2:]] == [0, 1]
     assert "e-" not in out
+
+
+def test_an_intercept_of_zero(run, csv):
+    out = run("fit", csv("a,y\n1,1\n2,2\n3,3.5\n4,4\n"), "--target", "y", "--sparsity", 1)
+    assert coefficients(out) == {"(intercept)": 0, "a": 1.05}
 
 
 def test_truth_values_and_blank_lines(run, csv):
@@ -380,8 +386,6 @@ def test_dependent_includes_are_named(refuse, csv):
     path = csv("a,b,c,y\n1,2,7,3\n2,4,7,5\n3,6,7,8\n4,8,7,8\n5,10,7,14\n")
     line = refuse("fit", path, "--target", "y", "--include", "a,b", "--sparsity", 2)
     assert '"b" depends on the others' in line
-    line = refuse("fit", path, "--target", "y", "--include", "c", "--sparsity", 2)
-    assert '"c" is constant' in line
     line = refuse("fit", path, "--target", "y", "--method", "backward")
     assert 'backward starts from all features, but "b", "c" can' in line
     assert "--exclude b,c," in line

@@ -24,10 +24,11 @@ class Case:
     exclude: list[int]
 
     def words(self, name):
-        p = Problem("case", self.A, self.y, self.sparsity, self.delta)
+        p = Problem("case", self.A * 1.0, self.y, self.sparsity, self.delta)
         picks = {"include": self.include, "exclude": self.exclude}
         plain = {key: value for key, value in words(name, p).items() if key != "start"}
-        return plain | picks
+        limit = {"max_iter": 200} if name == "mp" else {}
+        return plain | picks | limit
 
 
 @st.composite

@@ -24,11 +24,13 @@ class Units(NamedTuple):
 
     def coef(self, columns: Array, x: Array) -> Array:
         """All coefficients, given those of some unit columns."""
-        with np.errstate(over="ignore"):
-            values = (x * (self.scale * self.inverse_norms[columns])).astype(self.dtype, copy=False)
-        if not math.isfinite(np.abs(values).sum()):
+        with np.errstate(over="ignore", under="ignore"):
+            factors = self.scale * self.inverse_norms[columns].astype(np.float64, copy=False)
+            values = (x * factors).astype(self.dtype, copy=False)
+        if not math.isfinite(np.abs(values).sum()) or np.any((values == 0) & (x != 0)):
             raise ValueError(
-                f"The coefficients overflow {self.dtype}; pass A as float64, or scale A or y."
+                f"The coefficients are beyond the range of {self.dtype}; pass A as float64, or "
+                "scale A or y."
             )
         coef = np.zeros(self.inverse_norms.size, self.dtype)
         coef[columns] = values
@@ -152,6 +154,10 @@ def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]
         return []
     if values.dtype.kind not in "iu":
         raise TypeError(f"{name} must list column numbers (integers), not {values.dtype} values.")
+    if values.ndim != 1:
+        raise TypeError(
+            f"{name} must be a flat list of column numbers, not {values.ndim}-dimensional."
+        )
     outside = values[(values < 0) | (values >= m)]
     if outside.size:
         raise ValueError(f"{name} names column {outside[0]}, but A has columns 0 to {m - 1}.")

@@ -268,17 +268,26 @@ class Solution:
         return Check(ok, norm * data.scale, error, normal, support_ok)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{j}: {self.coef[j]:.4g}" for j in self.support[:8])
-        more = f", … {self.support.size - 8} more" if self.support.size > 8 else ""
         size = self.support.size
         return (
             f"Solution by {self.algorithm}: {size} feature{'' if size == 1 else 's'} "
             f"of {self.coef.size}, residual {self.residual_norm:.4g}\n"
-            f"  coef     {{{shown}{more}}}\n"
+            f"  coef     {_entries(self.support, self.coef)}\n"
             f"  path     {len(self.path)} steps, {self.n_passes} passes over A\n"
             f"  stopped  {self.stop}\n"
             f"  advice   {self.stop.advice}"
         )
+
+
+def _entries(support: Array, coef: Array, width: int = 68) -> str:
+    """The first coefficients by column, as many as fit."""
+    shown = ""
+    for i, j in enumerate(support):
+        entry = f"{', ' if i else ''}{j}: {coef[j]:.4g}"
+        if len(shown) + len(entry) > width:
+            return f"{{{shown}, … {support.size - i} more}}"
+        shown += entry
+    return f"{{{shown}}}"
 
 
 def _ranges(sizes: list[int]) -> str:

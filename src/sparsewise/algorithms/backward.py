@@ -26,7 +26,7 @@ def backward(
 ) -> Solution:
     """Drop the column whose loss raises the least-squares residual least; repeat.
 
-    arg min_{i in S} ‖r_{S\\i}‖ (eq. 1.4 of the paper), by the loss |x_i|² / [(A_S*A_S)⁻¹]_ii of
+    arg min_{i in S} ‖r_{S∖i}‖ (eq. 1.4 of the paper), by the loss |x_i|² / [(A_S*A_S)⁻¹]_ii of
     Lemma 3.5, at O(k²) a step. Columns go while there are more than `sparsity`, and beyond that
     while every tolerance given allows it. At least one stopping word is needed.
 

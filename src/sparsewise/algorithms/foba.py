@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.until import Until
+from sparsewise.problem import check_tolerance
 from sparsewise.solution import Solution, Stop
 
 
@@ -67,8 +68,9 @@ def foba(
         start=start,
         callback=callback,
     )
-    if not 0 <= nu < 1:
-        raise ValueError(f"nu must be at least 0 and below 1, not {nu}.")
+    share = check_tolerance(nu, "nu") or 0.0
+    if share >= 1:
+        raise ValueError(f"nu must be below 1, not {nu}; a step back may not undo a whole gain.")
     gains: dict[int, float] = {}
     while True:
         size, before = active.size, active.rss
@@ -76,7 +78,7 @@ def foba(
         if active.size == size or stop is Stop.CALLBACK:
             break
         gains[active.size] = before - active.rss
-        stop = give_back(active, limit, nu, gains)
+        stop = give_back(active, limit, share, gains)
         if stop is Stop.CALLBACK:
             break
     return active.solution("foba", stop)

@@ -44,7 +44,7 @@ def as_floats(values: Any, name: str) -> Array:
     if type(values) is not np.ndarray:
         if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
             raise ValueError(
-                f"{name} has {np.ma.count_masked(values)} masked entries; fill or drop them first."
+                f"{name} has {np.sum(values.mask)} masked entries; fill or drop them first."
             )
         try:
             values = np.asarray(values)

@@ -191,7 +191,7 @@ class ActiveSet:
 
     def reason_not_to_grow(self, limit: Until) -> Stop | None:
         """The stopping word that is met, if one is."""
-        if self.size >= limit.most and not self.log.halted:
+        if self.size >= min(limit.most, *self.problem.shape) and not self.log.halted:
             return limit.full
         return self.reason_not_to_exchange(limit)
 
@@ -264,28 +264,27 @@ class ActiveSet:
         The scores wait: one block pass serves all of them.
         """
         self._scores.before_adding()
-        wanted = min(self.problem.shape) - self.size if count is None else count
+        wanted = min(self.problem.shape) - self.size
+        if count is not None:
+            wanted = min(count, wanted)
         added: list[int] = []
-        rss: list[float] = []
-        coefs: list[Array] = []
         for j in columns:
-            if len(added) == wanted or self.size == min(self.problem.shape):
+            if len(added) == wanted or self.log.halted:
                 break
             if not self._factor.add(j):
                 self._scores.state[j] = self._kernels.DEPENDENT
                 continue
             self._scores.state[j] = self._kernels.ACTIVE
             added.append(j)
-            rss.append(self.rss)
-            coefs.append(self._factor.coef())
-        if added:
-            self.log.record("add", added, rss, coefs, self.size)
+            self.log.record("add", [j], [self.rss], [self._factor.coef()], self.size)
         return added
 
     def drop(self, columns: Iterable[int]) -> None:
         """Drop these columns."""
         self._scores.before_dropping()
         for j in columns:
+            if self.log.halted:
+                break
             x = self._factor.drop(j)
             self._dropped(np.array([j]), [self.rss], [x])
 
@@ -450,7 +449,7 @@ def begin(
         data,
         include=include,
         exclude=exclude,
-        start=range(data.shape[1]) if start is None else start,
+        start=() if data.is_zero else range(data.shape[1]) if start is None else start,
         callback=callback,
         room=sparsity,
         basis=basis,

@@ -135,7 +135,7 @@ class Factor:
             for _ in range(2):
                 self.reorthogonalise()
         else:
-            R = np.linalg.qr(np.column_stack([unit, y]), mode="r")
+            R = np.asarray(np.linalg.qr(np.column_stack([unit, y]), mode="r"))
             self._Q = None
             self.t[:k] = R[:k, k]
             self.rss = float(abs(R[k, k]) ** 2) if len(R) > k else 0.0

@@ -379,9 +379,9 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
     """Drop the column that matters least again and again, at most `steps` times.
 
     limits = (columns allowed, loss allowed, ‖r‖² allowed, tie, loss that counts as zero,
-    ‖U‖² met before, how much of it may be left): above the first number columns must go; below it they go as long as loss and
-    residual stay within theirs. The errors of U are those of its largest size, so that it is no
-    longer to be trusted once it has shrunk too far (DRIFTED).
+    ‖U‖² met before, how much of it may be left): above the first number columns must go; below it
+    they go as long as loss and residual stay within theirs. The errors of U are those of its
+    largest size: once it has shrunk too far it is no longer to be trusted (DRIFTED).
     V keeps the reflectors, `dropped` the columns, `left` the ‖r‖², X the coefficients (one row a
     step). Returns (columns dropped, why it came back, largest ‖U‖²).
     """
