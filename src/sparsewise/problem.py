@@ -21,20 +21,29 @@ class Units(NamedTuple):
     scale: float
     inverse_norms: Array
     dtype: np.dtype[Any]
+    moderate: bool
 
     def coef(self, columns: Array, x: Array) -> Array:
         """All coefficients, given those of some unit columns."""
+        factors = self.inverse_norms[columns]
+        if self.moderate:
+            values = x * (self.scale * factors)
+        else:
+            values = self._careful(x, factors.astype(np.float64))
+        coef = np.zeros(self.inverse_norms.size, self.dtype)
+        coef[columns] = values
+        return coef
+
+    def _careful(self, x: Array, factors: Array) -> Array:
+        """x · scale · factors where that may leave the range of the type."""
         with np.errstate(over="ignore", under="ignore"):
-            factors = self.scale * self.inverse_norms[columns].astype(np.float64, copy=False)
-            values = (x * factors).astype(self.dtype, copy=False)
-        if not math.isfinite(np.abs(values).sum()) or np.any((values == 0) & (x != 0)):
+            values = (x * (self.scale * factors)).astype(self.dtype)
+        if not np.isfinite(values).all() or np.any((values == 0) & (x != 0)):
             raise ValueError(
                 f"The coefficients are beyond the range of {self.dtype}; pass A as float64, or "
                 "scale A or y."
             )
-        coef = np.zeros(self.inverse_norms.size, self.dtype)
-        coef[columns] = values
-        return coef
+        return values
 
     def squared(self, rss: float) -> float:
         """A squared residual."""
@@ -59,8 +68,6 @@ class Problem(NamedTuple):
         Whether y is zero, so that there is nothing to explain.
     inverse_norms : ndarray of shape (m,)
         1 / ‖a_j‖, or 0 for a column of zeros; in the working precision.
-    has_zeros : bool
-        Whether some column is zero.
     passes_before : int
         Passes over A made for earlier problems on the same design.
     """
@@ -70,7 +77,6 @@ class Problem(NamedTuple):
     scale: float
     is_zero: bool
     inverse_norms: Array
-    has_zeros: bool
     passes_before: int
 
     @property
@@ -85,7 +91,10 @@ class Problem(NamedTuple):
     @property
     def units(self) -> Units:
         """The way back to the units of the data."""
-        return Units(self.scale, self.inverse_norms, self.y.dtype)
+        # Squares of the norms are in range, and so is that of ‖y‖: so are their quotients.
+        double = precision(self.y.dtype).eps < 1e-10
+        moderate = double and not self.design.extreme and 1e-100 < self.scale < 1e100
+        return Units(self.scale, self.inverse_norms, self.y.dtype, moderate)
 
 
 def problem(A: Any, y: ArrayLike) -> Problem:
@@ -104,14 +113,13 @@ def problem(A: Any, y: ArrayLike) -> Problem:
     if target.dtype.kind == "c" and dtype.kind != "c":
         dtype = np.result_type(dtype, np.complex64)
     y_unit = y_unit.astype(dtype, copy=False)
-    inverse, has_zeros = _inverse_norms(design)
-    return Problem(design, y_unit, scale or 1.0, scale == 0.0, inverse, has_zeros, passes)
+    return Problem(design, y_unit, scale or 1.0, scale == 0.0, design.inverse_norms(), passes)
 
 
 def _unit(target: Array) -> tuple[Array, float]:
     """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero."""
     squared = float(np.vdot(target, target).real)
-    if target.itemsize >= 8 and 1e-200 < squared < 1e200:
+    if precision(target.dtype).eps < 1e-10 and 1e-200 < squared < 1e200:
         norm = math.sqrt(squared)
         return target / norm, norm
     largest = float(np.abs(target).max())
@@ -126,21 +134,6 @@ def _unit(target: Array) -> tuple[Array, float]:
     inner = target.astype(np.result_type(target, np.float64)) / largest
     norm = math.sqrt(np.vdot(inner, inner).real)
     return inner / norm, largest * norm
-
-
-def _inverse_norms(design: Design) -> tuple[Array, bool]:
-    """1 / ‖a_j‖ in A's precision, 0 for a column of zeros; and whether there is one.
-
-    A column below the smallest normal number counts as zero.
-    """
-    norms = design.norms()
-    real = precision(design.dtype)
-    smallest = 4 * float(real.tiny)
-    if np.minimum.reduce(norms) > smallest:
-        return (1.0 / norms).astype(real.dtype, copy=False), False
-    inverse = np.zeros(norms.size, real.dtype)
-    np.divide(1.0, norms, out=inverse, where=norms > smallest, casting="same_kind")
-    return inverse, True
 
 
 def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]:

@@ -27,6 +27,9 @@ class Design(ABC):
         float32, float64, complex64 or complex128.
     passes : int
         How many times A has been read from end to end (for an operator: applied).
+    extreme : bool
+        Whether some column may be zero, or so large or small that its square is out of range;
+        known once the norms are.
     """
 
     shape: tuple[int, int]
@@ -40,7 +43,10 @@ class Design(ABC):
         self.shape = (int(shape[0]), int(shape[1]))
         self.dtype = dtype
         self.passes = 0
+        self.extreme = False
         self._norms: Array | None = None
+        self._inverse: Array | None = None
+        self._whole: Array | None = None
 
     @abstractmethod
     def column(self, j: int) -> Array:
@@ -80,6 +86,36 @@ class Design(ABC):
             self._norms = self._safe_norms()
         return self._norms
 
+    def inverse_norms(self) -> Array:
+        """1 / ‖a_j‖ in A's precision; 0 for a column of zeros. Kept for later calls.
+
+        A column below the smallest normal number counts as zero.
+        """
+        if self._inverse is None:
+            norms = self.norms()
+            real = precision(self.dtype)
+            if self.extreme:
+                self._inverse = np.zeros(norms.size, real.dtype)
+                large = norms > 4 * float(real.tiny)
+                np.divide(1.0, norms, out=self._inverse, where=large, casting="same_kind")
+            else:
+                self._inverse = (1.0 / norms).astype(real.dtype, copy=False)
+        return self._inverse
+
+    def laid_out(self, J: Array | None, dtype: np.dtype[Any]) -> Array:
+        """The columns J, C-ordered and writeable, as compiled code takes them.
+
+        None: all of them, for an A that is small; these are kept for later calls.
+        """
+        if J is None and self._whole is not None and self._whole.dtype == dtype:
+            return self._whole
+        block = np.ascontiguousarray(self.columns(slice(None) if J is None else J), dtype)
+        if not (block.flags.writeable and block.flags.aligned):
+            block = block.copy()
+        if J is None:
+            self._whole = block
+        return block
+
     def _safe_norms(self) -> Array:
         """Norms from plain sums of squares; columns whose sums leave the safe range are redone."""
         sums = self._square_sums()
@@ -88,6 +124,7 @@ class Design(ABC):
         # Written so that a NaN fails the test, too.
         if low < np.minimum.reduce(sums) and np.maximum.reduce(sums) < high:
             return np.sqrt(sums.astype(np.float64, copy=False))
+        self.extreme = True
         return self._scaled_norms()
 
     def _scaled_norms(self) -> Array:

@@ -30,6 +30,7 @@ class OperatorDesign(Design):
         self.dtype = self._float_type()
         if norms is not None:
             self._norms = self._checked(norms)
+            self.extreme = True
 
     def column(self, j: int) -> Array:
         unit = np.zeros(self.shape[1], self.dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
+from sparsewise.engine import load_kernels
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.scores import Scores
@@ -52,16 +53,13 @@ class ActiveSet:
         room: int | None = None,
         basis: bool = True,
     ) -> None:
-        from sparsewise.engine import kernels
-
-        self._kernels = kernels
+        self._kernels = load_kernels()
         self.problem = problem
         self._tolerance = tolerances(problem.y.dtype)
         self.log = Log(problem, callback)
         self._factor = Factor(problem, min(*problem.shape, 16 if room is None else max(room, 1)))
         self._scores = Scores(self._factor)
         self._look = 8
-        self._whole: Array | None = None
         if any(map(_may_hold, (include, exclude, start))):
             self._take_wishes(include, exclude, start, room, basis)
 
@@ -335,15 +333,13 @@ class ActiveSet:
         X: Array,
     ) -> tuple[int, int, int]:
         """Steps on all columns at once: small matrices only."""
-        if self._whole is None:
-            self._whole = self._pool_of(slice(None))
-        factor, scores = self._factor, self._scores
+        factor, scores, design = self._factor, self._scores, self.problem.design
         added, code, known = self._kernels.grow(
-            self._whole, self.problem.inverse_norms, True, scores.corr, scores.energy,
+            design.laid_out(None, factor.dtype), self.problem.inverse_norms, True, scores.corr, scores.energy,
             scores.floor, scores.state, factor.Q, factor.U, factor.t, factor.r, factor.size,
             by_gain, steps, limits, picks, rss, X,
         )  # fmt: skip
-        self.problem.design.passes += known
+        design.passes += known
         return added, code, known
 
     def _from_pool(
@@ -367,7 +363,7 @@ class ActiveSet:
             return 0, kernels.NONE_LEFT, 0
         state = np.zeros(pool.size, np.int8)
         added, code, _ = kernels.grow(
-            self._pool_of(pool), self.problem.inverse_norms[pool], False, scores.corr[pool],
+            self.problem.design.laid_out(pool, factor.dtype), self.problem.inverse_norms[pool], False, scores.corr[pool],
             scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U, factor.t,
             factor.r, k, by_gain, look, limits, picks, rss, X,
         )  # fmt: skip
@@ -399,13 +395,6 @@ class ActiveSet:
         width = min(4 * look, scores.size)
         top = np.argpartition(scores, scores.size - width)[-width:]
         return np.unique(np.append(top[scores[top] >= 0], best))
-
-    def _pool_of(self, columns: Array | slice) -> Array:
-        """These columns of A as they are, side by side, laid out for the kernels."""
-        pool = self.problem.design.columns(columns)
-        pool = np.ascontiguousarray(pool, self._factor.dtype)
-        flags = pool.flags
-        return pool if flags.writeable and flags.aligned else pool.copy()
 
     def _meaning(self, code: int, limit: Until) -> Stop | None:
         """What a kernel's answer means; None: go on (the next sync mends the scores)."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.design.base import Array
+from sparsewise.engine import load_kernels
 from sparsewise.engine.tolerances import tolerances
 from sparsewise.problem import Problem
 
@@ -43,9 +44,7 @@ class Factor:
     """
 
     def __init__(self, problem: Problem, room: int) -> None:
-        from sparsewise.engine import kernels  # numba is loaded by the first solve, not by import
-
-        self._kernels = kernels
+        self._kernels = load_kernels()
         self.problem = problem
         self.dtype = problem.y.dtype
         self._tolerance = tolerances(self.dtype)

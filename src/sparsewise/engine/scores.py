@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsewise.design.base import Array
+from sparsewise.engine import load_kernels
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.tolerances import tolerances
 
@@ -35,14 +36,12 @@ class Scores:
     """
 
     def __init__(self, factor: Factor) -> None:
-        from sparsewise.engine import kernels
-
-        self._kernels = kernels
+        self._kernels = kernels = load_kernels()
         self._factor = factor
         self._problem = factor.problem
         self._tolerance = tolerances(factor.dtype)
         self.state = np.zeros(self._problem.shape[1], np.int8)
-        if self._problem.has_zeros:
+        if self._problem.design.extreme:
             self.state[self._problem.inverse_norms == 0] = kernels.NULL
         self._known: int | None = None
         self._epoch = -1
@@ -164,8 +163,10 @@ class Scores:
         m, k = self._problem.shape[1], self._factor.size
         self._epoch = self._factor.epoch
         self._correlate()
-        self.energy = np.ones(m, self._problem.inverse_norms.dtype)
-        self.floor = np.full(m, self._tolerance.trust, self.energy.dtype)
+        self.energy = np.empty(m, self._problem.inverse_norms.dtype)
+        self.floor = np.empty_like(self.energy)
+        self.energy.fill(1.0)
+        self.floor.fill(self._tolerance.trust)
         if k == 0:
             return
         for start in range(0, k, BLOCK):
