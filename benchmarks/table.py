@@ -108,7 +108,7 @@ def _row(case: Case, row: Measurement, gemvs: float | None) -> list[str]:
         row.contender,
         _quantity(row.best, case.unit),
         "" if row.noise is None else f"{row.noise:.2f}",
-        str(len(row.samples)),
+        str(len(row.samples) or ""),
         f"{row.best / gemvs:.2f}" if gemvs and row.contender != GEMVS else "",
         str(answer.support.size) if answer else "",
         "" if answer is None or answer.passes is None else str(answer.passes),

@@ -335,9 +335,9 @@ class ActiveSet:
         """Steps on all columns at once: small matrices only."""
         factor, scores, design = self._factor, self._scores, self.problem.design
         added, code, known = self._kernels.grow(
-            design.laid_out(None, factor.dtype), self.problem.inverse_norms, True, scores.corr, scores.energy,
-            scores.floor, scores.state, factor.Q, factor.U, factor.t, factor.r, factor.size,
-            by_gain, steps, limits, picks, rss, X,
+            design.laid_out(None, factor.dtype), self.problem.inverse_norms, True, scores.corr,
+            scores.energy, scores.floor, scores.state, factor.Q, factor.U, factor.t, factor.r,
+            factor.size, by_gain, steps, limits, picks, rss, X,
         )  # fmt: skip
         design.passes += known
         return added, code, known
@@ -357,15 +357,16 @@ class ActiveSet:
         one pass a step.
         """
         kernels, factor, scores = self._kernels, self._factor, self._scores
+        scale = self.problem.inverse_norms
         k, look = factor.size, min(steps, self._look)
         pool = self._pool(by_gain, look)
         if pool.size == 0:
             return 0, kernels.NONE_LEFT, 0
         state = np.zeros(pool.size, np.int8)
         added, code, _ = kernels.grow(
-            self.problem.design.laid_out(pool, factor.dtype), self.problem.inverse_norms[pool], False, scores.corr[pool],
-            scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U, factor.t,
-            factor.r, k, by_gain, look, limits, picks, rss, X,
+            self.problem.design.laid_out(pool, factor.dtype), scale[pool], False,
+            scores.corr[pool], scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U,
+            factor.t, factor.r, k, by_gain, look, limits, picks, rss, X,
         )  # fmt: skip
         scores.state[pool[state == kernels.DEPENDENT]] = kernels.DEPENDENT
         if added == 0:
@@ -374,7 +375,7 @@ class ActiveSet:
         # At the end nobody asks for the scores after the last pick: its pass can wait.
         at_end = code in (kernels.FITTED, kernels.EXACT, kernels.FULL)
         confirmed, known, stale = kernels.confirm(
-            scores.project(k, k + added - at_end), self.problem.inverse_norms, factor.t[k:],
+            scores.project(k, k + added - at_end), scale, factor.t[k:],
             picks[:added], scores.corr, scores.energy, scores.floor, scores.state, by_gain,
             self._tolerance.dependent, self._tolerance.tie,
         )  # fmt: skip
