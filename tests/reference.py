@@ -30,16 +30,16 @@ def norm(v: np.ndarray) -> float:
     return biggest * float(np.linalg.norm(v / biggest)) if biggest > 0 else 0.0
 
 
-def largest(scores: np.ndarray, allowed: Columns) -> int | None:
-    """The lowest allowed index whose score is tied with the largest."""
+def largest(scores: np.ndarray, allowed: Columns, zero: float = EXACT) -> int | None:
+    """The lowest allowed index whose score is tied with the largest; up to `zero` all are tied."""
     allowed = list(allowed)
     if not allowed:
         return None
     best = max(scores[j] for j in allowed)
-    return min(j for j in allowed if scores[j] >= best * (1 - TIE))
+    return min(j for j in allowed if scores[j] >= best * (1 - TIE) or best <= zero)
 
 
-def smallest(scores: np.ndarray, allowed: Columns, zero: float = 0.0) -> int | None:
+def smallest(scores: np.ndarray, allowed: Columns, zero: float = EXACT) -> int | None:
     """The lowest allowed index whose score is tied with the smallest; up to `zero` all are tied."""
     allowed = list(allowed)
     if not allowed:
@@ -182,7 +182,7 @@ def grow(u: Unit, S, delta=None, sparsity=None, residual=None) -> list[int]:
     S = list(S)
     while (sparsity is None or len(S) < sparsity) and not u.fits(S, residual):
         gains = u.gain(S)
-        j = largest(gains, u.addable(S))
+        j = largest(gains, u.addable(S), zero=EXACT**2)
         if j is None or gains[j] <= max(u.relative(delta), EXACT) ** 2:
             break
         S.append(j)
@@ -213,7 +213,7 @@ def least_loss(u: Unit, S) -> int | None:
 
 
 def least_coefficient(u: Unit, S) -> int | None:
-    return smallest(np.abs(u.x(S)), u.droppable(S), zero=EXACT)
+    return smallest(np.abs(u.x(S)), u.droppable(S))
 
 
 def backward(A, y, *, sparsity=None, residual=None, delta=None, start=None, include=(), exclude=()):
@@ -273,7 +273,7 @@ def srr(A, y, *, sparsity, residual=None, max_iter=None, include=(), exclude=(),
     u = Unit(A, y, include, exclude)
 
     def swap(S):
-        j = largest(u.gain(S), u.addable(S))
+        j = largest(u.gain(S), u.addable(S), zero=EXACT**2)
         return None if j is None else shrink(u, [*S, j], least_loss, sparsity=sparsity)
 
     S = u.filled(u.begin(start), sparsity)

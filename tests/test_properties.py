@@ -32,7 +32,7 @@ class Case:
 
 
 @st.composite
-def cases(draw, dtypes=DTYPES, picks=True):
+def cases(draw, dtypes=DTYPES, picks=True, deltas=(0.0, 1.0)):
     """Small integers as entries: equal scores, zero, equal and dependent columns are common."""
     n, m = draw(st.integers(1, 7)), draw(st.integers(1, 8))
     dtype = np.dtype(draw(st.sampled_from(dtypes)))
@@ -53,7 +53,7 @@ def cases(draw, dtypes=DTYPES, picks=True):
         A,
         array(n),
         k,
-        draw(st.sampled_from([0.0, 0.5, 1.0])),
+        draw(st.sampled_from(deltas)),
         sorted(columns[:included]),
         sorted(columns[m - excluded :]),
     )
@@ -67,7 +67,7 @@ def rank(A, columns):
 def must_refuse(name, case):
     """Dependent columns where all of them are asked for: in include, or in a whole model."""
     wanted = list(case.include)
-    if name in ELIMINATION:
+    if name in ELIMINATION and case.y.any():
         wanted = [j for j in range(case.A.shape[1]) if j not in case.exclude]
     return rank(case.A, wanted) < len(wanted)
 
@@ -94,9 +94,12 @@ def test_a_sound_solution_or_one_sentence(name, case):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-@given(case=cases(dtypes=["f8", "c16"]))
+@given(case=cases(dtypes=["f8", "c16"], deltas=(0.37, 1.13)))
 def test_same_answer_as_the_reference(name, case):
-    """With ties at every step: the lowest index must win each of them."""
+    """With ties at every step: the lowest index must win each of them.
+
+    No score of small integers meets these deltas exactly, where rounding would decide.
+    """
     assume(case.y.any() and not must_refuse(name, case))
     expected = REFERENCES[name](case.A, case.y, **case.words(name))
     solution = ALGORITHMS[name](case.A, case.y, **case.words(name))

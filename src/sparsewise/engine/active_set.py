@@ -12,6 +12,7 @@ from sparsewise.design.base import Array
 from sparsewise.engine import load_kernels
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Callback, Log
+from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.scores import Scores
 from sparsewise.engine.tolerances import tolerances
 from sparsewise.engine.until import Until, until
@@ -20,9 +21,6 @@ from sparsewise.solution import Solution, Stop
 
 WHOLE = 1 << 16
 """A with at most this many entries is stepped through as a whole; larger ones through a pool."""
-
-LOOK_AHEAD = 32
-"""Most steps guessed from a pool of columns before one pass over A checks them."""
 
 
 class ActiveSet:
@@ -59,7 +57,7 @@ class ActiveSet:
         self.log = Log(problem, callback)
         self._factor = Factor(problem, min(*problem.shape, 16 if room is None else max(room, 1)))
         self._scores = Scores(self._factor)
-        self._look = 8
+        self._look_ahead = LookAhead()
         if any(map(_may_hold, (include, exclude, start))):
             self._take_wishes(include, exclude, start, room, basis)
 
@@ -358,7 +356,7 @@ class ActiveSet:
         """
         kernels, factor, scores = self._kernels, self._factor, self._scores
         scale = self.problem.inverse_norms
-        k, look = factor.size, min(steps, self._look)
+        k, look = factor.size, self._look_ahead.steps(steps)
         pool = self._pool(by_gain, look)
         if pool.size == 0:
             return 0, kernels.NONE_LEFT, 0
@@ -379,7 +377,7 @@ class ActiveSet:
             picks[:added], scores.corr, scores.energy, scores.floor, scores.state, by_gain,
             self._tolerance.dependent, self._tolerance.tie,
         )  # fmt: skip
-        self._look = min(2 * look, LOOK_AHEAD) if confirmed == look else max(1, confirmed)
+        self._look_ahead.learn(added, confirmed)
         if confirmed < added:
             factor.retreat(k + confirmed, k + added)
         if stale:

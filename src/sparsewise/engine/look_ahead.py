@@ -1,0 +1,40 @@
+"""How many steps to guess before a pass over A checks them."""
+
+from __future__ import annotations
+
+WORTH = 4
+"""A block pass costs about three passes of one vector: fewer right guesses don't pay."""
+
+LEAST, MOST = 8, 32
+"""Guesses in a block, at first and at most."""
+
+PATIENCE = 4, 64
+"""Single steps after a bad guess, at first and at most."""
+
+
+class LookAhead:
+    """Blocks grow while guesses are right; after a bad guess single steps, longer each time."""
+
+    def __init__(self) -> None:
+        self._block = LEAST
+        self._patience = PATIENCE[0]
+        self._wait = 0
+
+    def steps(self, most: int) -> int:
+        """How many steps to guess now, of at most so many."""
+        if self._wait > 0 or most < WORTH:
+            self._wait -= 1
+            return 1
+        return min(self._block, most)
+
+    def learn(self, guessed: int, right: int) -> None:
+        """So many of the guesses were right."""
+        if guessed == 1:
+            return
+        if right >= min(WORTH, guessed):
+            self._patience = PATIENCE[0]
+            self._block = min(2 * guessed, MOST) if right == guessed else max(LEAST, right)
+        else:
+            self._block = LEAST
+            self._wait = self._patience
+            self._patience = min(2 * self._patience, PATIENCE[1])
