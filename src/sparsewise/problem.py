@@ -15,6 +15,25 @@ from sparsewise.design.base import Array, precision
 from sparsewise.design.choose import as_floats
 
 
+class DependentColumnsError(ValueError):
+    """Some columns can't be in one model with the others.
+
+    Attributes
+    ----------
+    columns : list of int
+        Those that depend linearly on the ones before them, or are zero.
+    """
+
+    def __init__(self, columns: list[int], wanted: int) -> None:
+        names = ", ".join(map(str, columns[:5])) + (", …" if len(columns) > 5 else "")
+        super().__init__(
+            f"The model can't start from these {wanted} columns: {len(columns)} of them "
+            f"({names}) depend linearly on the others or are zero; start from fewer columns "
+            "(start= with the support of forward, say), or use rmp0, foba or forward."
+        )
+        self.columns = columns
+
+
 class Units(NamedTuple):
     """From unit columns and a target of norm one back to the data, without the data."""
 

@@ -111,11 +111,14 @@ class Path(Sequence[Step]):
         The steps; the first may be the start.
     units : Units
         The way back to the units of the data.
+    empty_rss : float
+        ‖r‖² of the empty model, in the engine's units: 1, or 0 for a target of zeros.
     """
 
-    def __init__(self, stretches: list[Stretch], units: Units) -> None:
+    def __init__(self, stretches: list[Stretch], units: Units, empty_rss: float) -> None:
         self._stretches = stretches
         self._units = units
+        self._empty_rss = empty_rss
         self._steps: list[Step] | None = None
 
     @property
@@ -123,6 +126,15 @@ class Path(Sequence[Step]):
         """The columns in the model before the first step."""
         first = self._stretches[:1]
         return tuple(map(int, first[0].columns)) if first and first[0].action == "start" else ()
+
+    @property
+    def initial(self) -> Model:
+        """The model before the first step."""
+        first = self._stretches[0] if self.start else None
+        columns = np.array(self.start, np.int64)
+        x = np.empty(0) if first is None else first.coefs[0]
+        rss = self._empty_rss if first is None else first.squared_residuals[0]
+        return Model(np.sort(columns), self._units.coef(columns, x), self._units.squared(rss))
 
     @property
     def steps(self) -> list[Step]:

@@ -16,7 +16,7 @@ from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.scores import Scores
 from sparsewise.engine.tolerances import tolerances
 from sparsewise.engine.until import Until, until
-from sparsewise.problem import Problem, check_columns, problem
+from sparsewise.problem import DependentColumnsError, Problem, check_columns, problem
 from sparsewise.solution import Solution, Stop
 
 WHOLE = 1 << 16
@@ -84,21 +84,16 @@ class ActiveSet:
         closed = {*forced, *barred}
         columns = [*forced, *(j for j in first if j not in closed)]
         if columns and not self._factor.load(columns, len(forced), basis):
-            raise ValueError(self._cannot_start_from(columns))
+            raise self._cannot_start_from(columns)
         self._scores.state[columns] = self._kernels.ACTIVE
         if columns:
             self.log.record("start", columns, [self.rss], [self._factor.coef()], self.size)
 
-    def _cannot_start_from(self, columns: list[int]) -> str:
+    def _cannot_start_from(self, columns: list[int]) -> DependentColumnsError:
         """Which of these columns can't be in one model with those before them, and what to do."""
         kept = set(ActiveSet(self.problem).add(columns))
         others = [j for j in columns if j not in kept]
-        names = ", ".join(map(str, others[:5])) + (", …" if len(others) > 5 else "")
-        return (
-            f"The model can't start from these {len(columns)} columns: {len(others)} of them "
-            f"({names}) depend linearly on the others or are zero; start from fewer columns "
-            "(start= with the support of forward, say), or use rmp0, foba or forward."
-        )
+        return DependentColumnsError(others, len(columns))
 
     # ------------------------------------------------------------------ what is there
 
@@ -234,7 +229,7 @@ class ActiveSet:
         self, limit: Until, *, by: Literal["loss", "coef"] = "loss", steps: int | None = None
     ) -> Stop:
         """Drop what matters least again and again, at most `steps` times; say why it ended."""
-        kernels, left = self._kernels, self.size if steps is None else steps
+        left = self.size if steps is None else steps
         while left > 0 and self.size > 0:
             self._scores.before_dropping()
             count = 1 if self.log.callback else min(left, self.size)
@@ -244,14 +239,8 @@ class ActiveSet:
             left -= columns.size
             if self.log.halted:
                 return Stop.CALLBACK
-            if code == kernels.FULL:
-                return limit.full
-            if code == kernels.SMALL:
-                return limit.small
-            if code == kernels.FITTED:
-                return Stop.RESIDUAL
-            if code == kernels.NONE_LEFT:
-                return Stop.EXHAUSTED
+            if stop := self._meaning(code, limit):
+                return stop
         return Stop.MAX_ITER if self.size else Stop.EXHAUSTED
 
     def add(self, columns: Iterable[int], count: int | None = None) -> list[int]:
@@ -408,6 +397,8 @@ class ActiveSet:
             return limit.small
         if code == kernels.NONE_LEFT:
             return self.nothing_left()
+        if code == kernels.LOCKED:
+            return Stop.EXHAUSTED
         if code in (kernels.STALE, kernels.DRIFTED):
             self._scores.distrust(everything=code == kernels.DRIFTED)
         return None

@@ -173,11 +173,10 @@ class Factor:
     def add(self, j: int) -> bool:
         """Add column j; False: it depends on the active ones."""
         self.make_room(self.size + 1)
-        h = np.empty(self.size + 1, self.dtype)
+        v = np.ascontiguousarray(self.unit_columns(np.array([j]))[:, 0])
         left = self._kernels.add(
-            self.Q, self.U, self.t, self._r, self.size, self.unit_columns(np.array([j]))[:, 0],
-            h, self._tolerance.dependent,
-        )  # fmt: skip
+            self.Q, self.U, self.t, self._r, self.size, v, self._tolerance.dependent
+        )
         if left < 0:
             return False
         self.took([j], left)

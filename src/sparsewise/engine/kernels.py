@@ -22,7 +22,7 @@ jit = partial(
 OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
 
 # Why a kernel came back.
-MORE, FULL, SMALL, FITTED, EXACT, NONE_LEFT, STALE, FADED, DRIFTED, UNSURE = range(10)
+MORE, FULL, SMALL, FITTED, EXACT, NONE_LEFT, LOCKED, STALE, FADED, DRIFTED, UNSURE = range(11)
 
 
 @jit
@@ -65,26 +65,29 @@ def best_open(corr, energy, state, by_gain, dependent, tie, out):
 def orthogonalise(Q, k, v, h):
     """Unit v minus its part in the span of the first k basis vectors; h = Q*v. Returns ‖v‖².
 
-    A second sweep where the first took away more than half: twice is enough (Kahan, Parlett).
+    h needs room for 2k numbers. A second sweep where the first took away more than half: twice is enough (Kahan, Parlett).
     """
     for i in range(k):
         h[i] = 0
-    total = 0.0
-    while total < 0.5:
-        again = total > 0.0
+    before = 1.0
+    for _ in range(2):
         for i in range(k):
             inner = Q.dtype.type(0)
             for row in range(v.size):
                 inner += np.conj(Q[i, row]) * v[row]
+            h[k + i] = inner
+        for i in range(k):
+            inner = h[k + i]
             h[i] += inner
             for row in range(v.size):
                 v[row] -= inner * Q[i, row]
-        total = 0.0
+        after = 0.0
         for row in range(v.size):
-            total += abs2(v[row])
-        if again or total == 0.0:
+            after += abs2(v[row])
+        if after > 0.5 * before:
             break
-    return total
+        before = after
+    return after
 
 
 @jit
@@ -116,8 +119,9 @@ def append(Q, U, t, r, k, v, h, energy):
 
 
 @jit
-def add(Q, U, t, r, k, v, h, dependent):
+def add(Q, U, t, r, k, v, dependent):
     """Add one column v (unit norm). Returns ‖r‖² after it, or -1 if v depends on the others."""
+    h = np.empty(2 * k + 1, Q.dtype)
     energy = orthogonalise(Q, k, v, h)
     if energy <= dependent:
         return -1.0
@@ -196,7 +200,7 @@ def grow(
     most, enough, gain_floor, nothing, dependent, tie, faded, drift = limits
     n, width = W.shape
     p = np.empty(width, Q.dtype)
-    h = np.empty(k + steps, Q.dtype)
+    h = np.empty(2 * (k + steps), Q.dtype)
     v = np.empty(n, Q.dtype)
     values = np.empty(width, energy.dtype)
     added = 0
@@ -392,7 +396,7 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
     for step in range(steps):
         i = least(x, diagonal, k, order, locked, by_loss, tie, nothing)
         if i < 0:
-            return step, NONE_LEFT, peak
+            return step, LOCKED, peak
         peak = max(peak, size)
         if size < share * peak:
             return step, DRIFTED, peak

@@ -67,7 +67,7 @@ class Log:
             support=np.sort(columns),
             coef=units.coef(columns, x),
             residual_norm=rss**0.5 * problem.scale,
-            path=Path(self._stretches, units),
+            path=Path(self._stretches, units, float(not problem.is_zero)),
             stop=Stop.ZERO_TARGET if problem.is_zero else stop,
             n_passes=problem.design.passes - problem.passes_before,
             least_squares=least_squares,
