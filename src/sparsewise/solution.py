@@ -130,11 +130,9 @@ class Path(Sequence[Step]):
     @property
     def initial(self) -> Model:
         """The model before the first step."""
-        first = self._stretches[0] if self.start else None
         columns = np.array(self.start, np.int64)
-        x = np.empty(0) if first is None else first.coefs[0]
-        rss = self._empty_rss if first is None else first.squared_residuals[0]
-        return Model(np.sort(columns), self._units.coef(columns, x), self._units.squared(rss))
+        squared, x = self._first()
+        return Model(np.sort(columns), self._units.coef(columns, x), self._units.squared(squared))
 
     @property
     def steps(self) -> list[Step]:
@@ -164,21 +162,27 @@ class Path(Sequence[Step]):
         return Model(np.sort(columns), coef, self._units.squared(squared))
 
     def _replay(self) -> Iterator[tuple[Step | None, list[int], tuple[float, Array]]]:
-        """Each step with the columns in the model after it, and (squared residual, coefs)."""
-        order: list[int] = []
-        for stretch in self._stretches:
-            if stretch.action == "start":
-                order.extend(map(int, stretch.columns))
-                yield None, order, (stretch.squared_residuals[0], stretch.coefs[0])
-                continue
+        """The first model, then each step, with columns after it and (squared residual, coefs)."""
+        order = list(self.start)
+        steps = self._stretches[1:] if order else self._stretches
+        yield None, order, self._first()
+        for stretch in steps:
             for i, column in enumerate(map(int, stretch.columns)):
                 if stretch.action == "drop":
                     order.remove(column)
                 elif column not in order:  # Matching Pursuit takes the same atom again and again
                     order.append(column)
                 squared = float(stretch.squared_residuals[i])
-                step = Step(stretch.action, column, self._units.squared(squared), len(order))
+                action: Literal["add", "drop"] = "drop" if stretch.action == "drop" else "add"
+                step = Step(action, column, self._units.squared(squared), len(order))
                 yield step, order, (squared, stretch.coefs[i])
+
+    def _first(self) -> tuple[float, Array]:
+        """Squared residual and coefficients before the first step."""
+        if self.start:
+            first = self._stretches[0]
+            return first.squared_residuals[0], first.coefs[0]
+        return self._empty_rss, np.empty(0)
 
     def __len__(self) -> int:
         return sum(len(s.columns) for s in self._stretches if s.action != "start")

@@ -151,6 +151,20 @@ def test_lowest_index_wins_ties(name):
     assert list(solve(name, p, **more).support) == expected
 
 
+def test_ties_of_subspace_pursuit():
+    """Of all three columns, 1 and 2 have the same |x| (on unit columns): the lower one is kept."""
+    A = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
+    solution = sparsewise.subspace_pursuit(A, np.array([-1.0, -1.0, 0.0]), sparsity=2)
+    assert list(solution.support) == [0, 1]
+
+
+def test_ties_of_ompr():
+    """Columns 0 and 1 and the candidate 2 have the same |z|: the lowest is the one that goes."""
+    A = np.array([[-1.0, -1.0, 0.0], [-1.0, 1.0, -1.0], [0.0, 0.0, 1.0]])
+    solution = sparsewise.ompr(A, np.array([1.0, 0.0, -1.0]), sparsity=2)
+    assert list(solution.support) == [1, 2]
+
+
 @pytest.mark.parametrize("family", ["duplicates", "rank deficient", "complex rank deficient"])
 def test_supports_are_independent(name, family):
     p = FAMILIES[family](2)

@@ -73,11 +73,12 @@ def ompr(
 def exchange(active: ActiveSet, limit: Until, *, step: float) -> None:
     """The column closest to the residual for the smallest coefficient, if that is smaller."""
     correlations = active.correlations()
-    closest = active.ranking(correlations)[:1]
-    loose = active.loose_coef()
-    if not closest or not loose:
+    sizes = active.loose_coef()
+    if not sizes or correlations.max() < 0:
         return
-    smallest = min(loose, key=lambda j: (loose[j], j))
-    if loose[smallest] < step * correlations[closest[0]] ** 0.5:
+    closest = active.ranking(correlations)[0]
+    sizes[closest] = step * float(correlations[closest]) ** 0.5
+    smallest = active.least(sizes)
+    if smallest != closest:
         active.drop([smallest])
-        active.add(closest)
+        active.add([closest])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.replacement import replace_until_settled
@@ -64,6 +65,8 @@ def subspace_pursuit(
 def exchange(active: ActiveSet, limit: Until) -> None:
     """As many columns again, by correlation; then the smallest coefficients go."""
     active.add(active.ranking(active.correlations()), limit.most)
-    loose = active.loose_coef()
+    sizes = np.full(active.problem.shape[1], -1.0)
+    for j, size in active.loose_coef().items():
+        sizes[j] = size
     surplus = active.size - limit.most
-    active.drop(sorted(loose, key=lambda j: (loose[j], j))[:surplus])
+    active.drop(active.ranking(sizes)[::-1][: max(surplus, 0)])

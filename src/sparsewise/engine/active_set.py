@@ -149,11 +149,11 @@ class ActiveSet:
         """Which columns can't be added."""
         return self._scores.state != self._kernels.OPEN
 
-    def ranking(self, correlations: Array) -> list[int]:
-        """The columns that can be added, best first; near-ties by column."""
-        order = np.argsort(-correlations, kind="stable")
-        order = order[: np.count_nonzero(correlations >= 0)]
-        values = correlations[order]
+    def ranking(self, scores: Array) -> list[int]:
+        """The columns of non-negative score, best first; near-ties by column."""
+        order = np.argsort(-scores, kind="stable")
+        order = order[: np.count_nonzero(scores >= 0)]
+        values = scores[order]
         # A tie reaches as far down as its leader's value allows.
         ranked: list[int] = []
         while len(ranked) < order.size:
@@ -162,6 +162,11 @@ class ActiveSet:
             last = first + int(np.searchsorted(-values[first:], -level, side="right"))
             ranked.extend(np.sort(order[first:last]).tolist())
         return ranked
+
+    def least(self, sizes: dict[int, float]) -> int:
+        """The column of smallest size; near-ties by column."""
+        level = min(sizes.values()) * (1 + self._tolerance.tie)
+        return min(j for j, size in sizes.items() if size <= level)
 
     def closest(self, r: Array) -> tuple[int, Any]:
         """The column closest to any vector r, active or not, with u_j* r; -1: all are barred."""

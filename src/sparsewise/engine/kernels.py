@@ -65,7 +65,8 @@ def best_open(corr, energy, state, by_gain, dependent, tie, out):
 def orthogonalise(Q, k, v, h):
     """Unit v minus its part in the span of the first k basis vectors; h = Q*v. Returns ‖v‖².
 
-    h needs room for 2k numbers. A second sweep where the first took away more than half: twice is enough (Kahan, Parlett).
+    h needs room for 2k numbers. A second sweep follows where the first took away more than half:
+    twice is enough (Kahan, Parlett).
     """
     for i in range(k):
         h[i] = 0
