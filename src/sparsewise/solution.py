@@ -93,12 +93,13 @@ class Model(NamedTuple):
 class Stretch(NamedTuple):
     """Consecutive steps of one kind, as the engine hands them over (in its own units).
 
-    ``coefs[i]`` belongs to the model after step i, in the order in which its columns came.
+    ``coefs[i]`` belongs to the model after step i, in the order in which its columns came (and may
+    be longer).
     """
 
     action: Literal["start", "add", "drop"]
-    columns: Sequence[int]
-    squared_residuals: Sequence[float]
+    columns: Sequence[int] | Array
+    squared_residuals: Sequence[float] | Array
     coefs: Sequence[Array] | Array
 
 
@@ -181,7 +182,7 @@ class Path(Sequence[Step]):
         """Squared residual and coefficients before the first step."""
         if self.start:
             first = self._stretches[0]
-            return first.squared_residuals[0], first.coefs[0]
+            return float(first.squared_residuals[0]), first.coefs[0]
         return self._empty_rss, np.empty(0)
 
     def __len__(self) -> int:

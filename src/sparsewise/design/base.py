@@ -121,8 +121,8 @@ class Design(ABC):
         sums = self._square_sums()
         self.passes += 1
         low, high = _safe_squares(self.dtype)
-        # Written so that a NaN fails the test, too.
-        if low < np.minimum.reduce(sums) and np.maximum.reduce(sums) < high:
+        # Written so that a NaN fails the test, too: it is what argmin and argmax then find.
+        if low < sums[sums.argmin()] and sums[sums.argmax()] < high:
             return np.sqrt(sums.astype(np.float64, copy=False))
         self.extreme = True
         return self._scaled_norms()

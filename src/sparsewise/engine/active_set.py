@@ -14,7 +14,6 @@ from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.scores import Scores
-from sparsewise.engine.tolerances import tolerances
 from sparsewise.engine.until import Until, until
 from sparsewise.problem import DependentColumnsError, Problem, check_columns, problem
 from sparsewise.solution import Solution, Stop
@@ -53,10 +52,10 @@ class ActiveSet:
     ) -> None:
         self._kernels = load_kernels()
         self.problem = problem
-        self._tolerance = tolerances(problem.y.dtype)
         self.log = Log(problem, callback)
         self._factor = Factor(problem, min(*problem.shape, 16 if room is None else max(room, 1)))
         self._scores = Scores(self._factor)
+        self._tolerance = self._factor.tolerance
         self._look_ahead = LookAhead()
         if any(map(_may_hold, (include, exclude, start))):
             self._take_wishes(include, exclude, start, room, basis)
@@ -240,7 +239,7 @@ class ActiveSet:
             count = 1 if self.log.callback else min(left, self.size)
             limits = (float(limit.most), limit.loss, limit.ceiling)
             columns, rss, X, code = self._factor.shrink(by == "loss", count, limits)
-            self._dropped(columns, rss.tolist(), X)
+            self._dropped(columns, rss, X)
             left -= columns.size
             if self.log.halted:
                 return Stop.CALLBACK
@@ -283,10 +282,10 @@ class ActiveSet:
         self.drop([j for j in self.order if j not in support])
         self.add(sorted(support.difference(self.order)))
 
-    def _dropped(self, columns: Array, rss: list[float], coefs: Any) -> None:
+    def _dropped(self, columns: Array, rss: Any, coefs: Any) -> None:
         if columns.size:
             self._scores.reopen(columns)
-            self.log.record("drop", columns.tolist(), rss, coefs, self.size)
+            self.log.record("drop", columns, rss, coefs, self.size)
 
     # ------------------------------------------------------------------ steps forward
 
@@ -311,8 +310,7 @@ class ActiveSet:
         scores.knows(k + known)
         if added:
             factor.took(picks[:added], rss[added - 1])
-            coefs = X[:added, : k + added]
-            self.log.record("add", picks[:added].tolist(), rss[:added].tolist(), coefs, self.size)
+            self.log.record("add", picks[:added], rss[:added], X[:added], self.size)
         return added, self._meaning(code, limit)
 
     def _from_all(

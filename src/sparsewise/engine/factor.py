@@ -39,6 +39,8 @@ class Factor:
         Which of them can't be dropped.
     rss : float
         ‖r‖² for a target of norm one.
+    tolerance : Tolerances
+        What rounding makes of numbers of this type.
     epoch : int
         How many times it was made from scratch; directions of different epochs don't compare.
     """
@@ -47,7 +49,7 @@ class Factor:
         self._kernels = load_kernels()
         self.problem = problem
         self.dtype = problem.y.dtype
-        self._tolerance = tolerances(self.dtype)
+        self.tolerance = tolerances(self.dtype)
         n = problem.shape[0]
         self.size = 0
         self.order = np.empty(room, np.int64)
@@ -86,7 +88,7 @@ class Factor:
     @property
     def Q(self) -> Array:
         """One basis vector a row; turned by what was dropped, made if there was none."""
-        if self._Q is None or self._turned * self._tolerance.eps > self._tolerance.tie:
+        if self._Q is None or self._turned * self.tolerance.eps > self.tolerance.tie:
             self.make()
         Q = self._Q
         assert Q is not None
@@ -142,7 +144,7 @@ class Factor:
         self._turns.clear()
         self._turned, self._peak = 0, 0.0
         energies = np.square(np.abs(np.diagonal(R)[:k]))
-        if energies.min(initial=1.0) <= self._tolerance.dependent:
+        if energies.min(initial=1.0) <= self.tolerance.dependent:
             return False
         self.U[:k, :k] = _inverse_of_triangle(R[:k, :k]).T
         return True
@@ -175,7 +177,7 @@ class Factor:
         self.make_room(self.size + 1)
         v = np.ascontiguousarray(self.unit_columns(np.array([j]))[:, 0])
         left = self._kernels.add(
-            self.Q, self.U, self.t, self._r, self.size, v, self._tolerance.dependent
+            self.Q, self.U, self.t, self._r, self.size, v, self.tolerance.dependent
         )
         if left < 0:
             return False
@@ -216,7 +218,7 @@ class Factor:
         limits = (columns allowed, loss allowed, ‖r‖² allowed). Returns the columns dropped, ‖r‖²
         and coefficients after each, and why the kernel came back.
         """
-        k, tolerance = self.size, self._tolerance
+        k, tolerance = self.size, self.tolerance
         reflectors = np.empty((steps, k + 1), self.dtype)
         columns = np.empty(steps, np.int64)
         left = np.empty(steps)

@@ -35,8 +35,8 @@ class Log:
     def record(
         self,
         action: Literal["start", "add", "drop"],
-        columns: Sequence[int],
-        squared_residuals: Sequence[float],
+        columns: Sequence[int] | Array,
+        squared_residuals: Sequence[float] | Array,
         coefs: Sequence[Array] | Array,
         size: int,
     ) -> None:

@@ -7,7 +7,6 @@ import numpy as np
 from sparsewise.design.base import Array
 from sparsewise.engine import load_kernels
 from sparsewise.engine.factor import Factor
-from sparsewise.engine.tolerances import tolerances
 
 BLOCK = 32
 """Most directions taken through A in one pass."""
@@ -39,7 +38,7 @@ class Scores:
         self._kernels = kernels = load_kernels()
         self._factor = factor
         self._problem = factor.problem
-        self._tolerance = tolerances(factor.dtype)
+        self._tolerance = factor.tolerance
         self.state = np.zeros(self._problem.shape[1], np.int8)
         if self._problem.design.extreme:
             self.state[self._problem.inverse_norms == 0] = kernels.NULL
