@@ -27,12 +27,9 @@ test bench: export OPENBLAS_NUM_THREADS := 1
 test bench: export MKL_NUM_THREADS := 1
 test bench: export OMP_NUM_THREADS := 1
 
-# Compiled code divides by zero in silence and throws the result away; Python would warn.
-UNCOMPILED := -W "ignore:divide by zero:RuntimeWarning" -W "ignore:invalid value:RuntimeWarning"
-
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine $(UNCOMPILED)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

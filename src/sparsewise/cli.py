@@ -127,6 +127,7 @@ def fit(args: argparse.Namespace) -> None:
     look_up([method], ALGORITHMS, "method")
     _check_words(method, ALGORITHMS[method], words)
 
+    from sparsewise.problem import DependentColumnsError
     from sparsewise.report import Fit, Page, show_fit
     from sparsewise.tables import positions, split_names
 
@@ -134,7 +135,6 @@ def fit(args: argparse.Namespace) -> None:
     include = positions(split_names(args.include), table.names)
     intercept = not args.no_intercept
     A, y, centre = _centred(table) if intercept else (table.X, table.y, None)
-    _check_start(method, ALGORITHMS[method], A, include, table.names)
     notes = []
     if not words.keys() & set(STOPPING_WORDS):
         words["delta"], note = _bic_delta(A, y, intercept)
@@ -144,6 +144,8 @@ def fit(args: argparse.Namespace) -> None:
     with Page(sys.stderr).status("fitting"):
         try:
             solution = ALGORITHMS[method](A, y, include=include, **words)
+        except DependentColumnsError as error:
+            raise InputError(_dependent(method, error.columns, include, table.names)) from error
         except (ValueError, TypeError) as error:
             raise InputError(str(error)) from error
     show_fit(
@@ -155,7 +157,6 @@ def fit(args: argparse.Namespace) -> None:
             solution=solution,
             intercept=None if centre is None else _intercept(*centre, solution.coef),
             total=float(y @ y),
-            start=_squared_residual(A, y, list(solution.path.start))[0],
             notes=notes,
         ),
         Page(),
@@ -232,46 +233,20 @@ def _intercept(X_mean: FloatArray, y_mean: float, coef: FloatArray) -> float:
     return 0.0 if is_rounding else intercept
 
 
-def _check_start(
-    method: str, algorithm: Algorithm, A: FloatArray, include: Sequence[int], names: Sequence[str]
-) -> None:
-    """Raise an error, by name, for columns that can't be in the first model together."""
+def _dependent(
+    method: str, columns: Sequence[int], include: Sequence[int], names: Sequence[str]
+) -> str:
+    """Say which columns can't be in the first model together, and the way out."""
     from sparsewise.tables import as_argument
 
-    for name in (names[j] for j in include if not A[:, j].any()):
-        raise InputError(f"column {listing([name])} is constant: it can't be included")
-    dependent = [names[j] for j in _dependent(A, include)]
-    if dependent:
-        raise InputError(f"{listing(dependent)} depends on the others that are included")
-    # Backward algorithms are those whose start, if none is given, is everything.
-    start = inspect.signature(algorithm).parameters.get("start")
-    if start is None or start.default is not None:
-        return
-    dependent = [names[j] for j in _dependent(A, range(A.shape[1]))]
-    if dependent:
-        raise InputError(
-            f"{method} starts from all features, but {listing(dependent)} can't be told from the "
-            f"others: --exclude {as_argument(dependent)}, or use rmp0, foba or forward"
-        )
-
-
-def _dependent(A: FloatArray, columns: Sequence[int]) -> list[int]:
-    """Return the columns that are zero or depend linearly on those before them."""
-    import numpy as np
-
-    basis = np.empty((A.shape[0], 0))
-    found = []
-    for j in columns:
-        norm = np.linalg.norm(A[:, j])
-        rest = A[:, j] / (norm or 1.0)
-        for _ in range(2):  # once more, for what rounding left
-            rest = rest - basis @ (basis.T @ rest)
-        energy = float(rest @ rest)
-        if energy <= 64 * np.finfo(float).eps:
-            found.append(j)
-        else:
-            basis = np.column_stack([basis, rest / math.sqrt(energy)])
-    return found
+    dependent = [names[j] for j in columns]
+    trouble = f"{listing(dependent)} can't be told from the rest (constant or a combination)"
+    if set(columns) <= set(include):
+        return f"{trouble}: leave {'it' if len(columns) == 1 else 'them'} out of --include"
+    return (
+        f"{method} starts from all features, but {trouble}: --exclude {as_argument(dependent)}, "
+        "or use rmp0, foba or forward"
+    )
 
 
 def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, str]:
@@ -280,6 +255,8 @@ def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, st
     With the noise variance known, BIC = ‖r‖²/s² + k log n (Schwarz 1978); s² is estimated by the
     least-squares fit on all features.
     """
+    import numpy as np
+
     from sparsewise.report import ROUNDING
 
     n, m = A.shape
@@ -291,26 +268,18 @@ def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, st
             f"{count(n, 'row')} can't tell the noise of {count(m, 'feature')}: "
             "choose when to stop by --sparsity, --residual or --delta"
         )
-    squared, rank = _squared_residual(A, y, range(m))
+    norms = np.linalg.norm(A, axis=0)
+    U = A / np.where(norms > 0, norms, 1.0)
+    coef, _, rank, _ = np.linalg.lstsq(U, y, rcond=None)
+    squared = float(np.sum((y - U @ coef) ** 2))
     if squared <= ROUNDING * float(y @ y):
         squared = 0.0
-    variance = squared / (n - rank - intercept)
+    variance = squared / (n - int(rank) - intercept)
     delta = math.sqrt(variance * math.log(n))
     return delta, (
         f"delta = {delta:.4g}: a feature must be worth delta² = s² log n, its price in the BIC "
         f"(s² = {variance:.4g}, the residual variance with all features)"
     )
-
-
-def _squared_residual(A: FloatArray, y: FloatArray, columns: Sequence[int]) -> tuple[float, int]:
-    """Return ‖y - P y‖² and the rank of P, which projects on the given columns."""
-    import numpy as np
-
-    norms = np.linalg.norm(A[:, columns], axis=0)
-    U = A[:, columns] / np.where(norms > 0, norms, 1.0)
-    coef, _, rank, _ = np.linalg.lstsq(U, y, rcond=None)
-    residual = y - U @ coef
-    return float(residual @ residual), int(rank)
 
 
 # --- sparsewise algorithms ------------------------------------------------------------------------

@@ -42,7 +42,6 @@ class Fit:
     solution: Solution
     intercept: float | None
     total: float  # squared norm of the (centred) target
-    start: float  # squared residual before the first step
     notes: Sequence[str] = ()
 
 
@@ -146,7 +145,7 @@ def _show_coefficients(fit: Fit, page: Page) -> None:
 def _path_rows(fit: Fit) -> Iterator[tuple[str | Text, ...]]:
     """Yield the start and every step; of a long path only the two ends."""
     solution, steps = fit.solution, list(fit.solution.path)
-    squared = [fit.start, *(step.squared_residual for step in steps)]
+    squared = [solution.path.initial.squared_residual, *(step.squared_residual for step in steps)]
     squared = [value if value > ROUNDING * fit.total else 0.0 for value in squared]
     amounts = numerals(squared, figures=6)
     shares = [_r_squared(value, fit.total) for value in squared]

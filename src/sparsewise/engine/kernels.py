@@ -38,10 +38,9 @@ def scores(corr, energy, state, by_gain, dependent, out):
     -1 where it can't be added. Returns the largest.
     """
     for j in range(corr.size):
-        value = abs2(corr[j])
-        if by_gain:
-            value /= energy[j]
-        out[j] = value if state[j] == OPEN and energy[j] > dependent else -1.0
+        can = state[j] == OPEN and energy[j] > dependent
+        price = energy[j] if can and by_gain else 1.0
+        out[j] = abs2(corr[j]) / price if can else -1.0
     top = -1.0
     for j in range(corr.size):
         top = out[j] if out[j] > top else top
