@@ -151,6 +151,23 @@ def test_lowest_index_wins_ties(name):
     assert list(solve(name, p, **more).support) == expected
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", [*FORWARD, *FIXED_SIZE, *ELIMINATION])
+def test_ties_but_for_rounding(name, seed):
+    """Equal scores that rounding has made unequal are ties still."""
+    A = np.linalg.qr(normal(np.random.default_rng(seed), 9, 6))[0]
+    solution = solve(name, Problem("rounded ties", A, A.sum(axis=1), sparsity=3, delta=0.1))
+    assert list(solution.support) == ([3, 4, 5] if name in ELIMINATION else [0, 1, 2])
+
+
+@pytest.mark.parametrize("name", ELIMINATION)
+def test_worthless_columns_go_in_order(name):
+    """Losses that are zero but for rounding are all the same: the lowest index goes first."""
+    p = FAMILIES["tall"](0)
+    path = ALGORITHMS[name](p.A, p.A[:, 4] - p.A[:, 7], sparsity=2).path
+    assert [step.column for step in path] == [j for j in range(p.A.shape[1]) if j not in (4, 7)]
+
+
 def test_ties_of_subspace_pursuit():
     """Of all three columns, 1 and 2 have the same |x| (on unit columns): the lower one is kept."""
     A = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
