@@ -9,6 +9,7 @@ from benchmarks import memory, peers
 from benchmarks.measure import Measurement, race
 from benchmarks.problems import Problem, autoregressive, decaying, gaussian
 
+PREPARED = "forward, A prepared"
 GEMVS = "k GEMVs"
 SPAMS = "SPAMS OMP"
 SKLEARN = "scikit-learn OMP"
@@ -19,6 +20,7 @@ LSTSQ = "numpy lstsq"
 
 CONTENDERS: Mapping[str, peers.Contender] = {
     "forward": peers.forward,
+    PREPARED: peers.forward_prepared,
     "omp": peers.omp,
     "rmp0": peers.rmp0,
     "backward": peers.backward_path,
@@ -78,7 +80,7 @@ CASES = (
         "64×128, k = 16",
         timed(
             lambda seed: gaussian(64, 128, 16, seed=seed),
-            *("forward", "omp", GEMVS, SPAMS, SKLEARN, FASTCAN, ABESS, FROLS),
+            *("forward", PREPARED, "omp", GEMVS, SPAMS, SKLEARN, FASTCAN, ABESS, FROLS),
             problems=1000,
         ),
         rounds=100,
@@ -164,6 +166,8 @@ CASES = (
 COMPARISONS = (
     Comparison("small", "forward", SPAMS, bound=1.2),
     Comparison("small", "forward", SKLEARN, bound=1 / 8),
+    Comparison("small", PREPARED, SPAMS, bound=1.2),
+    Comparison("small", PREPARED, SKLEARN, bound=1 / 8),
     Comparison("small", "forward", FASTCAN),
     Comparison("small", "forward", ABESS),
     Comparison("small", "forward", FROLS),
