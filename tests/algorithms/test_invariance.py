@@ -469,3 +469,13 @@ def test_one_pass_per_addition(name):
     k = 10
     solution = solve(name, WIDE, sparsity=k)
     assert 0 < solution.n_passes <= k + 2
+
+
+def test_coefficients_of_rounding_size_are_tied():
+    """Subspace Pursuit keeps the lowest of columns whose coefficients are zero but for rounding."""
+    A = np.zeros((7, 8))
+    A[3, 4] = A[4, 5] = 1
+    A[[0, 4], 6] = 1
+    A[[0, 1, 4], 7] = 1
+    solution = sparsewise.subspace_pursuit(A, np.eye(7)[1], sparsity=3)
+    assert list(solution.support) == [4, 6, 7]

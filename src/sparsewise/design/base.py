@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsewise.compiled import load_kernels
+
 Array = NDArray[Any]
+
+SMALL = 1 << 16
+"""A with at most this many entries is copied and looked at as a whole."""
 
 BLOCK_BYTES = 4 << 20
 """Work on parts of A is done in blocks of about this size, so that no copy of A ever exists."""
@@ -83,7 +88,8 @@ class Design(ABC):
     def norms(self) -> Array:
         """‖a_j‖ for every column j (float64); refuses NaN and infinity. Kept for later calls."""
         if self._norms is None:
-            self._norms = self._safe_norms()
+            self._measure()
+        assert self._norms is not None
         return self._norms
 
     def inverse_norms(self) -> Array:
@@ -92,15 +98,43 @@ class Design(ABC):
         A column below the smallest normal number counts as zero.
         """
         if self._inverse is None:
-            norms = self.norms()
-            real = precision(self.dtype)
-            if self.extreme:
-                self._inverse = np.zeros(norms.size, real.dtype)
-                large = norms > 4 * float(real.tiny)
-                np.divide(1.0, norms, out=self._inverse, where=large, casting="same_kind")
-            else:
-                self._inverse = (1.0 / norms).astype(real.dtype, copy=False)
+            self._measure()
+        assert self._inverse is not None
         return self._inverse
+
+    @property
+    def is_small(self) -> bool:
+        """Whether A is small enough to be looked at as a whole."""
+        return self.shape[0] * self.shape[1] <= SMALL
+
+    def _measure(self) -> None:
+        """Norms and their inverses, in one pass; carefully where squares may be out of range."""
+        real = precision(self.dtype)
+        if self._norms is None:
+            self.passes += 1
+            self._norms, self._inverse, least, together = self._quick_norms()
+            low, high = _safe_squares(self.dtype)
+            if low < least and together < high:  # a NaN fails this, too
+                return
+            self._norms = self._scaled_norms()
+        self.extreme = True
+        self._inverse = np.zeros(self.shape[1], real.dtype)
+        large = self._norms > 4 * float(real.tiny)
+        np.divide(1.0, self._norms, out=self._inverse, where=large, casting="same_kind")
+
+    def _quick_norms(self) -> tuple[Array, Array, float, float]:
+        """Norms and inverses by plain squares, the least of these and their sum."""
+        real = precision(self.dtype).dtype
+        if self.is_small:
+            norms = np.empty(self.shape[1])
+            inverse = np.empty(self.shape[1], real)
+            W = self.laid_out(None, self.dtype)
+            return norms, inverse, *load_kernels().measure_columns(W, norms, inverse)
+        sums = self._square_sums()
+        norms = np.sqrt(sums.astype(np.float64, copy=False))
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            inverse = (1.0 / norms).astype(real, copy=False)
+        return norms, inverse, float(sums.min()), float(sums.sum())
 
     def laid_out(self, J: Array | None, dtype: np.dtype[Any]) -> Array:
         """The columns J, C-ordered and aligned, as compiled loops are quickest with.
@@ -113,17 +147,6 @@ class Design(ABC):
         if J is None:
             self._whole = block
         return block
-
-    def _safe_norms(self) -> Array:
-        """Norms from plain sums of squares; columns whose sums leave the safe range are redone."""
-        sums = self._square_sums()
-        self.passes += 1
-        low, high = _safe_squares(self.dtype)
-        # Written so that a NaN fails the test, too: it is what argmin and argmax then find.
-        if low < sums[sums.argmin()] and sums[sums.argmax()] < high:
-            return np.sqrt(sums.astype(np.float64, copy=False))
-        self.extreme = True
-        return self._scaled_norms()
 
     def _scaled_norms(self) -> Array:
         """Norms of columns divided by their largest entry first: right at every scale."""
@@ -160,19 +183,12 @@ ALIGNMENT = 64
 
 
 def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
-    """A C-ordered copy that starts on a cache line; the array itself where it is one already."""
-    flags = values.flags
-    as_is = flags.c_contiguous and flags.writeable and values.dtype == dtype
-    if as_is and _address(values) % ALIGNMENT == 0:
-        return values
-    room = np.empty(values.nbytes * dtype.itemsize // values.itemsize + ALIGNMENT, np.uint8)
-    copy = np.ndarray(values.shape, dtype, room, -_address(room) % ALIGNMENT)
+    """A C-ordered copy that starts on a cache line."""
+    room = np.empty(values.size * dtype.itemsize + ALIGNMENT, np.uint8)
+    address: int = room.__array_interface__["data"][0]
+    copy = np.ndarray(values.shape, dtype, room, -address % ALIGNMENT)
     copy[...] = values
     return copy
-
-
-def _address(values: Array) -> int:
-    return int(values.__array_interface__["data"][0])
 
 
 @cache

@@ -28,9 +28,9 @@ class OperatorDesign(Design):
         super().__init__(shape, np.dtype(np.float64))
         self.operator = operator
         self.dtype = self._float_type()
+        self.rmatvec(np.zeros(self.shape[0], self.dtype))  # better to fail now than after work
         if norms is not None:
             self._norms = self._checked(norms)
-            self.extreme = True
 
     def column(self, j: int) -> Array:
         unit = np.zeros(self.shape[1], self.dtype)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise.compiled import load_kernels
 from sparsewise.design.base import Array
-from sparsewise.engine import load_kernels
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.look_ahead import LookAhead
@@ -17,9 +17,6 @@ from sparsewise.engine.scores import Scores
 from sparsewise.engine.until import Until, until
 from sparsewise.problem import DependentColumnsError, Problem, check_columns, problem
 from sparsewise.solution import Solution, Stop
-
-WHOLE = 1 << 16
-"""A with at most this many entries is stepped through as a whole; larger ones through a pool."""
 
 
 class ActiveSet:
@@ -127,8 +124,12 @@ class ActiveSet:
         return dict(zip(self.order, self._factor.coef(), strict=True))
 
     def loose_coef(self) -> dict[int, float]:
-        """|x_i| of each active column that may be dropped (unit columns, unit target)."""
+        """|x_i| of each active column that may be dropped (unit columns, unit target).
+
+        0 where it is rounding, so that such columns are tied.
+        """
         x = np.abs(self._factor.coef())
+        x[np.square(x) <= self._tolerance.exact] = 0.0
         free = ~self._factor.locked[: self.size]
         return dict(zip(self._factor.columns[free].tolist(), x[free].tolist(), strict=True))
 
@@ -304,8 +305,7 @@ class ActiveSet:
             float(limit.most), limit.enough, limit.gain, tolerance.exact, tolerance.dependent,
             tolerance.tie, scores.faded, tolerance.drift,
         )  # fmt: skip
-        n, m = self.problem.shape
-        step = self._from_all if n * m <= WHOLE else self._from_pool
+        step = self._from_all if self.problem.design.is_small else self._from_pool
         added, code, known = step(by_gain, steps, limits, picks, rss, X)
         scores.knows(k + known)
         if added:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sparsewise.compiled import load_kernels
 from sparsewise.design.base import Array
-from sparsewise.engine import load_kernels
 from sparsewise.engine.tolerances import tolerances
 from sparsewise.problem import Problem
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsewise.compiled import load_kernels
 from sparsewise.design.base import Array
-from sparsewise.engine import load_kernels
 from sparsewise.engine.factor import Factor
 
 BLOCK = 32
@@ -159,13 +159,23 @@ class Scores:
 
     def _measure_all(self) -> None:
         """A pass for corr, and one for each block of the basis."""
-        m, k = self._problem.shape[1], self._factor.size
-        self._epoch = self._factor.epoch
-        self._correlate()
-        self.energy = np.empty(m, self._problem.inverse_norms.dtype)
+        problem, factor, trust = self._problem, self._factor, self._tolerance.trust
+        m, k = problem.shape[1], factor.size
+        self._epoch = factor.epoch
+        self.energy = np.empty(m, problem.inverse_norms.dtype)
         self.floor = np.empty_like(self.energy)
+        if k == 0 and problem.design.is_small:
+            self.corr = np.empty(m, factor.dtype)
+            self.faded = self._tolerance.faded * factor.rss
+            W = problem.design.laid_out(None, factor.dtype)
+            self._kernels.open_scores(
+                W, problem.inverse_norms, factor.r, self.corr, self.energy, self.floor, trust
+            )
+            problem.design.passes += 1
+            return
+        self._correlate()
         self.energy.fill(1.0)
-        self.floor.fill(self._tolerance.trust)
+        self.floor.fill(trust)
         if k == 0:
             return
         for start in range(0, k, BLOCK):

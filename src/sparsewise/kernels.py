@@ -32,6 +32,27 @@ def abs2(z):
 
 
 @jit
+def measure_columns(W, norms, inverse):
+    """‖w_i‖ and 1/‖w_i‖ of every column of W, by plain squares.
+
+    Returns the least square and the sum of all, which shows overflow and NaN.
+    """
+    n, width = W.shape
+    for i in range(width):
+        norms[i] = 0
+    for row in range(n):
+        for i in range(width):
+            norms[i] += abs2(W[row, i])
+    low, together = np.inf, 0.0
+    for i in range(width):
+        low = min(low, norms[i])
+        together += norms[i]
+        norms[i] = np.sqrt(norms[i])
+        inverse[i] = 1 / norms[i] if norms[i] > 0 else 0
+    return low, together
+
+
+@jit
 def scores(corr, energy, state, by_gain, dependent, out):
     """Of every column the fall of ‖r‖² if it is added, |corr|²/energy, or |corr|² (OMP's choice).
 
@@ -148,6 +169,15 @@ def project(W, scale, q, p):
             p[i] += np.conj(W[row, i]) * q[row]
     for i in range(width):
         p[i] *= scale[i]
+
+
+@jit
+def open_scores(W, scale, r, corr, energy, floor, trust):
+    """The scores of an empty model: corr = A*r, energy = 1."""
+    project(W, scale, r, corr)
+    for j in range(corr.size):
+        energy[j] = 1
+        floor[j] = trust
 
 
 @jit
