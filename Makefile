@@ -1,6 +1,6 @@
 # make run    install into .venv and fit the built-in example
 # make test   lint, types, import rules and tests
-# make bench  times against peers
+# make bench  times against peers, into the table of README.md
 # make clean  remove the environment and every cache
 #
 # Needs Python 3.11 or later (choose one with make PYTHON=python3.12) and nothing that compiles.
@@ -38,7 +38,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --readme
 
 clean:
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

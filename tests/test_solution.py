@@ -143,3 +143,23 @@ def test_check_finds_what_is_not_least_squares():
     assert check.residual_error < 1e-12
     assert check.normal_equations > 1e-5
     assert not check.ok
+
+
+def test_the_model_before_the_first_step():
+    p = FAMILIES["tall"](0)
+    path = sparsewise.forward(p.A, p.y, sparsity=3).path
+    assert path.initial.support.size == 0
+    assert path.initial.squared_residual == pytest.approx(np.vdot(p.y, p.y).real)
+    assert path.at(0).squared_residual == path.initial.squared_residual
+    assert path.sizes == [0, 1, 2, 3]
+    full = sparsewise.backward(p.A, p.y, sparsity=3).path.initial
+    exact = np.linalg.lstsq(p.A, p.y, rcond=None)[0]
+    np.testing.assert_allclose(full.coef, exact, rtol=1e-8)
+    assert list(full.support) == list(range(p.A.shape[1]))
+
+
+def test_dependent_columns_are_listed_in_the_error():
+    A = np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+    with pytest.raises(sparsewise.DependentColumnsError) as caught:
+        sparsewise.backward(A, np.ones(3), sparsity=1)
+    assert caught.value.columns == [1, 3]

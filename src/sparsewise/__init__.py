@@ -23,6 +23,7 @@ from sparsewise.algorithms import (
     subspace_pursuit,
 )
 from sparsewise.design import Design, OperatorDesign, as_design
+from sparsewise.problem import DependentColumnsError
 from sparsewise.solution import Check, Model, Path, Solution, Step, Stop
 
 __version__ = "0.1.0"
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ALGORITHMS",
     "Check",
+    "DependentColumnsError",
     "Design",
     "Model",
     "OperatorDesign",

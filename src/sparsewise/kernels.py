@@ -197,25 +197,8 @@ def lower(p, t, corr, energy, floor, state):
 
 @jit
 def grow(
-    W,
-    scale,
-    whole,
-    corr,
-    energy,
-    floor,
-    state,
-    Q,
-    U,
-    t,
-    r,
-    k,
-    by_gain,
-    steps,
-    limits,
-    picks,
-    rss,
-    X,
-):
+    W, scale, whole, corr, energy, floor, state, Q, U, t, r, k, by_gain, steps, limits, picks, rss, X
+):  # fmt: skip
     """Add the best column of the pool again and again, at most `steps` times.
 
     The pool is W (n x width), its columns times `scale` have unit norm.
@@ -398,11 +381,11 @@ def reflect(U, t, k, i, v, x, diagonal):
     for row in range(i, k - 1):
         w[row] = w[row + 1]
     for c in range(k - 1):
-        turn = np.conj(v[c])
+        factor = np.conj(v[c])
         for row in range(i, k - 1):
             U[c, row] = U[c, row + 1]
         for row in range(k - 1):
-            U[c, row] -= w[row] * turn
+            U[c, row] -= w[row] * factor
             x[row] += U[c, row] * t[c]
             diagonal[row] += abs2(U[c, row])
     return total(diagonal, k - 1)
