@@ -197,7 +197,8 @@ def lower(p, t, corr, energy, floor, state):
 
 @jit
 def grow(
-    W, scale, whole, corr, energy, floor, state, Q, U, t, r, k, by_gain, steps, limits, picks, rss, X
+    W, scale, whole, corr, energy, floor, state, Q, U, t, r, k,
+    by_gain, steps, limits, picks, rss, X,
 ):  # fmt: skip
     """Add the best column of the pool again and again, at most `steps` times.
 

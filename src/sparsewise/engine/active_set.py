@@ -296,6 +296,9 @@ class ActiveSet:
         k = factor.size
         factor.make_room(k + 1)
         steps = min(steps, factor.room - k)
+        small = self.problem.design.is_small
+        if not small:
+            steps = self._look_ahead.steps(steps)
         picks = np.empty(steps, np.int64)
         rss = np.empty(steps)
         X = np.empty((steps, k + steps), factor.dtype)
@@ -305,12 +308,13 @@ class ActiveSet:
             float(limit.most), limit.enough, limit.gain, tolerance.exact, tolerance.dependent,
             tolerance.tie, scores.faded, tolerance.drift,
         )  # fmt: skip
-        step = self._from_all if self.problem.design.is_small else self._from_pool
+        step = self._from_all if small else self._from_pool
         added, code, known = step(by_gain, steps, limits, picks, rss, X)
         scores.knows(k + known)
         if added:
             factor.took(picks[:added], rss[added - 1])
-            self.log.record("add", picks[:added], rss[:added], X[:added], self.size)
+            coefs = X if added == steps else X[:added].copy()
+            self.log.record("add", picks[:added], rss[:added], coefs, self.size)
         return added, self._meaning(code, limit)
 
     def _from_all(
@@ -348,15 +352,15 @@ class ActiveSet:
         """
         kernels, factor, scores = self._kernels, self._factor, self._scores
         scale = self.problem.inverse_norms
-        k, look = factor.size, self._look_ahead.steps(steps)
-        pool = self._pool(by_gain, look)
+        k = factor.size
+        pool = self._pool(by_gain, steps)
         if pool.size == 0:
             return 0, kernels.NONE_LEFT, 0
         state = np.zeros(pool.size, np.int8)
         added, code, _ = kernels.grow(
             self.problem.design.laid_out(pool, factor.dtype), scale[pool], False,
             scores.corr[pool], scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U,
-            factor.t, factor.r, k, by_gain, look, limits, picks, rss, X,
+            factor.t, factor.r, k, by_gain, steps, limits, picks, rss, X,
         )  # fmt: skip
         scores.state[pool[state == kernels.DEPENDENT]] = kernels.DEPENDENT
         if added == 0:
@@ -378,12 +382,12 @@ class ActiveSet:
             code = kernels.MORE  # whatever the pool alone seemed to say
         return confirmed, code, known
 
-    def _pool(self, by_gain: bool, look: int) -> Array:
-        """The columns from which the next `look` steps are guessed, ascending."""
+    def _pool(self, by_gain: bool, steps: int) -> Array:
+        """The columns from which the next `steps` steps are guessed, ascending."""
         best, scores = self._scores.best(by_gain)
-        if best < 0 or look == 1:
+        if best < 0 or steps == 1:
             return np.array([best] if best >= 0 else [], np.int64)
-        width = min(4 * look, scores.size)
+        width = min(4 * steps, scores.size)
         top = np.argpartition(scores, scores.size - width)[-width:]
         return np.unique(np.append(top[scores[top] >= 0], best))
 
