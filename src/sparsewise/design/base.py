@@ -113,7 +113,7 @@ class Design(ABC):
         if self._norms is None:
             self.passes += 1
             self._norms, self._inverse, least, together = self._quick_norms()
-            low, high = _safe_squares(self.dtype)
+            low, high = _safe_squares(self.dtype.char)
             if low < least and together < high:  # a NaN fails this, too
                 return
             self._norms = self._scaled_norms()
@@ -191,14 +191,18 @@ def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
     return copy
 
 
-@cache
 def precision(dtype: np.dtype[Any]) -> np.finfo[Any]:
-    """The limits of a floating-point type (NumPy builds them anew at every call)."""
-    return np.finfo(dtype)
+    """The limits of a floating-point type."""
+    return _precision(dtype.char)
 
 
 @cache
-def _safe_squares(dtype: np.dtype[Any]) -> tuple[float, float]:
+def _precision(char: str) -> np.finfo[Any]:
+    return np.finfo(char)
+
+
+@cache
+def _safe_squares(char: str) -> tuple[float, float]:
     """Below the first a square has lost digits to underflow; above the second it may overflow."""
-    real = precision(dtype)
+    real = _precision(char)
     return float(real.tiny) / float(real.eps) ** 2, float(real.max) * float(real.eps)

@@ -12,7 +12,8 @@ from sparsewise.design.dense import DenseDesign
 from sparsewise.design.operator import OperatorDesign
 from sparsewise.design.sparse import SparseDesign
 
-FLOATS = tuple(np.dtype(name) for name in ("f4", "f8", "c8", "c16"))
+FLOATS = "fdFD"
+"""The types we work in, by NumPy's characters: single, double, and their complex pairs."""
 
 
 def as_design(A: Any) -> Design:
@@ -28,12 +29,12 @@ def as_design(A: Any) -> Design:
     Design
         A itself if it is one already: its column norms are then measured only once.
     """
-    if isinstance(A, Design):
-        return A
     if type(A) is np.ndarray:
         return DenseDesign(as_floats(A, "A"))
+    if isinstance(A, Design):
+        return A
     if _is_scipy_sparse(A):
-        return SparseDesign(A if A.dtype in FLOATS else A.astype(_promoted(A.dtype, "A")))
+        return SparseDesign(A if A.dtype.char in FLOATS else A.astype(_promoted(A.dtype, "A")))
     if hasattr(A, "matvec") and hasattr(A, "rmatvec") and hasattr(A, "shape"):
         return OperatorDesign(A)
     return DenseDesign(as_floats(A, "A"))
@@ -50,7 +51,7 @@ def as_floats(values: Any, name: str) -> Array:
             values = np.asarray(values)
         except ValueError as error:
             raise ValueError(f"{name} can't be read as an array of numbers: {error}.") from None
-    if values.dtype.newbyteorder("=") in FLOATS:
+    if values.dtype.char in FLOATS:
         return values
     if values.dtype.kind == "O":
         try:

@@ -38,10 +38,14 @@ class Tolerances(NamedTuple):
     faded: float
 
 
-@cache
 def tolerances(dtype: np.dtype[Any]) -> Tolerances:
     """The tolerances of a floating-point type."""
-    eps = float(np.finfo(dtype).eps)
+    return _tolerances(dtype.char)
+
+
+@cache
+def _tolerances(char: str) -> Tolerances:
+    eps = float(np.finfo(char).eps)
     return Tolerances(
         eps=eps,
         exact=(64 * eps) ** 2,
