@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design import Design, as_design
-from sparsewise.design.base import Array, precision
+from sparsewise.design.base import Array, not_finite, precision
 from sparsewise.design.choose import as_floats
 
 
@@ -144,10 +144,7 @@ def _unit(target: Array) -> tuple[Array, float]:
     largest = float(np.abs(target).max())
     if not math.isfinite(largest):
         bad = np.flatnonzero(~np.isfinite(target))
-        raise ValueError(
-            f"y has {bad.size} NaN or infinite entr{'y' if bad.size == 1 else 'ies'}, the first at "
-            f"row {bad[0]}; drop or fill {'it' if bad.size == 1 else 'them'} first."
-        )
+        raise ValueError(not_finite("y", bad.size, f"row {bad[0]}"))
     if largest == 0.0:
         return target, 0.0
     inner = target.astype(np.result_type(target, np.float64)) / largest

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise.design.base import Array
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.tolerances import tolerances
@@ -67,28 +68,28 @@ def mp(
         start=start,
         callback=callback,
     )
-    max_iter = check_count(max_iter, "max_iter", 1) or 0
+    rounds = check_count(max_iter, "max_iter", 1) or 0
     nothing = tolerances(first.problem.y.dtype).exact
     r, rss, x, log = first.residual, first.rss, first.coef, first.log
-    values = np.array(list(x.values()), r.dtype)
-    stop = None
+    stop = first.reason_not_to_exchange(limit)
     while stop is None:
-        j, inner = first.closest(r) if rss > max(limit.enough, nothing) else (-1, 0.0)
-        if rss <= max(limit.enough, nothing):
-            stop = Stop.RESIDUAL if rss <= limit.enough else Stop.EXACT_FIT
-        elif log.halted:
-            stop = Stop.CALLBACK
-        elif len(log) >= max_iter:
-            stop = Stop.MAX_ITER
-        elif j < 0 or abs(inner) ** 2 <= nothing:
-            stop = Stop.EXHAUSTED
+        j, inner = first.closest(r)
+        if abs(inner) ** 2 <= nothing:  # r is orthogonal to every column, or none may be taken
+            stop = Stop.NO_IMPROVEMENT
         elif sparsity is not None and j not in x and len(x) >= sparsity:
             stop = Stop.SPARSITY
+        elif rounds == 0:
+            stop = Stop.MAX_ITER
         else:
+            rounds -= 1
             x[j] = x.get(j, 0) + inner
             r -= inner * first.unit_column(j)
             rss = float(np.vdot(r, r).real)
-            values = np.array(list(x.values()), r.dtype)
-            log.record("add", [j], [rss], [values], len(x))
+            log.record("add", [j], [rss], [_values(x, r)], len(x))
+            stop = first.reason_not_to_exchange(limit, rss)
     columns = np.array(list(x), np.int64)
-    return log.solution("mp", stop, columns, values, rss, least_squares=False)
+    return log.solution("mp", stop, columns, _values(x, r), rss, least_squares=False)
+
+
+def _values(x: dict[int, Any], like: Array) -> Array:
+    return np.array(list(x.values()), like.dtype)

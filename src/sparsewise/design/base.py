@@ -167,10 +167,16 @@ class Design(ABC):
                 at = np.lexsort((rows, columns))[0]
                 where = f"row {rows[at]}, column {first + columns[at]}"
             count += rows.size
-        return (
-            f"A has {count} NaN or infinite entr{'y' if count == 1 else 'ies'}, the first at "
-            f"{where}; drop or fill {'it' if count == 1 else 'them'} first."
-        )
+        return not_finite("A", count, where)
+
+
+def not_finite(name: str, count: int, where: str) -> str:
+    """What to say of NaN and infinity."""
+    entries, them = ("entry", "it") if count == 1 else ("entries", "them")
+    return (
+        f"{name} has {count} NaN or infinite {entries}, the first at {where}; "
+        f"drop or fill {them} first."
+    )
 
 
 def block_width(n: int, itemsize: int) -> int:

@@ -191,13 +191,14 @@ class ActiveSet:
             return limit.full
         return self.reason_not_to_exchange(limit)
 
-    def reason_not_to_exchange(self, limit: Until) -> Stop | None:
-        """The same without the number of features."""
+    def reason_not_to_exchange(self, limit: Until, rss: float | None = None) -> Stop | None:
+        """The same without the number of features, for this ‖r‖² or one known better."""
+        rss = self.rss if rss is None else rss
         if self.log.halted:
             return Stop.CALLBACK
-        if self.rss <= limit.enough:
+        if rss <= limit.enough:
             return Stop.RESIDUAL
-        if self.rss <= self._tolerance.exact:
+        if rss <= self._tolerance.exact:
             return Stop.EXACT_FIT
         return None
 

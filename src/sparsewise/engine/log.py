@@ -29,9 +29,6 @@ class Log:
         self.halted = False
         self._stretches: list[Stretch] = []
 
-    def __len__(self) -> int:
-        return sum(len(s.columns) for s in self._stretches if s.action != "start")
-
     def record(
         self,
         action: Literal["start", "add", "drop"],

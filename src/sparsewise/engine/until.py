@@ -72,11 +72,12 @@ def until(
     delta = check_tolerance(delta, "delta")
     if algorithm and sparsity is None and residual is None and delta is None:
         raise ValueError(
-            f"{algorithm} must be told when to stop; give it one of its stopping words."
+            f"{algorithm} must be told when to stop; give it one of the words it takes: "
+            "sparsity, residual or delta."
         )
     exact = tolerances(problem.y.dtype).exact
-    squared = None if residual is None else _square(residual / problem.scale)
-    step = exact if delta is None else max(_square(delta / problem.scale), exact)
+    squared = None if residual is None else (residual / problem.scale) * (residual / problem.scale)
+    step = exact if delta is None else max((delta / problem.scale) * (delta / problem.scale), exact)
     return Until(
         most=min(problem.shape) if sparsity is None else sparsity,
         enough=-1.0 if squared is None else squared,
@@ -86,8 +87,3 @@ def until(
         full=Stop.EXHAUSTED if sparsity is None else Stop.SPARSITY,
         small=Stop.NO_IMPROVEMENT if delta is None else Stop.DELTA,
     )
-
-
-def _square(value: float) -> float:
-    """value², or infinity where that overflows."""
-    return value * value
