@@ -76,7 +76,7 @@ def exchange(active: ActiveSet, limit: Until, *, step: float) -> None:
     sizes = active.loose_coef()
     if not sizes or correlations.max() < 0:
         return
-    closest = active.ranking(correlations)[0]
+    closest = next(active.ranking(correlations))
     sizes[closest] = step * float(correlations[closest]) ** 0.5
     smallest = active.least(sizes)
     if smallest != closest:

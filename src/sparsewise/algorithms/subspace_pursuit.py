@@ -68,5 +68,5 @@ def exchange(active: ActiveSet, limit: Until) -> None:
     sizes = np.full(active.problem.shape[1], -1.0)
     for j, size in active.loose_coef().items():
         sizes[j] = size
-    surplus = active.size - limit.most
-    active.drop(active.ranking(sizes)[::-1][: max(surplus, 0)])
+    surplus = max(active.size - limit.most, 0)
+    active.drop(list(active.ranking(sizes))[::-1][:surplus])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -149,19 +149,17 @@ class ActiveSet:
         """Which columns can't be added."""
         return self._scores.state != self._kernels.OPEN
 
-    def ranking(self, scores: Array) -> list[int]:
+    def ranking(self, scores: Array) -> Iterator[int]:
         """The columns of non-negative score, best first; near-ties by column."""
-        order = np.argsort(-scores, kind="stable")
-        order = order[: np.count_nonzero(scores >= 0)]
+        order = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores >= 0)]
         values = scores[order]
-        # A tie reaches as far down as its leader's value allows.
-        ranked: list[int] = []
-        while len(ranked) < order.size:
-            first = len(ranked)
+        first = 0
+        while first < order.size:
+            # A tie reaches as far down as its leader's value allows.
             level = values[first] * (1 - self._tolerance.tie)
             last = first + int(np.searchsorted(-values[first:], -level, side="right"))
-            ranked.extend(np.sort(order[first:last]).tolist())
-        return ranked
+            yield from np.sort(order[first:last]).tolist()
+            first = last
 
     def least(self, sizes: dict[int, float]) -> int:
         """The column of smallest size; near-ties by column."""
