@@ -55,17 +55,8 @@ def backward(
         Least squares on the chosen columns.
     """
     active, limit = begin(
-        "backward",
-        A,
-        y,
-        sparsity=sparsity,
-        residual=residual,
-        delta=delta,
-        include=include,
-        exclude=exclude,
-        start=start,
-        callback=callback,
-        basis=False,
-    )
+        "backward", A, y, include, exclude, start, callback,
+        sparsity=sparsity, residual=residual, delta=delta, basis=False,
+    )  # fmt: skip
     stop = active.shrink(limit)
     return active.solution("backward", stop)

@@ -58,16 +58,7 @@ def foba(
     T. Zhang, "Adaptive forward-backward greedy algorithm for sparse learning with linear models",
     NIPS 2008.
     """
-    active, limit = begin(
-        "foba",
-        A,
-        y,
-        delta=delta,
-        include=include,
-        exclude=exclude,
-        start=start,
-        callback=callback,
-    )
+    active, limit = begin("foba", A, y, include, exclude, start, callback, delta=delta)
     share = check_tolerance(nu, "nu") or 0.0
     if share >= 1:
         raise ValueError(f"nu must be below 1, not {nu}; a step back may not undo a whole gain.")

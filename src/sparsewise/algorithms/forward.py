@@ -54,16 +54,8 @@ def forward(
         Least squares on the chosen columns.
     """
     active, limit = begin(
-        "forward",
-        A,
-        y,
-        sparsity=sparsity,
-        residual=residual,
-        delta=delta,
-        include=include,
-        exclude=exclude,
-        start=start,
-        callback=callback,
-    )
+        "forward", A, y, include, exclude, start, callback,
+        sparsity=sparsity, residual=residual, delta=delta,
+    )  # fmt: skip
     stop = active.grow(limit)
     return active.solution("forward", stop)

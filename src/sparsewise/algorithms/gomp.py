@@ -55,15 +55,7 @@ def gomp(
     """
     check_count(batch, "batch", 1)
     active, limit = begin(
-        "gomp",
-        A,
-        y,
-        sparsity=sparsity,
-        residual=residual,
-        include=include,
-        exclude=exclude,
-        start=start,
-        callback=callback,
+        "gomp", A, y, include, exclude, start, callback, sparsity=sparsity, residual=residual
     )
     while not (stop := active.reason_not_to_grow(limit)):
         correlations = active.correlations()

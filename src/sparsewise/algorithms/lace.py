@@ -55,17 +55,8 @@ def lace(
         Least squares on the chosen columns.
     """
     active, limit = begin(
-        "lace",
-        A,
-        y,
-        sparsity=sparsity,
-        residual=residual,
-        delta=delta,
-        include=include,
-        exclude=exclude,
-        start=start,
-        callback=callback,
-        basis=False,
-    )
+        "lace", A, y, include, exclude, start, callback,
+        sparsity=sparsity, residual=residual, delta=delta, basis=False,
+    )  # fmt: skip
     stop = active.shrink(limit, by="coef")
     return active.solution("lace", stop)

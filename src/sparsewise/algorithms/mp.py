@@ -58,15 +58,7 @@ def mp(
         With ``least_squares=False``.
     """
     first, limit = begin(
-        "mp",
-        A,
-        y,
-        sparsity=sparsity,
-        residual=residual,
-        include=include,
-        exclude=exclude,
-        start=start,
-        callback=callback,
+        "mp", A, y, include, exclude, start, callback, sparsity=sparsity, residual=residual
     )
     rounds = check_count(max_iter, "max_iter", 1) or 0
     nothing = tolerances(first.problem.y.dtype).exact

@@ -43,15 +43,7 @@ def oblivious(
     Solution
         Least squares on the chosen columns.
     """
-    active, limit = begin(
-        "oblivious",
-        A,
-        y,
-        sparsity=sparsity,
-        include=include,
-        exclude=exclude,
-        callback=callback,
-    )
+    active, limit = begin("oblivious", A, y, include, exclude, (), callback, sparsity=sparsity)
     return active.solution("oblivious", fill(active, limit))
 
 

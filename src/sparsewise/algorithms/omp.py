@@ -55,15 +55,7 @@ def omp(
     J. A. Tropp, "Greed is good", IEEE Trans. Information Theory 50 (2004).
     """
     active, limit = begin(
-        "omp",
-        A,
-        y,
-        sparsity=sparsity,
-        residual=residual,
-        include=include,
-        exclude=exclude,
-        start=start,
-        callback=callback,
+        "omp", A, y, include, exclude, start, callback, sparsity=sparsity, residual=residual
     )
     stop = active.grow(limit, by="corr")
     return active.solution("omp", stop)

@@ -36,15 +36,7 @@ def replace_until_settled(
     An exchange that does not lower ‖r‖ is undone.
     """
     active, limit = begin(
-        algorithm,
-        A,
-        y,
-        sparsity=sparsity,
-        residual=residual,
-        include=include,
-        exclude=exclude,
-        start=start,
-        callback=callback,
+        algorithm, A, y, include, exclude, start, callback, sparsity=sparsity, residual=residual
     )
     most = check_count(max_iter, "max_iter", 0)
     stop = fill(active, limit)

@@ -52,16 +52,7 @@ def rmp0(
     Solution
         Least squares on the chosen columns.
     """
-    active, limit = begin(
-        "rmp0",
-        A,
-        y,
-        delta=delta,
-        include=include,
-        exclude=exclude,
-        start=start,
-        callback=callback,
-    )
+    active, limit = begin("rmp0", A, y, include, exclude, start, callback, delta=delta)
     seen: set[frozenset[int]] = set()
     for _ in rounds(max_outer):
         seen.add(active.support)

@@ -414,14 +414,14 @@ def begin(
     algorithm: str,
     A: Any,
     y: ArrayLike,
+    include: Iterable[int] | None,
+    exclude: Iterable[int] | None,
+    start: Iterable[int] | None,
+    callback: Callback | None,
     *,
     sparsity: int | None = None,
     residual: float | None = None,
     delta: float | None = None,
-    include: Iterable[int] | None = (),
-    exclude: Iterable[int] | None = (),
-    start: Iterable[int] | None = (),
-    callback: Callback | None = None,
     basis: bool = True,
 ) -> tuple[ActiveSet, Until]:
     """What every algorithm begins with: an active set on checked data, and when to stop.
