@@ -27,7 +27,8 @@ def as_design(A: Any) -> Design:
     Returns
     -------
     Design
-        A itself if it is one already: its column norms are then measured only once.
+        A itself if it is one already. What is measured (column norms) is kept, so that the same
+        design serves many targets; the data behind it must not change meanwhile.
     """
     if type(A) is np.ndarray:
         return DenseDesign(as_floats(A, "A"))
