@@ -411,3 +411,13 @@ def test_subnormal_columns_and_targets(name):
 
 def tiny_words(name):
     return {"delta": GOOD.delta * 1e-305} if name in ("rmp0", "foba") else {}
+
+
+def test_a_prepared_design_is_refused_every_time():
+    """What was refused once is not taken for measured."""
+    A = GOOD.A.copy()
+    A[1, 2] = np.nan
+    design = sparsewise.as_design(A)
+    for _ in range(2):
+        with refused("row 1, column 2"):
+            call("omp", design)

@@ -227,9 +227,11 @@ def _centred(table: Table) -> tuple[FloatArray, FloatArray, tuple[FloatArray, fl
 
 def _intercept(X_mean: FloatArray, y_mean: float, coef: FloatArray) -> float:
     """Return what brings the centred model back to the table's own zero."""
+    from sparsewise.report import ROUNDING
+
     shift = float(X_mean @ coef)
     intercept = y_mean - shift
-    is_rounding = abs(intercept) <= 64 * sys.float_info.epsilon * max(abs(y_mean), abs(shift))
+    is_rounding = abs(intercept) <= math.sqrt(ROUNDING) * max(abs(y_mean), abs(shift))
     return 0.0 if is_rounding else intercept
 
 

@@ -321,6 +321,12 @@ def coefficients(U, t, k, x, diagonal):
 
 
 @jit
+def cost(x, diagonal, by_loss):
+    """The growth of ‖r‖² if the column is dropped, |x|²/diagonal; or |x|² (LACE's choice)."""
+    return abs2(x) / diagonal if by_loss else abs2(x)
+
+
+@jit
 def least(x, diagonal, k, order, locked, by_loss, tie, nothing):
     """The active position whose loss |x_i|²/diagonal_i (or |x_i|²) is least; -1: all are locked.
 
@@ -330,13 +336,13 @@ def least(x, diagonal, k, order, locked, by_loss, tie, nothing):
     low = np.inf
     for i in range(k):
         if not locked[i]:
-            value = abs2(x[i]) / diagonal[i] if by_loss else abs2(x[i])
+            value = cost(x[i], diagonal[i], by_loss)
             if value < low:
                 low = value
     best = -1
     for i in range(k):
         if not locked[i]:
-            value = abs2(x[i]) / diagonal[i] if by_loss else abs2(x[i])
+            value = cost(x[i], diagonal[i], by_loss)
             if value <= max(low * (1.0 + tie), nothing) and (best < 0 or order[i] < order[best]):
                 best = i
     return best
@@ -414,7 +420,7 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
         peak = max(peak, size)
         if size < share * peak:
             return step, DRIFTED, peak
-        loss = abs2(x[i]) / diagonal[i]
+        loss = cost(x[i], diagonal[i], True)
         if k <= allowed:
             if loss_limit < 0:
                 return step, FULL, peak

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
 
+import numpy as np
 from rich.box import Box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from sparsewise.engine.tolerances import tolerances
 from sparsewise.messages import count, printable
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ WIDTH = 80
 # A longer path is shown by its first and last steps.
 FIRST_STEPS, LAST_STEPS = 25, 10
 # A squared residual below this share of the target's is rounding error.
-ROUNDING = (64 * sys.float_info.epsilon) ** 2
+ROUNDING = tolerances(np.dtype(np.float64)).exact
 
 # One thin rule under the header and nothing else.
 RULE = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")

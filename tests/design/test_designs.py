@@ -162,3 +162,22 @@ def test_extra_memory_of_forward(tmp_path):
         assert list(solution.support) == [5, 70, 900], name
         blocks = 2 * (4 << 20)
         assert peak < 16 * 8 * (n * k + m) + blocks < n * m, f"{name}: {peak / 2**20:.1f} MiB"
+
+
+@pytest.mark.parametrize(
+    ("given", "worked_in"),
+    [(np.float32, np.float32), (np.int32, np.float64), (np.float16, np.float32), (">f8", "=f8")],
+)
+def test_the_type_an_operator_states(given, worked_in):
+    """As a type, a name or a dtype: the same rule as for arrays."""
+
+    class Stated:
+        shape, dtype = (3, 2), given
+
+        def matvec(self, x):
+            return np.ones((3, 2)) @ x
+
+        def rmatvec(self, v):
+            return np.ones((2, 3)) @ v
+
+    assert as_design(Stated()).dtype == np.dtype(worked_in)

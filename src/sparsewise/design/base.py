@@ -53,9 +53,9 @@ class Design(ABC):
         self._inverse: Array | None = None
         self._whole: Array | None = None
 
-    @abstractmethod
     def column(self, j: int) -> Array:
         """Column j as a vector of length n."""
+        return self.columns(np.array([j]))[:, 0]
 
     @abstractmethod
     def columns(self, J: Array | slice) -> Array:
@@ -65,9 +65,9 @@ class Design(ABC):
     def matvec(self, x: Array) -> Array:
         """A x."""
 
-    @abstractmethod
     def rmatvec(self, v: Array) -> Array:
         """A* v, with A* the conjugate transpose."""
+        return self.rmatmat(v[:, None])[:, 0]
 
     @abstractmethod
     def rmatmat(self, V: Array) -> Array:
@@ -77,9 +77,13 @@ class Design(ABC):
     def _square_sums(self) -> Array:
         """Σ_i |a_ij|² for every j, in A's precision; may overflow, underflow or be NaN."""
 
-    @abstractmethod
     def _blocks(self) -> Iterator[tuple[int, Array]]:
-        """A as dense blocks of columns, each with the index of its first column."""
+        """A as contiguous dense blocks of columns, each with the index of its first column."""
+        n, m = self.shape
+        width = max(1, BLOCK_BYTES // (n * self.dtype.itemsize))
+        for first in range(0, m, width):
+            block = self.columns(slice(first, min(first + width, m)))
+            yield first, np.ascontiguousarray(block, self.dtype)
 
     def sq_norms(self) -> Array:
         """‖a_j‖² for every column j (float64)."""
@@ -109,18 +113,20 @@ class Design(ABC):
 
     def _measure(self) -> None:
         """Norms and their inverses, in one pass; carefully where squares may be out of range."""
-        real = precision(self.dtype)
-        if self._norms is None:
+        norms = self._norms  # those of an operator may be given
+        if norms is None:
             self.passes += 1
-            self._norms, self._inverse, least, together = self._quick_norms()
+            norms, inverse, least, together = self._quick_norms()
             low, high = _safe_squares(self.dtype.char)
             if low < least and together < high:  # a NaN fails this, too
+                self._norms, self._inverse = norms, inverse
                 return
-            self._norms = self._scaled_norms()
-        self.extreme = True
-        self._inverse = np.zeros(self.shape[1], real.dtype)
-        large = self._norms > 4 * float(real.tiny)
-        np.divide(1.0, self._norms, out=self._inverse, where=large, casting="same_kind")
+            norms = self._scaled_norms()
+        real = precision(self.dtype)
+        inverse = np.zeros(self.shape[1], real.dtype)
+        large = norms > 4 * float(real.tiny)
+        np.divide(1.0, norms, out=inverse, where=large, casting="same_kind")
+        self._norms, self._inverse, self.extreme = norms, inverse, True
 
     def _quick_norms(self) -> tuple[Array, Array, float, float]:
         """Norms and inverses by plain squares, the least of these and their sum."""
@@ -179,9 +185,21 @@ def not_finite(name: str, count: int, where: str) -> str:
     )
 
 
-def block_width(n: int, itemsize: int) -> int:
-    """How many columns of length n make one block."""
-    return max(1, BLOCK_BYTES // max(1, n * itemsize))
+FLOATS = "fdFD"
+"""The types we work in, by NumPy's characters: single, double, and their complex pairs."""
+
+
+def working_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """The type itself if we work in it, else the nearest in which we do; in native byte order."""
+    if dtype.char in FLOATS:
+        return dtype.newbyteorder("=")
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    if dtype.kind == "f":
+        return np.dtype(np.float32 if dtype.itemsize < 4 else np.float64)
+    if dtype.kind == "c":
+        return np.dtype(np.complex128)
+    raise TypeError(f"{name} must hold numbers, but its type is {dtype}; convert it first.")
 
 
 ALIGNMENT = 64

@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import Array, Design
+from sparsewise.design.base import FLOATS, Array, Design, working_type
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.operator import OperatorDesign
 from sparsewise.design.sparse import SparseDesign
-
-FLOATS = "fdFD"
-"""The types we work in, by NumPy's characters: single, double, and their complex pairs."""
 
 
 def as_design(A: Any) -> Design:
@@ -35,7 +32,7 @@ def as_design(A: Any) -> Design:
     if isinstance(A, Design):
         return A
     if _is_scipy_sparse(A):
-        return SparseDesign(A if A.dtype.char in FLOATS else A.astype(_promoted(A.dtype, "A")))
+        return SparseDesign(A.astype(working_type(A.dtype, "A"), copy=False))
     if hasattr(A, "matvec") and hasattr(A, "rmatvec") and hasattr(A, "shape"):
         return OperatorDesign(A)
     return DenseDesign(as_floats(A, "A"))
@@ -52,25 +49,14 @@ def as_floats(values: Any, name: str) -> Array:
             values = np.asarray(values)
         except ValueError as error:
             raise ValueError(f"{name} can't be read as an array of numbers: {error}.") from None
-    if values.dtype.char in FLOATS:
+    if values.dtype.char in FLOATS:  # in whatever byte order: a copy is the design's to avoid
         return values
     if values.dtype.kind == "O":
         try:
             return values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name} holds objects that aren't numbers ({error}).") from None
-    return values.astype(_promoted(values.dtype, name))
-
-
-def _promoted(kind: np.dtype[Any], name: str) -> np.dtype[Any]:
-    """The nearest type we work in."""
-    if kind.kind in "biu":
-        return np.dtype(np.float64)
-    if kind.kind == "f":
-        return np.dtype(np.float32 if kind.itemsize < 4 else np.float64)
-    if kind.kind == "c":
-        return np.dtype(np.complex128)
-    raise TypeError(f"{name} must hold numbers, but its type is {kind}; convert it first.")
+    return values.astype(working_type(values.dtype, name))
 
 
 def _is_scipy_sparse(A: Any) -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from sparsewise.design.base import Array, Design, block_width
+from sparsewise.design.base import Array, Design
 
 
 class DenseDesign(Design):
@@ -24,7 +22,7 @@ class DenseDesign(Design):
         self._direct = native and (A.flags.forc or _blas_can_read(A))
 
     def column(self, j: int) -> Array:
-        return self.A[:, j]
+        return self.A[:, j]  # a view
 
     def columns(self, J: Array | slice) -> Array:
         if isinstance(J, slice):
@@ -46,12 +44,6 @@ class DenseDesign(Design):
         for first, block in self._blocks():
             out += block @ x[first : first + block.shape[1]]
         return out
-
-    def rmatvec(self, v: Array) -> Array:
-        if self._direct and not self._complex and v.dtype == self.dtype:
-            self.passes += 1
-            return np.dot(self.A.T, v)
-        return self.rmatmat(v[:, None])[:, 0]
 
     def rmatmat(self, V: Array) -> Array:
         self.passes += 1
@@ -82,12 +74,6 @@ class DenseDesign(Design):
             parts = self.A.real, self.A.imag
             return sum(np.einsum("ij,ij->j", part, part) for part in parts)
         return np.einsum("ij,ij->j", self.A, self.A)
-
-    def _blocks(self) -> Iterator[tuple[int, Array]]:
-        n, m = self.shape
-        width = block_width(n, self.dtype.itemsize)
-        for first in range(0, m, width):
-            yield first, np.ascontiguousarray(self.A[:, first : first + width], self.dtype)
 
 
 def _blas_can_read(A: Array) -> bool:

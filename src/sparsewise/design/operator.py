@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array, Design, block_width
+from sparsewise.design.base import Array, Design, working_type
 
 
 class OperatorDesign(Design):
@@ -32,16 +31,14 @@ class OperatorDesign(Design):
         if norms is not None:
             self._norms = self._checked(norms)
 
-    def column(self, j: int) -> Array:
-        unit = np.zeros(self.shape[1], self.dtype)
-        unit[j] = 1
-        return self.matvec(unit)
-
     def columns(self, J: Array | slice) -> Array:
         wanted = range(self.shape[1])[J] if isinstance(J, slice) else J
         out = np.empty((self.shape[0], len(wanted)), self.dtype, order="F")
+        unit = np.zeros(self.shape[1], self.dtype)
         for i, j in enumerate(wanted):
-            out[:, i] = self.column(j)
+            unit[j] = 1
+            out[:, i] = self.matvec(unit.copy())
+            unit[j] = 0
         return out
 
     def matvec(self, x: Array) -> Array:
@@ -74,7 +71,7 @@ class OperatorDesign(Design):
         kind = getattr(self.operator, "dtype", None)
         if kind is None:
             kind = np.asarray(self.operator.matvec(np.eye(1, self.shape[1])[0])).dtype
-        return np.result_type(np.dtype(kind), np.float32 if kind in ("f4", "c8") else np.float64)
+        return working_type(np.dtype(kind), "A")
 
     def _checked(self, norms: ArrayLike | float) -> Array:
         values = np.broadcast_to(np.asarray(norms, np.float64), self.shape[1]).copy()
@@ -85,9 +82,3 @@ class OperatorDesign(Design):
     def _square_sums(self) -> Array:
         sums = [(np.abs(block) ** 2).sum(axis=0) for _, block in self._blocks()]
         return np.concatenate(sums)
-
-    def _blocks(self) -> Iterator[tuple[int, Array]]:
-        n, m = self.shape
-        width = block_width(n, self.dtype.itemsize)
-        for first in range(0, m, width):
-            yield first, self.columns(slice(first, min(first + width, m)))

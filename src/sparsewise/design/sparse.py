@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import Array, Design, block_width
+from sparsewise.design.base import Array, Design
 
 
 class SparseDesign(Design):
@@ -27,9 +26,6 @@ class SparseDesign(Design):
         # Neither transposition copies the entries.
         self._AT = A.T
 
-    def column(self, j: int) -> Array:
-        return self.columns(np.array([j]))[:, 0]
-
     def columns(self, J: Array | slice) -> Array:
         return self.A[:, J].toarray()
 
@@ -37,18 +33,11 @@ class SparseDesign(Design):
         self.passes += 1
         return self.A @ x
 
-    def rmatvec(self, v: Array) -> Array:
-        self.passes += 1
-        return self._adjoint(v)
-
     def rmatmat(self, V: Array) -> Array:
         self.passes += 1
-        return np.asfortranarray(self._adjoint(V))
-
-    def _adjoint(self, V: Array) -> Array:
         if self.dtype.kind == "c":
-            return (self._AT @ V.conj()).conj()
-        return self._AT @ V
+            return np.asfortranarray((self._AT @ V.conj()).conj())
+        return np.asfortranarray(self._AT @ V)
 
     def _square_sums(self) -> Array:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -58,9 +47,3 @@ class SparseDesign(Design):
 
     def _column_of_entry(self) -> Array:
         return np.repeat(np.arange(self.shape[1]), np.diff(self.A.indptr))
-
-    def _blocks(self) -> Iterator[tuple[int, Array]]:
-        n, m = self.shape
-        width = block_width(n, self.dtype.itemsize)
-        for first in range(0, m, width):
-            yield first, self.columns(slice(first, min(first + width, m)))

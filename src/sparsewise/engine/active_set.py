@@ -177,7 +177,7 @@ class ActiveSet:
 
     def unit_column(self, j: int) -> Array:
         """Column j of A, scaled to unit norm."""
-        return self._factor.unit_columns(np.array([j]))[:, 0]
+        return self._factor.unit_column(j)
 
     def fell_below(self, rss: float) -> bool:
         """Whether ‖r‖² is lower than it was by more than rounding."""

@@ -107,6 +107,10 @@ class Factor:
         inverse = self.problem.inverse_norms[columns]
         return np.asarray(self.problem.design.columns(columns) * inverse, self.dtype)
 
+    def unit_column(self, j: int) -> Array:
+        """Column j of A, scaled to unit norm."""
+        return np.ascontiguousarray(self.unit_columns(np.array([j]))[:, 0])
+
     # ------------------------------------------------------------------ from scratch
 
     def load(self, columns: Sequence[int], forced: int, basis: bool) -> bool:
@@ -143,11 +147,10 @@ class Factor:
         self.epoch += 1
         self._turns.clear()
         self._turned, self._peak = 0, 0.0
-        energies = np.square(np.abs(np.diagonal(R)[:k]))
-        if energies.min(initial=1.0) <= self.tolerance.dependent:
-            return False
-        self.U[:k, :k] = _inverse_of_triangle(R[:k, :k]).T
-        return True
+        least = np.square(np.abs(np.diagonal(R)[:k])).min(initial=1.0)
+        if least > 0:  # columns that once came in may be borderline now; U must fit Q all the same
+            self.U[:k, :k] = _inverse_of_triangle(R[:k, :k]).T
+        return bool(least > self.tolerance.dependent)
 
     def reorthogonalise(self) -> None:
         """Take out of r what has come back of the active directions."""
@@ -175,7 +178,7 @@ class Factor:
     def add(self, j: int) -> bool:
         """Add column j; False: it depends on the active ones."""
         self.make_room(self.size + 1)
-        v = np.ascontiguousarray(self.unit_columns(np.array([j]))[:, 0])
+        v = self.unit_column(j)
         left = self._kernels.add(
             self.Q, self.U, self.t, self._r, self.size, v, self.tolerance.dependent
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sparsewise.compiled import load_kernels
@@ -133,16 +135,14 @@ class Scores:
         return np.ascontiguousarray(self._problem.design.rmatmat(V).T)
 
     def _take_in(self, first: int, last: int) -> None:
-        for start in range(first, last, BLOCK):
-            stop = min(start + BLOCK, last)
+        for start, stop in _blocks(first, last):
             P = self.project(start, stop) * self._problem.inverse_norms
             for p, t in zip(P, self._factor.t[start:stop], strict=True):
                 low = self._kernels.lower(p, t, self.corr, self.energy, self.floor, self.state)
                 self._stale = self._stale or low > 0
 
     def _take_out(self, first: int, last: int) -> None:
-        for start in range(first, last, BLOCK):
-            stop = min(start + BLOCK, last)
+        for start, stop in _blocks(first, last):
             self._kernels.restore(
                 self.project(start, stop), self._problem.inverse_norms, self._factor.t[start:stop],
                 self.corr, self.energy, self.floor, self.state, self._tolerance.dependent,
@@ -178,8 +178,8 @@ class Scores:
         self.floor.fill(trust)
         if k == 0:
             return
-        for start in range(0, k, BLOCK):
-            P = self.project(start, min(start + BLOCK, k)) * self._problem.inverse_norms
+        for start, stop in _blocks(0, k):
+            P = self.project(start, stop) * problem.inverse_norms
             self.energy -= np.square(np.abs(P)).sum(axis=0)
         self.state[self.state == self._kernels.DEPENDENT] = self._kernels.OPEN
         self._stale = True
@@ -187,8 +187,8 @@ class Scores:
     def _measure(self, columns: Array, Q: Array) -> None:
         """A few columns from their projections, which keeps all digits."""
         tolerance = self._tolerance
-        for start in range(0, columns.size, BLOCK):
-            block = columns[start : start + BLOCK]
+        for start, stop in _blocks(0, columns.size):
+            block = columns[start:stop]
             V = self._factor.unit_columns(block)
             for _ in range(2):
                 V -= Q @ (Q.conj().T @ V)
@@ -197,3 +197,9 @@ class Scores:
             self.energy[block] = energy
             self.floor[block] = np.minimum(tolerance.trust * np.sqrt(energy), energy / 4)
             self.state[block[energy <= tolerance.dependent]] = self._kernels.DEPENDENT
+
+
+def _blocks(first: int, last: int) -> Iterator[tuple[int, int]]:
+    """first..last in pieces of at most BLOCK."""
+    for start in range(first, last, BLOCK):
+        yield start, min(start + BLOCK, last)
