@@ -13,22 +13,25 @@ def test_blocks_double_while_guesses_are_right():
     assert sizes == [LEAST, 2 * LEAST, MOST, MOST, MOST]
 
 
+def single_steps(ahead):
+    """How many single steps come before the next block."""
+    count = 0
+    while ahead.steps(1000) == 1:
+        count += 1
+    return count
+
+
 def test_single_steps_after_a_bad_guess_longer_each_time():
     ahead = LookAhead()
     waits = []
-    for _ in range(3):
-        ahead.learn(ahead.steps(1000), 1)
-        wait = 0
-        while (steps := ahead.steps(1000)) == 1:
-            ahead.learn(1, 1)
-            wait += 1
-        waits.append(wait)
-        ahead.learn(steps, 1)
-        while ahead.steps(1000) == 1:
-            pass
-    assert waits[0] == PATIENCE[0]
-    assert waits == sorted(waits)
-    assert waits[-1] > waits[0]
+    for _ in range(6):
+        ahead.learn(LEAST, WORTH - 1)
+        waits.append(single_steps(ahead))
+    assert waits[:3] == [PATIENCE[0], 2 * PATIENCE[0], 4 * PATIENCE[0]]
+    assert waits[-1] == PATIENCE[1]
+    ahead.learn(LEAST, LEAST)  # a good guess restores the first patience
+    ahead.learn(LEAST, 1)
+    assert single_steps(ahead) == PATIENCE[0]
 
 
 def test_a_guess_that_is_partly_right_still_pays():

@@ -22,10 +22,10 @@ class LookAhead:
 
     def steps(self, most: int) -> int:
         """How many steps to guess now, of at most so many."""
-        if self._wait > 0 or most < WORTH:
+        if self._wait > 0:
             self._wait -= 1
             return 1
-        return min(self._block, most)
+        return min(self._block, most) if most >= WORTH else 1
 
     def learn(self, guessed: int, right: int) -> None:
         """So many of the guesses were right."""

@@ -159,30 +159,33 @@ class Scores:
 
     def _measure_all(self) -> None:
         """A pass for corr, and one for each block of the basis."""
-        problem, factor, trust = self._problem, self._factor, self._tolerance.trust
-        m, k = problem.shape[1], factor.size
-        self._epoch = factor.epoch
-        self.energy = np.empty(m, problem.inverse_norms.dtype)
+        problem, k = self._problem, self._factor.size
+        self._epoch = self._factor.epoch
+        self.energy = np.empty(problem.shape[1], problem.inverse_norms.dtype)
         self.floor = np.empty_like(self.energy)
         if k == 0 and problem.design.is_small:
-            self.corr = np.empty(m, factor.dtype)
-            self.faded = self._tolerance.faded * factor.rss
-            W = problem.design.laid_out(None, factor.dtype)
-            self._kernels.open_scores(
-                W, problem.inverse_norms, factor.r, self.corr, self.energy, self.floor, trust
-            )
-            problem.design.passes += 1
+            self._open_small()
             return
         self._correlate()
         self.energy.fill(1.0)
-        self.floor.fill(trust)
-        if k == 0:
-            return
+        self.floor.fill(self._tolerance.trust)
         for start, stop in _blocks(0, k):
             P = self.project(start, stop) * problem.inverse_norms
             self.energy -= np.square(np.abs(P)).sum(axis=0)
-        self.state[self.state == self._kernels.DEPENDENT] = self._kernels.OPEN
-        self._stale = True
+        if k:
+            self.state[self.state == self._kernels.DEPENDENT] = self._kernels.OPEN
+            self._stale = True
+
+    def _open_small(self) -> None:
+        """The scores of an empty model on a small matrix, in one compiled call."""
+        problem, factor, tolerance = self._problem, self._factor, self._tolerance
+        self.corr = np.empty(problem.shape[1], factor.dtype)
+        self._kernels.open_scores(
+            problem.design.laid_out(None, factor.dtype), problem.inverse_norms, factor.r,
+            self.corr, self.energy, self.floor, tolerance.trust,
+        )  # fmt: skip
+        problem.design.passes += 1
+        self.faded = tolerance.faded * factor.rss
 
     def _measure(self, columns: Array, Q: Array) -> None:
         """A few columns from their projections, which keeps all digits."""
