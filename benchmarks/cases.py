@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from benchmarks import memory, peers
 from benchmarks.measure import Measurement, race
-from benchmarks.problems import Problem, autoregressive, decaying, gaussian
+from benchmarks.problems import autoregressive, decaying, friedman, gaussian, ripple
 
 PREPARED = "forward, A prepared"
 GEMVS = "k GEMVs"
@@ -17,6 +18,12 @@ FASTCAN = "fastcan"
 ABESS = "abess"
 FROLS = "pysindy FROLS"
 LSTSQ = "numpy lstsq"
+INFERRED = "rmp, σ inferred"
+MACKAY = "sbl, MacKay"
+THOUSAND = "1,000 GEMVs"
+ARD = "scikit-learn ARDRegression"
+RVR = "RelevanceVectorRegressor"
+EMRVR = "sklearn-rvm EMRVR"
 
 CONTENDERS: Mapping[str, peers.Contender] = {
     "forward": peers.forward,
@@ -31,7 +38,20 @@ CONTENDERS: Mapping[str, peers.Contender] = {
     ABESS: peers.abess,
     FROLS: peers.frols,
     LSTSQ: peers.lstsq,
+    "rmp": peers.rmp,
+    INFERRED: peers.rmp_noise_inferred,
+    "fast_sbl": peers.fast_sbl,
+    MACKAY: peers.sbl_mackay,
+    THOUSAND: peers.thousand_gemvs,
+    ARD: peers.sklearn_ard,
+    RVR: peers.relevance_vector,
+    EMRVR: peers.emrvr,
 }
+
+
+# What tells whose answers are better: the squared residuals, the log evidence, how often the
+# support behind the data was found, or the squared error on test points.
+Judged = Literal["residual", "evidence", "recovery", "error"]
 
 
 @dataclass(frozen=True)
@@ -56,20 +76,22 @@ class Comparison:
     against: str
     bound: float | None = None
     strict: bool = False  # below the bound, not at it
+    judged: Judged = "residual"
 
 
 def timed(
-    make: Callable[[int], Problem], *names: str, problems: int = 1
+    make: Callable[[int], Any], *names: str, problems: int = 1, on_clock: int = 1
 ) -> Callable[[int], list[Measurement]]:
     """A race between the named contenders on the problem that `make` makes from seed 0.
 
     Where greedy choices often fail, one problem says little about whose answers are better:
-    `problems` of them, from seeds 0, 1, …, are solved to compare those.
+    `problems` of them, from seeds 0, 1, …, are solved to compare those. Where the number of
+    steps varies, one problem says little about time either: the first `on_clock` are timed.
     """
 
     def measure(rounds: int) -> list[Measurement]:
         contenders = {name: CONTENDERS[name] for name in names}
-        return race([make(seed) for seed in range(problems)], contenders, rounds)
+        return race([make(seed) for seed in range(problems)], contenders, rounds, on_clock)
 
     return measure
 
@@ -161,6 +183,78 @@ CASES = (
         in_quick=False,
         unit="B",
     ),
+    Case(
+        "sbl",
+        "64×128, k = 16, Bayesian (mean of 8)",
+        timed(
+            lambda seed: gaussian(64, 128, 16, seed=seed),
+            *("rmp", INFERRED, "fast_sbl", MACKAY, "rmp0", THOUSAND, ARD),
+            problems=200,
+            on_clock=8,
+        ),
+        rounds=20,
+        quick_rounds=5,
+    ),
+    Case(
+        "sbl-correlated",
+        "64×128, k = 16, Bayesian, correlated (mean of 8)",
+        timed(
+            lambda seed: decaying(64, 128, 16, seed=seed),
+            *("rmp", "fast_sbl", MACKAY, "rmp0"),
+            problems=200,
+            on_clock=8,
+        ),
+        rounds=20,
+        quick_rounds=5,
+    ),
+    Case(
+        "sbl-500",
+        "500×1000, k = 50, Bayesian (mean of 3)",
+        timed(
+            lambda seed: gaussian(500, 1000, 50, seed=seed),
+            *("rmp", "fast_sbl", "rmp0"),
+            problems=10,
+            on_clock=3,
+        ),
+    ),
+    Case(
+        "sbl-500-correlated",
+        "500×1000, k = 50, Bayesian, correlated (mean of 3)",
+        timed(
+            lambda seed: decaying(500, 1000, 50, seed=seed),
+            *("rmp", "fast_sbl", "rmp0"),
+            problems=10,
+            on_clock=3,
+        ),
+        in_quick=False,
+    ),
+    Case(
+        "sbl-1000",
+        "1000×10000, k = 100, Bayesian",
+        timed(lambda seed: gaussian(1000, 10000, 100, seed=seed), "rmp", "fast_sbl", "rmp0"),
+        rounds=7,
+        in_quick=False,
+    ),
+    Case(
+        "ard",
+        "500×1000, k = 50, Bayesian",
+        timed(lambda seed: gaussian(500, 1000, 50, seed=seed), "rmp", INFERRED, ARD),
+        in_quick=False,
+    ),
+    Case(
+        "friedman",
+        "1,000 points, Friedman's function of 5 variables (mean of 3)",
+        timed(lambda seed: friedman(1000, seed=seed), RVR, EMRVR, problems=5, on_clock=3),
+        rounds=5,
+        in_quick=False,
+    ),
+    Case(
+        "ripple",
+        "1,000 points, sin(ρ)/ρ in two variables (mean of 3)",
+        timed(lambda seed: ripple(1000, seed=seed), RVR, EMRVR, problems=5, on_clock=3),
+        rounds=5,
+        in_quick=False,
+    ),
 )
 
 COMPARISONS = (
@@ -193,4 +287,22 @@ COMPARISONS = (
     Comparison("huge", "omp", SKLEARN),
     Comparison("memory", memory.RESIDENT, memory.ARRAY, bound=0.05, strict=True),
     Comparison("memory", memory.TRACED, memory.ARRAY, bound=0.05, strict=True),
+    Comparison("sbl", "rmp", ARD, bound=1 / 100, judged="evidence"),
+    Comparison("sbl", INFERRED, ARD, judged="recovery"),
+    Comparison("sbl", MACKAY, ARD, judged="evidence"),
+    Comparison("sbl", "rmp", "rmp0", bound=3.0, judged="recovery"),
+    Comparison("sbl", "rmp", "fast_sbl", bound=1.0, judged="evidence"),
+    Comparison("sbl", MACKAY, THOUSAND, bound=1.0),
+    Comparison("sbl-correlated", "rmp", "rmp0", judged="recovery"),
+    Comparison("sbl-correlated", "rmp", "fast_sbl", bound=1.0, judged="evidence"),
+    Comparison("sbl-500", "rmp", "rmp0", bound=3.0, judged="recovery"),
+    Comparison("sbl-500", "rmp", "fast_sbl", bound=1.0, judged="evidence"),
+    Comparison("sbl-500-correlated", "rmp", "rmp0", judged="recovery"),
+    Comparison("sbl-500-correlated", "rmp", "fast_sbl", bound=1.0, judged="evidence"),
+    Comparison("sbl-1000", "rmp", "rmp0", judged="recovery"),
+    Comparison("sbl-1000", "rmp", "fast_sbl", bound=1.0, judged="evidence"),
+    Comparison("ard", "rmp", ARD, bound=1 / 200, judged="evidence"),
+    Comparison("ard", INFERRED, ARD, judged="recovery"),
+    Comparison("friedman", RVR, EMRVR, bound=1 / 20, judged="error"),
+    Comparison("ripple", RVR, EMRVR, bound=1 / 20, judged="error"),
 )

@@ -16,21 +16,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.peers import Answer, Contender, Run
-from benchmarks.problems import Problem
 
 SAMPLE_SECONDS = 5e-3  # a sample repeats a quick call until it has lasted about this long
 BUDGET_SECONDS = 10.0  # no further sample of a contender that has used this much
-CHECK_SECONDS = 5.0  # nor further problems, beyond the timed one, to judge its answers by
+CHECK_SECONDS = 5.0  # nor further problems, beyond the timed ones, to judge its answers by
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one contender did on one problem; `failure` says why there is nothing to show."""
+    """What one contender did in one case; `failure` says why there is nothing to show."""
 
     contender: str
-    best: float | None = None  # seconds, or bytes in the memory case
+    best: float | None = None  # seconds a problem, or bytes in the memory case
     samples: tuple[float, ...] = ()  # one per round
-    answers: tuple[Answer, ...] = ()  # one per problem that was solved, the timed one first
+    answers: tuple[Answer, ...] = ()  # one per problem that was solved, the timed ones first
     failure: str | None = None
 
     @property
@@ -43,7 +42,7 @@ class Measurement:
 class _Turn:
     """A contender under way."""
 
-    run: Run
+    runs: Sequence[Run]  # one per timed problem
     answers: tuple[Answer, ...]
     first: float
     seconds: list[float] = field(default_factory=list)
@@ -55,26 +54,26 @@ class _Turn:
 
     def sample(self) -> None:
         repeats = self.repeats()
-        seconds = _time(self.run.call, repeats)
+        seconds = _time([run.call for run in self.runs], repeats)
         self.seconds.append(seconds)
         self.spent += seconds * repeats
 
 
 def race(
-    problems: Sequence[Problem], contenders: Mapping[str, Contender], rounds: int
+    problems: Sequence[Any], contenders: Mapping[str, Contender], rounds: int, timed: int = 1
 ) -> list[Measurement]:
-    """Time all contenders on the first problem, best of `rounds` samples each.
+    """Time all contenders on the first `timed` problems, best of `rounds` samples each.
 
-    The first call of each is a warm-up (compilation, caches, the answer) and is not counted,
-    unless it alone has used up the contender's budget: then it is the one sample. The other
-    problems are solved off the clock, for their answers.
+    A sample takes all of these in turn. The first is a warm-up (compilation, caches, the
+    answers) and is not counted, unless it alone has used up the contender's budget: then it is
+    the one sample. The other problems are solved off the clock, for their answers.
     """
     turns: dict[str, _Turn] = {}
     failures: dict[str, str] = {}
     with one_thread():
         for name, contender in contenders.items():
             try:
-                turns[name] = _warm_up(problems, contender)
+                turns[name] = _warm_up(problems, contender, timed)
             except Exception as error:  # a peer that cannot run is a row, not a crash
                 failures[name] = f"{type(error).__name__}: {error}".splitlines()[0]
         order = list(turns.values())
@@ -104,38 +103,39 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def _warm_up(problems: Sequence[Problem], contender: Contender) -> _Turn:
-    run = contender(problems[0])
+def _warm_up(problems: Sequence[Any], contender: Contender, timed: int) -> _Turn:
+    runs = [contender(problem) for problem in problems[:timed]]
     with one_thread():  # again: the contender may just have loaded a BLAS of its own
         start = time.process_time()
-        result = run.call()
+        results = [run.call() for run in runs]
         first = time.process_time() - start
-        answers = [run.answer(result)]
-        for problem in problems[1:]:
-            if time.process_time() - start > CHECK_SECONDS:
+        answers = [run.answer(result) for run, result in zip(runs, results, strict=True)]
+        for problem in problems[timed:]:
+            if time.process_time() - start > CHECK_SECONDS + first:
                 break
             other = contender(problem)
             answers.append(other.answer(other.call()))
-    turn = _Turn(run, tuple(answer for answer in answers if answer is not None), first)
+    turn = _Turn(runs, tuple(answer for answer in answers if answer is not None), first)
     if first >= BUDGET_SECONDS:
         turn.seconds.append(first)
         turn.spent = first
     return turn
 
 
-def _time(call: Callable[[], Any], repeats: int) -> float:
-    """Seconds per call over `repeats` calls in a row, garbage collection off as in timeit."""
+def _time(calls: Sequence[Callable[[], Any]], repeats: int) -> float:
+    """Seconds for all calls over `repeats` times in a row, without garbage collection as timeit."""
     gc.collect()
     gc.disable()
     try:
         start = time.process_time()
         for _ in range(repeats):
-            call()
+            for call in calls:
+                call()
         return (time.process_time() - start) / repeats
     finally:
         gc.enable()
 
 
 def _measurement(name: str, turn: _Turn) -> Measurement:
-    samples = tuple(turn.seconds)
+    samples = tuple(seconds / len(turn.runs) for seconds in turn.seconds)
     return Measurement(contender=name, best=min(samples), samples=samples, answers=turn.answers)

@@ -8,21 +8,24 @@ raises here, which the caller turns into a row with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from benchmarks.problems import DELTA, Integers, Problem
+from benchmarks.problems import DELTA, SIGMA, Floats, Integers, Points, Problem
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a contender found: a support, its squared residual, and passes over A if it says so."""
+    """What a contender found: a support, what it is worth, and passes over A if it says so."""
 
     support: Integers
     squared_residual: float
     passes: int | None = None
+    recovered: bool | None = None  # whether the support is the one behind the data
+    log_evidence: float | None = None
+    test_error: float | None = None  # mean square, on points not learnt from
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Run:
     answer: Callable[[Any], Answer | None]
 
 
-Contender = Callable[[Problem], Run]
+Contender = Callable[[Any], Run]  # takes a problem, or points
 
 
 def refitted(problem: Problem, support: Any) -> Answer:
@@ -42,7 +45,25 @@ def refitted(problem: Problem, support: Any) -> Answer:
     columns = problem.A[:, support]
     x = np.linalg.lstsq(columns, problem.y, rcond=None)[0]
     residual = problem.y - columns @ x
-    return Answer(support=support, squared_residual=float(residual @ residual))
+    return Answer(
+        support=support,
+        squared_residual=float(residual @ residual),
+        recovered=np.array_equal(support, problem.truth),
+    )
+
+
+def with_evidence(problem: Problem, answer: Answer, gamma: Floats) -> Answer:
+    """The answer with the log evidence of its prior variances, at the noise that was to be used.
+
+    By the dense n×n formula for everybody, whatever a contender says of itself.
+    """
+    n = problem.y.size
+    C = (problem.A * gamma) @ problem.A.T + SIGMA**2 * np.eye(n)
+    L = np.linalg.cholesky(C)
+    z = np.linalg.solve(L, problem.y)
+    log_det = 2 * np.log(np.diagonal(L)).sum()
+    log_evidence = -0.5 * (n * np.log(2 * np.pi) + log_det + z @ z)
+    return replace(answer, log_evidence=float(log_evidence))
 
 
 # --- sparsewise: judged by the coefficients it returns, not by a refit
@@ -55,6 +76,7 @@ def as_returned(problem: Problem, solution: Any) -> Answer:
         support=np.asarray(solution.support),
         squared_residual=float(residual @ residual),
         passes=int(solution.n_passes),
+        recovered=np.array_equal(solution.support, problem.truth),
     )
 
 
@@ -126,6 +148,64 @@ def backward_path(problem: Problem) -> Run:
     return Run(call=lambda: solve(problem.A, problem.y, sparsity=1), answer=answer)
 
 
+def _bayesian(problem: Problem, solve: Callable[..., Any], **words: Any) -> Run:
+    """A function of Sparse Bayesian Learning, judged by the evidence of its prior variances."""
+
+    def answer(solution: Any) -> Answer:
+        return with_evidence(problem, as_returned(problem, solution), solution.gamma)
+
+    return Run(call=lambda: solve(problem.A, problem.y, **words), answer=answer)
+
+
+def rmp(problem: Problem) -> Run:
+    """RMP_σ of sparsewise."""
+    from sparsewise import rmp as solve
+
+    return _bayesian(problem, solve, sigma=SIGMA)
+
+
+def rmp_noise_inferred(problem: Problem) -> Run:
+    """RMP_σ of sparsewise without a word about the noise."""
+    from sparsewise import rmp as solve
+
+    return _bayesian(problem, solve)
+
+
+def fast_sbl(problem: Problem) -> Run:
+    """Steepest coordinate ascent of the evidence, by sparsewise."""
+    from sparsewise import fast_sbl as solve
+
+    return _bayesian(problem, solve, sigma=SIGMA)
+
+
+def sbl_mackay(problem: Problem) -> Run:
+    """MacKay's fixed point for all columns at once, by sparsewise."""
+    from sparsewise import sbl as solve
+
+    return _bayesian(problem, solve, sigma=SIGMA, updates="mackay")
+
+
+def relevance_vector(points: Points) -> Run:
+    """Relevance vector regression of sparsewise: noise inferred, an intercept."""
+    from sparsewise.estimators import RelevanceVectorRegressor
+
+    return Run(
+        call=lambda: RelevanceVectorRegressor("rbf", length_scale=points.length_scale).fit(
+            points.X, points.y
+        ),
+        answer=lambda model: _predicted(points, model),
+    )
+
+
+def _predicted(points: Points, model: Any) -> Answer:
+    """What a relevance vector machine makes of the points it has learnt from, and of the others."""
+    return Answer(
+        support=np.sort(model.relevance_),
+        squared_residual=float(np.square(points.y - model.predict(points.X)).sum()),
+        test_error=float(np.square(points.y_test - model.predict(points.X_test)).mean()),
+    )
+
+
 # --- yardsticks
 
 
@@ -134,10 +214,19 @@ def gemvs(problem: Problem) -> Run:
 
     All k are one call, so that the yardstick is as exposed to noise as what it is held against.
     """
+    return _gemvs(problem, problem.sparsity)
+
+
+def thousand_gemvs(problem: Problem) -> Run:
+    """1,000 products Aᵀv, in one call, too."""
+    return _gemvs(problem, 1000)
+
+
+def _gemvs(problem: Problem, count: int) -> Run:
     transposed = problem.A.T
 
     def call() -> None:
-        for _ in range(problem.sparsity):
+        for _ in range(count):
             transposed @ problem.y
 
     return Run(call=call, answer=lambda _: None)
@@ -147,7 +236,10 @@ def lstsq(problem: Problem) -> Run:
     """numpy.linalg.lstsq on all columns."""
     return Run(
         call=lambda: np.linalg.lstsq(problem.A, problem.y, rcond=None),
-        answer=lambda _: refitted(problem, np.arange(problem.A.shape[1])),
+        answer=lambda _: replace(
+            refitted(problem, np.arange(problem.A.shape[1])),
+            recovered=None,  # nothing was chosen
+        ),
     )
 
 
@@ -222,3 +314,37 @@ def frols(problem: Problem) -> Run:
         call=lambda: FROLS(max_iter=k, alpha=1e-12, unbias=False).fit(problem.A, target),
         answer=lambda model: refitted(problem, np.flatnonzero(model.history_[-1])),
     )
+
+
+def sklearn_ard(problem: Problem) -> Run:
+    """scikit-learn's ARDRegression as it comes, but without an intercept.
+
+    It infers the noise, which it cannot be told. Its prior variances are judged at the noise
+    that the others are told; where it finds the same support, that says little.
+    """
+    from sklearn.linear_model import ARDRegression
+
+    def answer(model: Any) -> Answer:
+        chosen = model.coef_ != 0
+        gamma = np.divide(1.0, model.lambda_, where=chosen, out=np.zeros(chosen.size))
+        return with_evidence(problem, refitted(problem, np.flatnonzero(chosen)), gamma)
+
+    return Run(
+        call=lambda: ARDRegression(fit_intercept=False).fit(problem.A, problem.y), answer=answer
+    )
+
+
+def emrvr(points: Points) -> Run:
+    """EMRVR of sklearn-rvm as it comes: MacKay's updates of all prior variances and the noise.
+
+    Its kernel is exp(-gamma ‖x - x'‖²). `fit` returns None, not the model, and overwrites
+    parameters, so that each call needs a new one.
+    """
+    from sklearn_rvm import EMRVR
+
+    def call() -> Any:
+        model = EMRVR(kernel="rbf", gamma=0.5 / points.length_scale**2)
+        model.fit(points.X, points.y)
+        return model
+
+    return Run(call=call, answer=lambda model: _predicted(points, model))

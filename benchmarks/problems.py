@@ -1,4 +1,4 @@
-"""The problems that the contenders solve: y = A x + e with a known sparse x.
+"""The problems that the contenders solve: y = A x + e with a known sparse x, and noisy functions.
 
 Every column of A is centred and has unit norm, and e is centred, too. Peers that centre their
 data (fastcan) or ask for unit columns (SPAMS) then solve the very same problem as the others.
@@ -6,6 +6,7 @@ data (fastcan) or ask for unit columns (SPAMS) then solve the very same problem 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +19,7 @@ Order = Literal["F", "C"]
 
 NOISE = 5e-3  # norm of e, as in the paper's tables (half of delta)
 DELTA = 1e-2  # the tolerance that goes with it
+SIGMA = 1e-2  # and the noise that Sparse Bayesian Learning is told
 
 
 @dataclass(frozen=True)
@@ -77,3 +79,56 @@ def _problem(rows: Floats, k: int, *, order: Order, rng: np.random.Generator) ->
     y = rng.choice([-1.0, 1.0], size=k) @ rows[truth] + noise
     A = rows.T if order == "F" else np.ascontiguousarray(rows.T)
     return Problem(A=A, y=y, truth=truth)
+
+
+# --- functions of a few variables, for kernels
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points to learn from and points to test on, with the same noise, and the kernel to use."""
+
+    X: Floats
+    y: Floats
+    X_test: Floats
+    y_test: Floats
+    length_scale: float  # of a squared exponential kernel
+
+
+def friedman(n: int, *, seed: int = 0) -> Points:
+    """Friedman's first function of five variables between 0 and 1, noise of standard deviation 1.
+
+    Without the five variables that do nothing: one length scale for all has no use for them.
+    """
+
+    def function(X: Floats) -> Floats:
+        sine = 10 * np.sin(np.pi * X[:, 0] * X[:, 1])
+        return sine + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+
+    rng = np.random.default_rng(seed)
+    return _points(function, rng.random((2 * n, 5)), noise=1.0, length_scale=1.0, rng=rng)
+
+
+def ripple(n: int, *, seed: int = 0) -> Points:
+    """sin(ρ)/ρ, ρ the distance from the middle of a square of side 16, noise 0.1."""
+
+    def function(X: Floats) -> Floats:
+        return np.sinc(np.hypot(X[:, 0], X[:, 1]) / np.pi)
+
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-8.0, 8.0, (2 * n, 2))
+    return _points(function, X, noise=0.1, length_scale=2.0, rng=rng)
+
+
+def _points(
+    function: Callable[[Floats], Floats],
+    X: Floats,
+    *,
+    noise: float,
+    length_scale: float,
+    rng: np.random.Generator,
+) -> Points:
+    """The first half of X to learn from, the second to test on."""
+    y = function(X) + noise * rng.standard_normal(len(X))
+    n = len(X) // 2
+    return Points(X[:n], y[:n], X[n:], y[n:], length_scale)

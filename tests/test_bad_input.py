@@ -9,7 +9,16 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import sparsewise
 from sparsewise import ALGORITHMS, Stop
-from tests.problems import ELIMINATION, FAMILIES, TAKES_START, Problem, words
+from tests.problems import (
+    BAYES,
+    BY_DELTA,
+    ELIMINATION,
+    FAMILIES,
+    HAS_SPARSITY,
+    TAKES_START,
+    Problem,
+    words,
+)
 
 GOOD = FAMILIES["tall"](0)
 n, m = GOOD.A.shape
@@ -44,7 +53,20 @@ def finite(solution, A, y):
     assert np.isfinite(solution.coef).all()
     assert np.isfinite(solution.residual_norm)
     assert solution.check(A, y).ok
+    if solution.algorithm in BAYES:
+        assert not np.isnan(solution.gamma).any()
+        assert np.isfinite([solution.log_evidence, solution.sigma]).all()
+        assert np.isfinite(solution.covariance).all()
+        assert np.isfinite(solution.std).all()
     return solution
+
+
+def shrunk(name, coef, length, sigma):
+    """The coefficient of one column alone, where y is this long along it.
+
+    Sparse Bayesian Learning gives it the variance γ = c² - σ² and so multiplies by γ/(γ + σ²).
+    """
+    return coef * (1 - (sigma / length) ** 2) if name in BAYES else coef
 
 
 # --- NaN and infinity ----------------------------------------------------------------------------
@@ -117,7 +139,7 @@ def test_shapes(name, A, y):
 
 def small(name):
     """Words that suit a matrix of one column."""
-    return {} if name in ("rmp0", "foba") else {"sparsity": 1}
+    return {"sparsity": 1} if name in HAS_SPARSITY else {}
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
@@ -207,9 +229,6 @@ def test_tolerances(name, word, value):
         call(name, **{word: value})
 
 
-HAS_SPARSITY = [name for name in ALGORITHMS if name not in ("rmp0", "foba")]
-
-
 @pytest.mark.parametrize("value", [min(n, m) + 1, 10**9, -1, 2.5, np.nan, "3", 1j])
 @pytest.mark.parametrize("name", HAS_SPARSITY)
 def test_sparsity(name, value):
@@ -241,11 +260,68 @@ def test_numpy_integers_are_integers(name):
         ("ompr", "step", np.nan),
         ("ompr", "step", -1.0),
         ("subspace_pursuit", "max_iter", -1),
+        ("rmp", "max_outer", -1),
+        ("rmp", "max_outer", np.nan),
+        ("sbl", "updates", "newton"),
+        ("sbl", "updates", "EM "),
+        ("sbl", "updates", None),
+        ("sbl", "updates", 3),
+        ("sbl", "updates", ["em"]),
+        *((name, "max_iter", value) for name in BAYES for value in (-1, 2.5)),
     ],
 )
 def test_options(name, option, value):
     with refused(option):
         call(name, **{option: value})
+
+
+@pytest.mark.parametrize("name", BAYES)
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("sigma", [0.0, -1.0, -1e-300, np.nan, np.inf, "small", [1.0, 2.0], 1j]),
+        ("min_increase", [0.0, -1.0, np.nan, "small", [1.0, 2.0], 1j, None]),
+        ("price", [-1.0, -1e-300, np.nan, np.inf, "dear", [1.0, 2.0], 1j]),
+    ],
+)
+def test_numbers_of_the_evidence(name, option, values):
+    for value in values:
+        with refused(option):
+            call(name, **{option: value})
+
+
+@pytest.mark.parametrize("name", BAYES)
+@pytest.mark.parametrize("sigma", [None, GOOD.delta])
+@pytest.mark.parametrize(
+    "prior",
+    [
+        3.0,
+        (1.0,),
+        (1.0, 2.0, 3.0),
+        ("a", "b"),
+        "ab",
+        (-1.0, 1.0),
+        (1.0, -1.0),
+        (np.nan, 1.0),
+        (1.0, np.nan),
+        (np.inf, 1.0),
+        (1.0, np.inf),
+        (1.0, 1j),
+        ([1.0, 2.0], 1.0),
+        {},
+    ],
+    ids=str,
+)
+def test_priors_of_the_noise(name, sigma, prior):
+    """Refused where it is used, and where it is not: a wrong number is a mistake anywhere."""
+    with refused("noise_prior"):
+        call(name, sigma=sigma, noise_prior=prior)
+
+
+@pytest.mark.parametrize("name", BAYES)
+def test_no_start(name):
+    with pytest.raises(TypeError):
+        call(name, start=[1])
 
 
 @pytest.mark.parametrize(
@@ -346,7 +422,8 @@ def test_all_columns_alike(name):
     p = Problem("alike", A, y, sparsity=1 if name in ELIMINATION else 3, delta=0.1)
     solution = finite(ALGORITHMS[name](A, y, **words(name, p) | more), A, y)
     assert list(solution.support) == [0]
-    assert solution.coef[0] == pytest.approx(2.5)
+    expected = shrunk(name, 2.5, 2.5 * 6**0.5, 0.1)
+    assert solution.coef[0] == pytest.approx(expected, rel=1e-4 if name == "sbl" else 1e-9)
     if name in ("omp", "gomp", "forward"):
         assert solution.stop is Stop.DEPENDENT
 
@@ -382,7 +459,9 @@ def test_single_rows_and_columns(name, shape):
     p = Problem("tiny", A, y, sparsity=1, delta=1e-3)
     solution = finite(ALGORITHMS[name](A, y, **words(name, p) | more), A, y)
     assert list(solution.support) == [0]
-    assert solution.coef[0] == pytest.approx(y.mean() / 2)
+    length = y.sum() / len(y) ** 0.5
+    expected = shrunk(name, y.mean() / 2, length, 1e-3)
+    assert solution.coef[0] == pytest.approx(expected, rel=1e-6 if name == "sbl" else 1e-9)
 
 
 @pytest.mark.parametrize("name", HAS_SPARSITY)
@@ -405,12 +484,16 @@ def test_subnormal_columns_and_targets(name):
     more = {"start": [1, 2, 3, 4, 5, 6]} if name in ELIMINATION else {}
     solution = call(name, A, **more)
     assert np.isfinite(solution.coef).all()
+    if name in BAYES:  # variances are squares, and these squares are no numbers
+        with refused("variances", "range", error=ValueError):
+            ALGORITHMS[name](GOOD.A, GOOD.y * 1e-305, sigma=GOOD.delta * 1e-305)
+        return
     tiny = ALGORITHMS[name](GOOD.A, GOOD.y * 1e-305, **words(name, GOOD) | tiny_words(name))
     assert np.isfinite(tiny.coef).all()
 
 
 def tiny_words(name):
-    return {"delta": GOOD.delta * 1e-305} if name in ("rmp0", "foba") else {}
+    return {"delta": GOOD.delta * 1e-305} if name in BY_DELTA else {}
 
 
 def test_a_prepared_design_is_refused_every_time():

@@ -83,12 +83,21 @@ def section(out, title):
 
 
 def coefficients(out):
-    return {name: float(value) for name, value in section(out, "Chosen features")}
+    return {name: float(value) for name, value, *_ in section(out, "Chosen features")}
+
+
+def deviations(out):
+    return {name: float(std) for name, _, std in section(out, "Chosen features")}
+
+
+def noise_and_evidence(out):
+    return [float(x) for x in re.search(r"σ = (\S+), .* evidence = (\S+)", out).groups()]
 
 
 DIABETES = load_diabetes(scaled=False)
 NAMES = list(DIABETES.feature_names)
 BIC_CHOICE = ["sex", "bmi", "bp", "s1", "s2", "s5"]
+DEFAULT_CHOICE = ["sex", "bmi", "bp", "s3", "s5"]
 
 
 def least_squares(names, intercept=True):
@@ -101,6 +110,16 @@ def least_squares(names, intercept=True):
     labels = ["(intercept)"] * intercept + list(names)
     squared = np.sum((DIABETES.target - X @ coef) ** 2)
     return dict(zip(labels, coef, strict=True)), squared
+
+
+def bayesian(method, intercept=True, include=(), **words):
+    """Return what the function finds, the constant being a column with a flat prior."""
+    X, y = DIABETES.data, DIABETES.target
+    if not intercept:
+        return sparsewise.ALGORITHMS[method](X, y, include=include, **words)
+    X = np.column_stack([X - X.mean(axis=0), np.ones(len(y))])
+    include = [*include, X.shape[1] - 1]
+    return sparsewise.ALGORITHMS[method](X, y - y.mean(), include=include, **words)
 
 
 def diabetes_text(separator=","):
@@ -117,10 +136,25 @@ def test_diabetes_as_a_process():
     done = run_process("fit", "--example", "diabetes")
     assert (done.returncode, done.stderr) == (0, "")
     out = done.stdout
+    assert coefficients(out).keys() == deviations(out).keys() == {"(intercept)", *DEFAULT_CHOICE}
+    path = section(out, "Path")
+    assert path[0][:3] == ["0", "start", "0"]
+    evidence = [float(row[-3]) for row in path]
+    assert evidence == sorted(evidence)
+    assert evidence[-1] == noise_and_evidence(out)[1]
+    assert {row[2] for row in path[1:]} == set(DEFAULT_CHOICE)
+    for words in ("stopped", "advice", "442 rows, 10 features", "method rmp,", "over A"):
+        assert words in out
+    assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert not any(line.endswith(" ") for line in out.splitlines())
+
+
+def test_squared_residuals_are_those_of_least_squares(run):
+    out = run("fit", "--example", "diabetes", "--method", "rmp0")
     expected, squared = least_squares(BIC_CHOICE)
     assert coefficients(out) == pytest.approx(expected, abs=6e-4)
     path = section(out, "Path")
-    assert path[0][:3] == ["0", "start", "0"]
     assert [float(row[-2]) for row in path] == sorted(
         (float(row[-2]) for row in path), reverse=True
     )
@@ -128,22 +162,167 @@ def test_diabetes_as_a_process():
     total = np.sum((DIABETES.target - DIABETES.target.mean()) ** 2)
     assert float(path[-1][-1]) == pytest.approx(1 - squared / total, abs=6e-5)
     assert {row[2] for row in path[1:]} == set(BIC_CHOICE)
-    for words in ("stopped", "advice", "BIC", "442 rows, 10 features", "method rmp0", "over A"):
-        assert words in out
-    assert "\x1b" not in out
-    assert max(map(len, out.splitlines())) <= 80
-    assert not any(line.endswith(" ") for line in out.splitlines())
+    assert "±" not in out
+    assert "evidence" not in out
 
 
-def test_the_default_price_is_that_of_the_bic(run):
+def test_the_default_delta_is_the_price_in_the_bic(run):
     n, m = DIABETES.data.shape
     variance = least_squares(NAMES)[1] / (n - m - 1)
     delta = np.sqrt(variance * np.log(n))
-    default = run("fit", "--example", "diabetes")
+    default = run("fit", "--example", "diabetes", "--method", "rmp0")
     assert f"delta = {delta:.4g}" in default
     explicit = run("fit", "--example", "diabetes", "--delta", repr(float(delta)))
     assert section(explicit, "Path") == section(default, "Path")
+    assert "method rmp0" in explicit
     assert "BIC" not in explicit
+
+
+def test_the_default_price_is_log_m(run):
+    default = run("fit", "--example", "diabetes")
+    assert "price = 2.303: a feature must raise the log evidence by log 10" in default
+    explicit = run("fit", "--example", "diabetes", "--price", repr(float(np.log(10))))
+    assert section(explicit, "Path") == section(default, "Path")
+    assert "price = " not in explicit
+    free = run("fit", "--example", "diabetes", "--price", 0)
+    assert coefficients(free).keys() > coefficients(default).keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "method"),
+    [
+        ([], "rmp"),
+        (["--sigma", 50], "rmp"),
+        (["--price", 1], "rmp"),
+        (["--updates", "mackay"], "sbl"),
+        (["--delta", 100], "rmp0"),
+        (["--sparsity", 2], "forward"),
+        (["--residual", 1200, "--delta", 1], "forward"),
+        (["--batch", 2, "--sparsity", 4], "gomp"),
+    ],
+)
+def test_words_choose_the_method(run, words, method):
+    assert f"method {method}," in run("fit", "--example", "diabetes", *words)
+
+
+BAYESIAN = {
+    "rmp": ["rmp"],
+    "fast": ["fast-sbl"],
+    "em": ["sbl"],
+    "mackay": ["sbl", "--updates", "mackay"],
+    "convex": ["sbl", "--updates", "convex"],
+}
+
+
+@pytest.mark.parametrize("case", BAYESIAN)
+@pytest.mark.parametrize("sigma", [None, 50.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_numbers_are_those_of_the_function(run, case, sigma, intercept):
+    method, *more = BAYESIAN[case]
+    words = {"price": 1.5}
+    if sigma is not None:
+        words["sigma"] = sigma
+    args = [f"--{word}={value}" for word, value in words.items()]
+    args += [] if intercept else ["--no-intercept"]
+    out = run("fit", "--example", "diabetes", "--method", method, *more, *args)
+    if more:
+        words["updates"] = more[-1]
+    expected = bayesian(method.replace("-", "_"), intercept, **words)
+    chosen = [j for j in expected.support if j < len(NAMES)]
+    found, std = coefficients(out), deviations(out)
+    assert list(found) == ["(intercept)"] * intercept + [NAMES[j] for j in chosen]
+    for j in chosen:
+        assert found[NAMES[j]] == pytest.approx(expected.coef[j], abs=6e-3)
+        assert std[NAMES[j]] == pytest.approx(expected.std[j], rel=6e-3)
+    assert noise_and_evidence(out) == pytest.approx(
+        [expected.sigma, expected.log_evidence], rel=1e-4
+    )
+    assert ("as given" in out) == (sigma is not None)
+    rows = section(out, "Path")
+    assert int(rows[-1][3]) == len(chosen)
+    assert float(rows[-1][-2]) == pytest.approx(expected.residual_norm**2, rel=1e-5)
+
+
+def test_the_intercept_has_the_deviation_of_a_flat_prior(run):
+    """Against the posterior of the model in which the constant is one of the columns."""
+    out = run("fit", "--example", "diabetes", "--sigma", 50)
+    columns = [NAMES.index(name) for name in DEFAULT_CHOICE]
+    X = np.column_stack([np.ones(len(DIABETES.target)), DIABETES.data[:, columns]])
+    gamma = bayesian("rmp", sigma=50.0, price=np.log(10)).gamma[columns]
+    covariance = np.linalg.inv(X.T @ X / 50**2 + np.diag([0, *1 / gamma]))
+    names = ["(intercept)", *DEFAULT_CHOICE]
+    expected = dict(zip(names, np.sqrt(np.diag(covariance)), strict=True))
+    assert deviations(out) == pytest.approx(expected, rel=6e-3)
+    mean = covariance @ X.T @ DIABETES.target / 50**2
+    assert coefficients(out) == pytest.approx(dict(zip(names, mean, strict=True)), abs=6e-3)
+
+
+def test_the_start_of_a_path_tells_its_evidence(run):
+    """Of the model with nothing but what has a flat prior."""
+    n, log_2pi = len(DIABETES.target), np.log(2 * np.pi * 60**2)
+    for include in ([], ["age", "s5"]):
+        out = run("fit", "--example", "diabetes", "--sigma", 60, "--include", ",".join(include))
+        squared = least_squares(include)[1]
+        expected = -((n - 1 - len(include)) * log_2pi + squared / 60**2) / 2
+        assert float(section(out, "Path")[0][-3]) == pytest.approx(expected, abs=0.006)
+
+
+@pytest.mark.parametrize("method", ["rmp", "fast_sbl", "sbl"])
+def test_included_features_of_a_bayesian_model(run, method):
+    args = ("--method", method, "--include", "age", "--price", 2)
+    out = run("fit", "--example", "diabetes", *args)
+    expected = bayesian(method, include=[0], price=2.0)
+    if method != "sbl":
+        assert section(out, "Path")[0][1:4] == ["start", "age", "1"]
+    assert coefficients(out)["age"] == pytest.approx(expected.coef[0], abs=6e-4)
+    assert deviations(out)["age"] == pytest.approx(expected.std[0], rel=6e-3)
+    assert noise_and_evidence(out) == pytest.approx(
+        [expected.sigma, expected.log_evidence], rel=1e-4
+    )
+
+
+def wide_text(n=40, m=90):
+    """More features than rows, far from zero and of many sizes; three of them matter."""
+    rng = np.random.default_rng(1)
+    size = 10.0 ** rng.uniform(-2, 3, m)
+    Z = rng.normal(size=(n, m))
+    y = 7 + 30 * Z[:, 3] - 20 * Z[:, 50] + 25 * Z[:, 70] + 2 * rng.normal(size=n)
+    rows = np.column_stack([Z * size + 1e4, y])
+    names = [f"gene_{j}" for j in range(m)]
+    lines = [",".join([*names, "y"]), *(",".join(f"{v:.12g}" for v in row) for row in rows)]
+    return "\n".join(lines), size
+
+
+@pytest.mark.parametrize("method", [[], ["--method", "fast-sbl"], ["--method", "sbl"]])
+def test_a_wide_table_needs_no_word(run, csv, method):
+    text, size = wide_text()
+    out = run("fit", csv(text), "--target", "y", *method)
+    found, std = coefficients(out), deviations(out)
+    assert found.keys() == {"(intercept)", "gene_3", "gene_50", "gene_70"}
+    for j, value in {3: 30, 50: -20, 70: 25}.items():
+        name = f"gene_{j}"
+        assert abs(found[name] - value / size[j]) < 5 * std[name]
+    assert noise_and_evidence(out)[0] == pytest.approx(2, rel=0.3)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_single_feature_pays_as_one_of_two(run):
+    out = run("fit", "--example", "diabetes", "--features", "bmi")
+    assert "price = 0.6931: a feature must raise the log evidence by log 2;" in out
+
+
+@pytest.mark.parametrize("method", ["rmp", "fast-sbl", "sbl"])
+def test_nothing_to_find(run, csv, method):
+    path = csv("a,y\n" + "".join(f"{x * x % 5},{x}\n" for x in range(6)))
+    out = run("fit", path, "--target", "y", "--method", method)
+    assert coefficients(out) == {"(intercept)": 2.5}
+    assert out.startswith("y explained by 0 of 1 feature, R² = 0.0000\n")
+
+
+def test_dashes_and_underscores_are_one(run):
+    for method in ("subspace-pursuit", "subspace_pursuit"):
+        out = run("fit", "--example", "diabetes", "--method", method, "--sparsity", 2)
+        assert "method subspace_pursuit," in out
 
 
 @pytest.mark.parametrize(
@@ -157,14 +336,14 @@ def test_a_file_gives_what_the_example_gives(run, csv, monkeypatch, name, separa
 
 def test_standard_input():
     out = run_process("fit", "-", "--target", "progression", stdin=diabetes_text()).stdout
-    assert coefficients(out).keys() == {"(intercept)", *BIC_CHOICE}
+    assert coefficients(out).keys() == {"(intercept)", *DEFAULT_CHOICE}
     assert "standard input: 442 rows" in out
 
 
 def test_windows_files_are_read(run, csv):
     text = diabetes_text().replace("\n", "\r\n")
     out = run("fit", csv(b"\xef\xbb\xbf" + text.encode()), "--target", "progression")
-    assert coefficients(out).keys() == {"(intercept)", *BIC_CHOICE}
+    assert coefficients(out).keys() == {"(intercept)", *DEFAULT_CHOICE}
     assert "10 features" in out
 
 
@@ -231,11 +410,28 @@ def test_a_long_path_is_shortened(run):
     assert "more steps)" in out
 
 
-def test_a_constant_target_is_its_mean(run, csv):
+@pytest.mark.parametrize("method", ["rmp", "fast-sbl", "sbl", "rmp0"])
+@pytest.mark.parametrize("include", [[], ["--include", "a"]])
+def test_a_constant_target_is_its_mean(run, csv, method, include):
     # The mean of six times 0.1 is not 0.1 in floating point: no step may be seen in that.
-    out = run("fit", csv("a,y\n" + "".join(f"{x},0.1\n" for x in range(6))), "--target", "y")
-    assert coefficients(out) == {"(intercept)": 0.1}
+    path = csv("a,b,y\n" + "".join(f"{x},{x * x % 5},0.1\n" for x in range(6)))
+    out = run("fit", path, "--target", "y", "--method", method, *include)
+    assert coefficients(out) == {"(intercept)": 0.1, **({"a": 0.0} if include else {})}
     assert "constant: the model is its mean" in out
+    assert not re.search(r"\b(nan|inf)\b|price", out)
+    if method != "rmp0":
+        assert set(deviations(out).values()) == {0.0}
+        assert "σ = 0: the fit is exact" in out
+
+
+def test_a_constant_target_with_noise(run, csv):
+    path = csv("a,y\n" + "".join(f"{x},3\n" for x in range(4)))
+    out = run("fit", path, "--target", "y", "--sigma", 2)
+    assert deviations(out) == {"(intercept)": 1.0}
+    assert noise_and_evidence(out) == pytest.approx([2, -1.5 * np.log(8 * np.pi)], abs=0.006)
+    out = run("fit", csv("a,y\n1,0\n2,0\n4,0\n"), "--target", "y", "--no-intercept")
+    assert "nothing: every prediction is 0" in out
+    assert "zero: so is the model" in out
 
 
 def test_a_constant_column_is_never_chosen(run, refuse, csv):
@@ -248,12 +444,16 @@ def test_a_constant_column_is_never_chosen(run, refuse, csv):
     assert "c" not in coefficients(run("fit", path, "--target", "y", "--delta", 0))
 
 
-def test_an_exact_relation(run, csv):
+@pytest.mark.parametrize("method", ["rmp", "fast-sbl", "sbl", "rmp0"])
+def test_an_exact_relation(run, csv, method):
     rows = "".join(f"{x},{x * x % 7},{3 * x - 1}\n" for x in range(9))
-    out = run("fit", csv("a,b,y\n" + rows), "--target", "y")
+    out = run("fit", csv("a,b,y\n" + rows), "--target", "y", "--method", method)
     assert coefficients(out) == pytest.approx({"(intercept)": -1, "a": 3})
     assert [float(cell) for cell in section(out, "Path")[-1][-2:]] == [0, 1]
     assert "e-" not in out
+    if method != "rmp0":
+        assert set(deviations(out).values()) == {0.0}
+        assert "σ = 0: the fit is exact" in out
 
 
 def test_an_intercept_of_zero(run, csv):
@@ -292,6 +492,8 @@ def test_algorithms(run):
     for name in sparsewise.ALGORITHMS:
         assert re.search(rf"^  {name} .*\w", out, re.MULTILINE)
     assert re.search(r"^  rmp0 .* delta\*", out, re.MULTILINE)
+    assert re.search(r"^  rmp .* sigma, price *$", out, re.MULTILINE)
+    assert re.search(r"^  sbl .* sigma, price, updates *$", out, re.MULTILINE)
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -334,10 +536,7 @@ BAD_TABLES = {
     "no target name": ("a,b\n1,2\n", 'no column "y"'),
     "open quote": ('"a,y\n1,2\n', 'no column "y"'),
     "binary": (b"PK\x03\x04\x00\x00", "UTF-8"),
-    "wide": (
-        "a,b,c,y\n1,2,3,4\n2,3,5,4\n3,1,7,4.5\n4,5,2,3\n",
-        "--sparsity, --residual or --delta",
-    ),
+    "one row": ("a,b,y\n1,2,3\n", "1 row can't tell the noise besides the intercept"),
     "no such target": ("a,b,why\n1,2,3\n", 'no column "y"; did you mean "why"|there are'),
 }
 
@@ -368,6 +567,22 @@ BAD_ARGUMENTS = {
     "too many": (["--example", "diabetes", "--sparsity", "11"], "sparsity"),
     "nan": (["--example", "diabetes", "--delta", "nan"], "delta"),
     "wrong word": (["--example", "diabetes", "--method", "omp", "--delta", "1"], "--delta; it"),
+    "sigma zero": (["--example", "diabetes", "--sigma", "0"], "sigma must be"),
+    "sigma nan": (["--example", "diabetes", "--sigma", "nan"], "sigma must be"),
+    "sigma negative": (["--example", "diabetes", "--sigma", "-2"], "sigma must be"),
+    "sigma text": (["--example", "diabetes", "--sigma", "low"], "low"),
+    "price negative": (["--example", "diabetes", "--price", "-1"], "price must be"),
+    "price infinite": (["--example", "diabetes", "--price", "inf"], "price must be"),
+    "no such rule": (["--example", "diabetes", "--updates", "am"], "em, mackay, convex"),
+    "sigma for rmp0": (["--example", "diabetes", "--delta", "1", "--sigma", "1"], "--sigma; it"),
+    "updates for rmp": (
+        ["--example", "diabetes", "--method", "rmp", "--updates", "em"],
+        "rmp does not take --updates; it takes --sigma, --price",
+    ),
+    "size for rmp": (
+        ["--example", "diabetes", "--method", "fast-sbl", "--sparsity", "2"],
+        "fast_sbl does not take --sparsity; it takes --sigma, --price",
+    ),
     "no word": (["--example", "diabetes", "--method", "omp"], "--sparsity, --residual"),
     "needed word": (["--example", "diabetes", "--method", "srr", "--residual", "1"], "--sparsity"),
     "no batch": (["--example", "diabetes", "--method", "gomp", "--sparsity", "2"], "--batch"),
@@ -391,6 +606,20 @@ def test_dependent_includes_are_named(refuse, csv):
     line = refuse("fit", path, "--target", "y", "--method", "backward")
     assert 'backward starts from all features, but "b", "c" can' in line
     assert "--exclude b,c," in line
+
+
+def test_a_wide_table_has_no_price_in_the_bic(refuse, csv):
+    path = csv("a,b,c,y\n1,2,3,4\n2,3,5,4\n3,1,7,4.5\n4,5,2,3\n")
+    line = refuse("fit", path, "--target", "y", "--method", "rmp0")
+    assert "--sparsity, --residual or --delta, or use rmp" in line
+
+
+def test_includes_must_leave_rows_for_the_noise(refuse, csv):
+    path = csv("a,b,y\n1,2,3\n2,3,5\n3,5,8\n")
+    line = refuse("fit", path, "--target", "y", "--include", "a,b")
+    assert "3 rows can't tell the noise besides 2 included features and the intercept" in line
+    line = refuse("fit", path, "--target", "a", "--include", "y,b", "--no-intercept", "--sigma", 0)
+    assert "sigma must be" in line
 
 
 def test_bad_input_as_a_process():

@@ -18,13 +18,30 @@ def test_doctest_of_the_package():
     assert result.failed == 0
 
 
+def examples() -> list[str]:
+    """The Python examples of the readme, in order."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
 def test_the_ten_lines_of_the_readme(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     names: dict = {}
-    exec(code, names)
+    exec(examples()[0], names)
     assert "Solution by rmp0: 12 features of 128" in capsys.readouterr().out
     np.testing.assert_array_equal(names["solution"].support, np.flatnonzero(names["x"]))
     assert names["solution"].check(names["A"], names["y"]).ok
+    bayes = names["bayes"]
+    np.testing.assert_array_equal(bayes.support, np.flatnonzero(names["x"]))
+    assert f"# {bayes.sigma:.4f}, " in examples()[0]
+    assert bayes.check(names["A"], names["y"]).ok
+
+
+def test_relevance_vectors_of_the_readme():
+    """The example as it stands, given some points."""
+    X = np.linspace(0, 10, 60)[:, None]
+    names = {"X": X, "y": np.sin(X[:, 0]), "X_new": X[::7] + 0.05}
+    exec(examples()[1], names)
+    np.testing.assert_allclose(names["mean"], np.sin(names["X_new"][:, 0]), atol=0.05)
+    assert names["std"].shape == names["mean"].shape
 
 
 @pytest.mark.parametrize("name", sparsewise.ALGORITHMS)

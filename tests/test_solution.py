@@ -7,7 +7,7 @@ import pytest
 
 import sparsewise
 from sparsewise import ALGORITHMS, Stop
-from tests.problems import FAMILIES, KNOWN, words
+from tests.problems import BAYES, FAMILIES, KNOWN, LEAST_SQUARES, words
 
 TALL = next(p for p in KNOWN if p.name == "tall")
 
@@ -25,7 +25,7 @@ def test_fields(solution):
     assert isinstance(solution.residual_norm, float)
     assert isinstance(solution.n_passes, int)
     assert solution.n_passes > 0
-    assert solution.least_squares == (solution.algorithm != "mp")
+    assert solution.least_squares == (solution.algorithm in LEAST_SQUARES)
     assert isinstance(solution.stop, Stop)
     r = TALL.y - TALL.A @ solution.coef
     assert solution.residual_norm == pytest.approx(np.linalg.norm(r), rel=1e-9)
@@ -66,7 +66,10 @@ def test_path_is_a_sequence(solution):
     with pytest.raises(IndexError):
         path[len(path)]
     for step in steps:
-        assert step.action in ("add", "drop")
+        updates = ("update",) if solution.algorithm in BAYES else ()
+        assert step.action in ("add", "drop", *updates)
+        assert isinstance(step.log_evidence, float)
+        assert np.isnan(step.log_evidence) == (solution.algorithm not in BAYES)
         assert 0 <= step.column < TALL.A.shape[1]
         assert isinstance(step.column, int)
         assert isinstance(step.size, int)
@@ -84,7 +87,7 @@ def test_every_stop_has_words_and_one_sentence_of_advice(stop):
 
 def test_stops_of_the_contract():
     expected = "SPARSITY RESIDUAL DELTA EXACT_FIT EXHAUSTED DEPENDENT STABLE NO_IMPROVEMENT"
-    expected += " MAX_ITER MAX_OUTER CALLBACK ZERO_TARGET"
+    expected += " MAX_ITER MAX_OUTER CALLBACK ZERO_TARGET EVIDENCE"
     assert {stop.name for stop in Stop} == set(expected.split())
     assert len({str(stop) for stop in Stop}) == len(Stop)
 

@@ -1,4 +1,4 @@
-"""Sparse models by stepwise regression and matching pursuit.
+"""Sparse models by stepwise regression, matching pursuit and Sparse Bayesian Learning.
 
 >>> import numpy as np, sparsewise as sw
 >>> A = np.random.default_rng(0).standard_normal((50, 200))
@@ -7,9 +7,14 @@
 array([ 3, 77])
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from sparsewise.algorithms import (
     ALGORITHMS,
     backward,
+    fast_sbl,
     foba,
     forward,
     gomp,
@@ -18,29 +23,39 @@ from sparsewise.algorithms import (
     oblivious,
     omp,
     ompr,
+    rmp,
     rmp0,
+    sbl,
     srr,
     subspace_pursuit,
 )
+from sparsewise.bayes import BayesianCheck, BayesianSolution
 from sparsewise.design import Design, OperatorDesign, as_design
 from sparsewise.problem import DependentColumnsError
 from sparsewise.solution import Check, Model, Path, Solution, Step, Stop
+
+if TYPE_CHECKING:
+    from sparsewise.estimators import RelevanceVectorRegressor
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ALGORITHMS",
+    "BayesianCheck",
+    "BayesianSolution",
     "Check",
     "DependentColumnsError",
     "Design",
     "Model",
     "OperatorDesign",
     "Path",
+    "RelevanceVectorRegressor",
     "Solution",
     "Step",
     "Stop",
     "as_design",
     "backward",
+    "fast_sbl",
     "foba",
     "forward",
     "gomp",
@@ -49,7 +64,18 @@ __all__ = [
     "oblivious",
     "omp",
     "ompr",
+    "rmp",
     "rmp0",
+    "sbl",
     "srr",
     "subspace_pursuit",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Estimators on demand: scikit-learn takes longer to import than all the rest."""
+    if name == "RelevanceVectorRegressor":
+        from sparsewise.estimators import RelevanceVectorRegressor
+
+        return RelevanceVectorRegressor
+    raise AttributeError(f"module 'sparsewise' has no attribute {name!r}")

@@ -1,5 +1,8 @@
 """The command ``sparsewise``: fit a table, list the algorithms.
 
+A table is fitted by Sparse Bayesian Learning, which needs no threshold, unless a method or a word
+that stops one is given.
+
 Exit codes: 0 done, 1 an error of ours, 2 bad input (one line on standard error), 130 Ctrl-C.
 What is heavy (numba, polars, rich, scikit-learn) is imported where it is used, so that ``--help``
 answers at once.
@@ -26,7 +29,7 @@ Algorithm = Callable[..., "Solution"]
 
 STOPPING_WORDS = ("sparsity", "residual", "delta")
 # What of an algorithm's signature can be set here.
-WORDS = (*STOPPING_WORDS, "batch")
+WORDS = (*STOPPING_WORDS, "batch", "sigma", "price", "updates")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="sparsewise",
         parents=[common],
-        description="Sparse regression by stepwise algorithms.",
+        description="Sparse regression: Sparse Bayesian Learning and stepwise algorithms.",
         epilog="Try: sparsewise fit --example diabetes",
     )
     parser.add_argument("--version", action="version", version=f"sparsewise {__version__}")
@@ -89,9 +92,12 @@ def _add_fit(commands: Any, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="choose the features of a table that explain its target",
         description="Choose the features of a table that explain its target.",
-        epilog="With neither --sparsity, --residual nor --delta, a feature must lower the squared "
-        "residual by s² log n, its price in the Bayesian information criterion (s²: residual "
-        "variance with all features). NAMES are separated by commas.",
+        epilog="The method is rmp, Sparse Bayesian Learning with the noise inferred, unless a word "
+        "says otherwise: --delta means rmp0, --sparsity and --residual forward, --batch gomp, "
+        "--updates sbl. rmp0, foba, forward, backward and lace, if named without a word that "
+        "stops them, ask of a feature to lower the squared residual by s² log n, its price in the "
+        "Bayesian information criterion (s²: residual variance with all features). NAMES are "
+        "separated by commas.",
     )
     parser.set_defaults(run=fit)
     data = parser.add_argument_group("data")
@@ -103,7 +109,7 @@ def _add_fit(commands: Any, common: argparse.ArgumentParser) -> None:
     data.add_argument("--include", metavar="NAMES", default="", help="features to keep in any case")
     data.add_argument("--no-intercept", action="store_true", help="force the fit through 0")
     how = parser.add_argument_group("method")
-    how.add_argument("--method", metavar="NAME", help="see: sparsewise algorithms")
+    how.add_argument("--method", metavar="NAME", help="see: sparsewise algorithms (default: rmp)")
     how.add_argument("--sparsity", type=int, metavar="K", help="at most K features")
     how.add_argument(
         "--residual", type=float, metavar="R", help="stop once the norm of the residual is R"
@@ -116,6 +122,23 @@ def _add_fit(commands: Any, common: argparse.ArgumentParser) -> None:
         "D²",
     )
     how.add_argument("--batch", type=int, metavar="B", help="features per step (method gomp)")
+    bayes = parser.add_argument_group("Sparse Bayesian Learning (methods rmp, fast-sbl, sbl)")
+    bayes.add_argument(
+        "--sigma",
+        type=float,
+        metavar="S",
+        help="standard deviation of the noise, in the target's units (default: inferred)",
+    )
+    bayes.add_argument(
+        "--price",
+        type=float,
+        metavar="P",
+        help="what a feature must raise the log evidence by (default: log m for m features; 0 "
+        "takes any that raises it)",
+    )
+    bayes.add_argument(
+        "--updates", metavar="RULE", help="em, mackay or convex (method sbl; default: em)"
+    )
 
 
 def fit(args: argparse.Namespace) -> None:
@@ -123,9 +146,10 @@ def fit(args: argparse.Namespace) -> None:
     from sparsewise.algorithms import ALGORITHMS
 
     words = {word: getattr(args, word) for word in WORDS if getattr(args, word) is not None}
-    method = args.method or _default_method(words)
+    method = _default_method(words) if args.method is None else args.method.replace("-", "_")
     look_up([method], ALGORITHMS, "method")
-    _check_words(method, ALGORITHMS[method], words)
+    algorithm = ALGORITHMS[method]
+    _check_words(method, algorithm, words)
 
     from sparsewise.problem import DependentColumnsError
     from sparsewise.report import Fit, Page, show_fit
@@ -133,17 +157,18 @@ def fit(args: argparse.Namespace) -> None:
 
     table = _load(args)
     include = positions(split_names(args.include), table.names)
-    intercept = not args.no_intercept
+    intercept, n_rows = not args.no_intercept, len(table.y)
     A, y, centre = _centred(table) if intercept else (table.X, table.y, None)
-    notes = []
-    if not words.keys() & set(STOPPING_WORDS):
-        words["delta"], note = _bic_delta(A, y, intercept)
-        notes.append(note)
+    sigma_given = "sigma" in words
+    notes = _fill_in(words, algorithm, A, y, intercept)
     if not intercept:
         notes.append("without an intercept, R² compares with 0 rather than with the mean")
+    if _is_bayesian(algorithm):
+        _check_rows(n_rows, len(include), intercept)
+        A, y = (_rotated(A), _rotated(y)) if intercept else (A, y)
     with Page(sys.stderr).status("fitting"):
         try:
-            solution = ALGORITHMS[method](A, y, include=include, **words)
+            solution = algorithm(A, y, include=include, **words)
         except DependentColumnsError as error:
             raise InputError(_dependent(method, error.columns, include, table.names)) from error
         except (ValueError, TypeError) as error:
@@ -153,10 +178,12 @@ def fit(args: argparse.Namespace) -> None:
             label=table.label,
             target=table.target,
             names=table.names,
-            n_rows=y.size,
+            n_rows=n_rows,
             solution=solution,
             intercept=None if centre is None else _intercept(*centre, solution.coef),
+            intercept_std=None if centre is None else _intercept_std(centre[0], solution, n_rows),
             total=float(y @ y),
+            sigma_given=sigma_given,
             notes=notes,
         ),
         Page(),
@@ -178,17 +205,29 @@ def _load(args: argparse.Namespace) -> Table:
     return select(raw, target=args.target, features=features, exclude=exclude)
 
 
-def _default_method(words: dict[str, float]) -> str:
-    """Return rmp0 where delta decides alone, and forward where a size or a residual does."""
-    return "gomp" if "batch" in words else "forward" if words.keys() - {"delta"} else "rmp0"
+def _default_method(words: dict[str, Any]) -> str:
+    """Return the method that the words call for; without any, one that needs no threshold."""
+    if "batch" in words:
+        return "gomp"
+    if words.keys() & {"sparsity", "residual"}:
+        return "forward"
+    if "delta" in words:
+        return "rmp0"
+    return "sbl" if "updates" in words else "rmp"
 
 
-def _check_words(method: str, algorithm: Algorithm, words: dict[str, float]) -> None:
+def _is_bayesian(algorithm: Algorithm) -> bool:
+    return "sigma" in _words_of(algorithm)
+
+
+def _check_words(method: str, algorithm: Algorithm, words: dict[str, Any]) -> None:
     """Raise an error where the words given and those the algorithm takes don't meet."""
     takes = _words_of(algorithm)
     for word in words:
         if word not in takes:
             raise InputError(f"{method} does not take --{word}; it takes {_options(takes)}")
+    if _is_bayesian(algorithm):
+        return
     # Where no stopping word is given, delta has a default.
     given = words.keys() | ({"delta"} if not words.keys() & set(STOPPING_WORDS) else set())
     missing = [word for word, needed in takes.items() if needed and word not in given]
@@ -225,6 +264,27 @@ def _centred(table: Table) -> tuple[FloatArray, FloatArray, tuple[FloatArray, fl
     return X, y, (X_mean, float(y_mean))
 
 
+def _rotated(centred: FloatArray) -> FloatArray:
+    """Return centred columns in a basis of what is orthogonal to the constant: n - 1 rows.
+
+    These are the rows below the first of H x, with the reflection H that takes the constant to the
+    first axis. A flat prior on the intercept leaves exactly this of the data: lengths and angles
+    are kept, and the evidence counts the one row less that the mean has used up.
+    """
+    rest: FloatArray = centred[1:] - centred[0] / (math.sqrt(len(centred)) + 1)
+    return rest
+
+
+def _check_rows(n: int, included: int, intercept: bool) -> None:
+    """Raise an error where flat priors explain any target, and nothing tells the noise."""
+    if n <= included + intercept:
+        flat = [count(included, "included feature")] if included else []
+        flat += ["the intercept"] if intercept else []
+        raise InputError(
+            f"{count(n, 'row')} can't tell the noise besides {' and '.join(flat)}: more are needed"
+        )
+
+
 def _intercept(X_mean: FloatArray, y_mean: float, coef: FloatArray) -> float:
     """Return what brings the centred model back to the table's own zero."""
     from sparsewise.report import ROUNDING
@@ -233,6 +293,21 @@ def _intercept(X_mean: FloatArray, y_mean: float, coef: FloatArray) -> float:
     intercept = y_mean - shift
     is_rounding = abs(intercept) <= math.sqrt(ROUNDING) * max(abs(y_mean), abs(shift))
     return 0.0 if is_rounding else intercept
+
+
+def _intercept_std(X_mean: FloatArray, solution: Solution, n_rows: int) -> float | None:
+    """Return the posterior standard deviation of the intercept, if the model has a posterior.
+
+    The mean of the target and the coefficients are independent given the noise, and the intercept
+    is their difference: σ²/n + x̄ᵀΣx̄.
+    """
+    from sparsewise.bayes import BayesianSolution
+
+    if not isinstance(solution, BayesianSolution):
+        return None
+    means = X_mean[solution.support]
+    variance = float(means @ solution.covariance @ means)
+    return math.hypot(solution.sigma / math.sqrt(n_rows), math.sqrt(max(variance, 0.0)))
 
 
 def _dependent(
@@ -251,6 +326,40 @@ def _dependent(
     )
 
 
+def _fill_in(
+    words: dict[str, Any], algorithm: Algorithm, A: FloatArray, y: FloatArray, intercept: bool
+) -> list[str]:
+    """Give the word that decides what a feature must be worth its default; return notes on it."""
+    word, default = "delta", _bic_delta
+    if _is_bayesian(algorithm):
+        word, default = "price", _uniform_price
+    elif words.keys() & set(STOPPING_WORDS):
+        return []
+    if not y.any():
+        words.setdefault(word, 0.0)
+        value = "constant: the model is its mean" if intercept else "zero: so is the model"
+        return [f"the target is {value}"]
+    if word in words:
+        return []
+    words[word], note = default(A, y, intercept)
+    return [note]
+
+
+def _uniform_price(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, str]:
+    """Return the price of having been chosen among m features, log m; and words for it.
+
+    The Bayesian criterion alone lets in every third feature of pure noise. A single feature pays
+    as one of two.
+    """
+    m = A.shape[1]
+    price = math.log(max(m, 2))
+    why = f"log {m}, being one of {m}" if m > 1 else "log 2"
+    return price, (
+        f"price = {price:.4g}: a feature must raise the log evidence by {why}; "
+        "--price 0 takes any that raises it"
+    )
+
+
 def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, str]:
     """Return delta, delta² = s² log n: the price of a feature in the BIC; and words for it.
 
@@ -262,13 +371,10 @@ def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, st
     from sparsewise.report import ROUNDING
 
     n, m = A.shape
-    if not y.any():
-        value = "constant: the model is its mean" if intercept else "zero: so is the model"
-        return 0.0, f"the target is {value}"
     if n <= m + intercept:
         raise InputError(
             f"{count(n, 'row')} can't tell the noise of {count(m, 'feature')}: "
-            "choose when to stop by --sparsity, --residual or --delta"
+            "choose when to stop by --sparsity, --residual or --delta, or use rmp"
         )
     norms = np.linalg.norm(A, axis=0)
     U = A / np.where(norms > 0, norms, 1.0)
@@ -291,8 +397,8 @@ def _add_algorithms(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "algorithms",
         parents=[common],
-        help="list the methods and the words that stop them",
-        description="List the methods and the words that stop them.",
+        help="list the methods and the words they take",
+        description="List the methods and the words they take.",
     )
     parser.set_defaults(run=algorithms)
 

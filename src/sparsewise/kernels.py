@@ -4,6 +4,10 @@ Arrays in, arrays out. Row i of Q is the i-th basis vector q_i, and row i of U i
 q_i = Σ_row U[i, row] a_row, in terms of the active columns scaled to unit norm; k rows are in use,
 with room for more. (As matrices with these columns, A_S U = Q and Q*Q = I.) Real and complex
 share the source: conjugates are written out. Everything is C-ordered: one compilation per type.
+
+Sparse Bayesian Learning damps the columns: below A_S stands the diagonal matrix D with
+d_i² = σ²/γ_i, so that [A_S; D] U = [Q; D U] has orthonormal columns. Nothing else changes: with
+D = 0 (an array of no length) all this is stepwise regression, the paper's theorem.
 """
 
 from __future__ import annotations
@@ -82,29 +86,42 @@ def best_open(corr, energy, state, by_gain, dependent, tie, out):
 
 
 @jit
-def orthogonalise(Q, k, v, h):
+def orthogonalise(Q, U, d, k, v, b, h):
     """Unit v minus its part in the span of the first k basis vectors; h = Q*v. Returns ‖v‖².
 
-    h needs room for 2k numbers. A second sweep follows where the first took away more than half:
-    twice is enough (Kahan, Parlett).
+    b takes what lies below v once the columns are damped. h needs room for 2k numbers. A second
+    sweep follows where the first took away more than half: twice is enough (Kahan, Parlett).
     """
+    damped = d.size > 0
     for i in range(k):
         h[i] = 0
+    if damped:
+        for row in range(k):
+            b[row] = 0
     before = 1.0
-    for _ in range(2):
+    for sweep in range(2):
         for i in range(k):
             inner = Q.dtype.type(0)
             for row in range(v.size):
                 inner += np.conj(Q[i, row]) * v[row]
+            if damped and sweep > 0:
+                for row in range(k):
+                    inner += np.conj(U[i, row]) * d[row] * b[row]
             h[k + i] = inner
+        after = 0.0
         for i in range(k):
             inner = h[k + i]
             h[i] += inner
             for row in range(v.size):
                 v[row] -= inner * Q[i, row]
-        after = 0.0
+            if damped:
+                for row in range(k):
+                    b[row] -= inner * U[i, row] * d[row]
         for row in range(v.size):
             after += abs2(v[row])
+        if damped:
+            for row in range(k):
+                after += abs2(b[row])
         if after > 0.5 * before:
             break
         before = after
@@ -112,19 +129,29 @@ def orthogonalise(Q, k, v, h):
 
 
 @jit
-def append(Q, U, t, r, k, v, h, energy):
-    """Take v/‖v‖ into the basis: the new q, its recipe, t = q*r, and r without it.
+def inner_with_rest(v, r, b, d, x):
+    """The inner product of v with the residual r; below it stands -D x where columns are damped."""
+    inner = r.dtype.type(0)
+    for row in range(v.size):
+        inner += np.conj(v[row]) * r[row]
+    if d.size > 0:
+        for row in range(x.size):
+            inner -= np.conj(b[row]) * d[row] * x[row]
+    return inner
 
-    a = Q h + ρ q, hence q = (a - A_S U h) / ρ: its recipe is [-U h; 1] / ρ.
+
+@jit
+def append(Q, U, t, r, k, v, h, inner, energy):
+    """Take v/ρ into the basis, ρ² = energy: the new q, its recipe, t = q*r, and r without it.
+
+    a = Q h + ρ q, hence q = (a - A_S U h) / ρ: its recipe is [-U h; 1] / ρ. Returns ‖r‖².
     """
     rho = np.sqrt(energy)
-    inner = Q.dtype.type(0)
-    for row in range(v.size):
-        Q[k, row] = v[row] / rho
-        inner += np.conj(Q[k, row]) * r[row]
+    inner /= rho
     t[k] = inner
     total = 0.0
     for row in range(v.size):
+        Q[k, row] = v[row] / rho
         r[row] -= inner * Q[k, row]
         total += abs2(r[row])
     for row in range(k):
@@ -140,13 +167,17 @@ def append(Q, U, t, r, k, v, h, energy):
 
 
 @jit
-def add(Q, U, t, r, k, v, dependent):
-    """Add one column v (unit norm). Returns ‖r‖² after it, or -1 if v depends on the others."""
+def add(Q, U, d, t, r, x, k, v, dependent):
+    """Add one column v (unit norm), undamped. Returns ‖r‖², or -1 if v depends on the others."""
     h = np.empty(2 * k + 1, Q.dtype)
-    energy = orthogonalise(Q, k, v, h)
+    b = np.empty(k + 1, Q.dtype)
+    energy = orthogonalise(Q, U, d, k, v, b, h)
     if energy <= dependent:
         return -1.0
-    return append(Q, U, t, r, k, v, h, energy)
+    if d.size > 0:
+        d[k] = 0
+    inner = inner_with_rest(v, r, b, d, x)
+    return append(Q, U, t, r, k, v, h, inner, energy)
 
 
 @jit
@@ -197,7 +228,7 @@ def lower(p, t, corr, energy, floor, state):
 
 @jit
 def grow(
-    W, scale, whole, corr, energy, floor, state, Q, U, t, r, k,
+    W, scale, whole, corr, energy, floor, state, Q, U, d, t, r, k,
     by_gain, steps, limits, picks, rss, X,
 ):  # fmt: skip
     """Add the best column of the pool again and again, at most `steps` times.
@@ -206,27 +237,31 @@ def grow(
     ``whole`` says that the pool is all of A; otherwise it is a guess to be checked, and the
     kernel comes back as soon as the pool alone can't tell (UNSURE).
     limits = (most columns, ‖r‖² to reach, gain to exceed, ‖r‖² that counts as zero,
-    energy that counts as dependent, tie, ‖r‖² below which corr has lost digits, drift).
+    energy that counts as dependent, tie, ‖r‖² below which corr has lost digits, drift, σ²).
+    With noise, σ² > 0, a new column is damped by d² = energy / (gain/σ² - 1): its γ = σ²/d² is
+    the one of greatest evidence (eq. 3.1 of the paper).
     ``picks``, ``rss`` and X tell of each step the column, ‖r‖² and the coefficients (x grows by
     t times the new recipe; X's first row holds x on entry).
     Returns (columns added, why it came back, columns whose scores are up to date).
     """
-    most, enough, gain_floor, nothing, dependent, tie, faded, drift = limits
+    most, enough, gain_floor, nothing, dependent, tie, faded, drift, noise = limits
     n, width = W.shape
     p = np.empty(width, Q.dtype)
     h = np.empty(2 * (k + steps), Q.dtype)
     v = np.empty(n, Q.dtype)
+    b = np.empty(k + steps if noise > 0 else 0, Q.dtype)
     values = np.empty(width, energy.dtype)
     added = 0
     while added < steps:
         j = best_open(corr, energy, state, by_gain, dependent, tie, values)
         if j < 0:
             return added, NONE_LEFT, added
-        if abs2(corr[j]) / energy[j] <= gain_floor:
+        gain = abs2(corr[j]) / energy[j]
+        if gain <= gain_floor:
             return added, SMALL, added
         for row in range(n):
             v[row] = W[row, j] * scale[j]
-        exact = orthogonalise(Q, k, v, h)
+        exact = orthogonalise(Q, U, d, k, v, b, h)
         if exact <= dependent:
             if added and not whole:
                 return added, UNSURE, added
@@ -234,7 +269,12 @@ def grow(
             continue
         if abs(exact - energy[j]) > drift * exact:
             return added, DRIFTED, added
-        left = append(Q, U, t, r, k, v, h, exact)
+        inner = inner_with_rest(v, r, b, d, X[max(added - 1, 0), :k])
+        if noise > 0:
+            damping = exact / (gain / noise - 1)
+            d[k] = np.sqrt(damping)
+            exact += damping
+        left = append(Q, U, t, r, k, v, h, inner, exact)
         state[j] = ACTIVE
         picks[added] = j
         rss[added] = left
@@ -349,15 +389,8 @@ def least(x, diagonal, k, order, locked, by_loss, tie, nothing):
 
 
 @jit
-def reflect(U, t, k, i, v, x, diagonal):
-    """Turn the basis so that the direction only active column i needs comes last.
-
-    In matrix terms (basis vectors and recipes as columns): H = I - τ v v* with
-    (row i of U) H = β e_kᵀ. Then Q H is still orthonormal and A_S (U H) = Q H; no recipe but the
-    last uses column i, so that the first k - 1 vectors of Q H span what is left without it.
-    Writes these recipes without column i, turns t, keeps the reflector in v and v[k] = τ, and
-    makes x and diagonal (see `coefficients`) on the way. Returns ‖U‖².
-    """
+def reflector(U, t, k, i, v):
+    """v and v[k] = τ with (row i of the matrix U) (I - τ v v*) = β e_kᵀ; t is turned by it."""
     norm2 = 0.0
     for c in range(k):
         v[c] = np.conj(U[c, i])
@@ -376,6 +409,20 @@ def reflect(U, t, k, i, v, x, diagonal):
     inner *= tau
     for c in range(k):
         t[c] -= v[c] * inner
+    return tau
+
+
+@jit
+def reflect(U, t, k, i, v, x, diagonal):
+    """Turn the basis so that the direction only active column i needs comes last.
+
+    In matrix terms (basis vectors and recipes as columns): H = I - τ v v* with
+    (row i of U) H = β e_kᵀ. Then Q H is still orthonormal and A_S (U H) = Q H; no recipe but the
+    last uses column i, so that the first k - 1 vectors of Q H span what is left without it.
+    Writes these recipes without column i, turns t, keeps the reflector in v and v[k] = τ, and
+    makes x and diagonal (see `coefficients`) on the way. Returns ‖U‖².
+    """
+    tau = reflector(U, t, k, i, v)
     w = np.zeros(k, U.dtype)
     for c in range(k):
         for row in range(k):
@@ -442,19 +489,135 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
 
 
 @jit
+def apply(M, v, k, width):
+    """M H for the reflector in v: the first k rows of M, which are vectors of this width."""
+    w = np.zeros(width, M.dtype)
+    for c in range(k):
+        for row in range(width):
+            w[row] += M[c, row] * v[c]
+    for c in range(k):
+        factor = v[k] * np.conj(v[c])
+        for row in range(width):
+            M[c, row] -= w[row] * factor
+
+
+@jit
 def turn(Q, V, k):
     """Q H for the reflectors in the rows of V, of sizes k, k-1, ...; in place."""
-    rows = Q.shape[1]
-    w = np.empty(rows, Q.dtype)
     for step in range(len(V)):
-        size = k - step
-        for row in range(rows):
-            w[row] = 0
-        for c in range(size):
-            for row in range(rows):
-                w[row] += Q[c, row] * V[step, c]
-        tau = V[step, size]
-        for c in range(size):
-            factor = tau * np.conj(V[step, c])
-            for row in range(rows):
-                Q[c, row] -= w[row] * factor
+        apply(Q, V[step], k - step, Q.shape[1])
+
+
+@jit
+def judge(x, diagonal, d, prior):
+    """What the evidence says of an active column: whether to keep it, and with which γ.
+
+    With the column taken out, energy + d² = 1/diagonal and corr = x/diagonal, hence
+    u = |corr|²/(energy σ²) and g = γ s = energy/d². The log evidence it gives is
+    β (u g/(1+g) - log(1+g)), greatest at g = u - 1 (eq. 3.1), and at 0 for u <= 1.
+    prior = (σ², the u that is worth its price, price, β).
+    Returns (u, share = g/(1+g), the rise of log evidence less price by the best change).
+    """
+    noise, enter, price, beta = prior
+    own = d * d * diagonal  # 1/(1+g)
+    share = max(1.0 - own, 1e-16)
+    u = abs2(x) / (diagonal * share * noise)
+    if u <= enter:
+        return u, share, price - beta * (u * share + np.log(own))
+    off = 1.0 / (own * u) - 1.0  # (1+g)/u - 1: zero at the best γ
+    return u, share, beta * (np.log1p(off) - off / (1.0 + off))
+
+
+@jit
+def best_change(x, diagonal, d, k, order, locked, prior, tie, steepest):
+    """The active position to change (-1: none), the rise that brings, and whether it goes.
+
+    Either the steepest of all, or, as Algorithm 1 has it, the least relevant of those that are
+    to go, and only if there are none, the steepest. Near-ties go to the lowest column.
+    """
+    enter = prior[1]
+    best, rise, least, goes = -1, 0.0, np.inf, False
+    for i in range(k):
+        if locked[i]:
+            continue
+        u, _, value = judge(x[i], diagonal[i], d[i], prior)
+        if u <= enter and not steepest:
+            if u < least * (1.0 - tie) or (u <= least * (1.0 + tie) and order[i] < order[best]):
+                best, rise, least, goes = i, value, min(u, least), True
+        elif least == np.inf:
+            close = best >= 0 and value >= rise * (1.0 - tie) and order[i] < order[best]
+            if value > rise * (1.0 + tie) or close:
+                best, rise, goes = i, max(value, rise), u <= enter
+    return best, rise, goes
+
+
+@jit
+def change(M, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v):
+    """Take active column i out, or give it its best γ: O(k²) and a turn of the basis M.
+
+    The basis is turned so that only its last direction uses column i; a new γ changes no more
+    than the length of that direction. Returns (columns left, f, share): with p = A*q and t of
+    the last direction as they are now, corr += f t p and energy += f |p|².
+    """
+    u, share, _ = judge(x[i], diagonal[i], d[i], prior)
+    reflector(U, t, k, i, v)
+    apply(U, v, k, k)
+    apply(M, v, k, M.shape[1])
+    for c in range(k - 1):
+        U[c, i] = 0
+    if goes:
+        for c in range(k):
+            for row in range(i, k - 1):
+                U[c, row] = U[c, row + 1]
+        for row in range(i, k - 1):
+            d[row] = d[row + 1]
+            order[row] = order[row + 1]
+            locked[row] = locked[row + 1]
+        return k - 1, 1.0, 1.0
+    damping = share / (diagonal[i] * (u - 1.0))
+    growth = (damping - d[i] * d[i]) * diagonal[i]  # of ρ² = energy + d²
+    factor = 1.0 / np.sqrt(1.0 + growth)
+    d[i] = np.sqrt(damping)
+    t[k - 1] *= factor
+    for row in range(k):
+        U[k - 1, row] *= factor
+    for row in range(M.shape[1]):
+        M[k - 1, row] *= factor
+    return k, growth, share
+
+
+@jit
+def revise(T, U, d, t, order, locked, k, rss, steps, limits, prior, columns, rises, left, X):
+    """Delete or re-estimate active columns again and again, at most `steps` times: O(k²) each.
+
+    rss = ‖r‖² + ‖D x‖²; limits = (rise to exceed, tie, share below which digits are lost).
+    T gathers the turns of the basis. Of each step, `columns` tells the column (-1 - j if it
+    was deleted), `rises` the rise of log evidence less price, `left` ‖r‖² and X the posterior
+    mean. Returns (steps taken, columns left, why it came back).
+    """
+    least_rise, tie, trusted = limits
+    x = np.empty(k, U.dtype)
+    diagonal = np.empty(k, left.dtype)
+    v = np.empty(k + 1, U.dtype)
+    share = 1.0
+    step = 0
+    while True:
+        coefficients(U, t, k, x, diagonal)
+        if step > 0:
+            left[step - 1] = rss
+            for row in range(k):
+                left[step - 1] -= d[row] * d[row] * abs2(x[row])
+                X[step - 1, row] = x[row]
+        if share < trusted:
+            return step, k, DRIFTED
+        i, rise, goes = best_change(x, diagonal, d, k, order, locked, prior, tie, False)
+        if i < 0 or (not goes and rise <= least_rise):
+            return step, k, SMALL
+        if step == steps:
+            return step, k, MORE
+        columns[step] = -1 - order[i] if goes else order[i]
+        rises[step] = rise
+        last = k - 1
+        k, growth, share = change(T, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v)
+        rss += growth * abs2(t[last])
+        step += 1

@@ -177,12 +177,24 @@ def check_tolerance(value: float | None, name: str) -> float | None:
     """A finite or infinite number of at least 0, or None."""
     if value is None:
         return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, not {value!r}.") from None
+    number = _number(value, name)
     if not number >= 0:
         raise ValueError(f"{name} must be at least 0, not {value}.")
+    return number
+
+
+def _number(value: float, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {value!r}.") from None
+
+
+def check_positive(value: float, name: str) -> float:
+    """A finite number greater than 0."""
+    number = _number(value, name)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be a finite number greater than 0, not {value}.")
     return number
 
 

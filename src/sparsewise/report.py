@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from sparsewise.bayes import BayesianSolution, log_evidence
 from sparsewise.engine.tolerances import tolerances
 from sparsewise.messages import count, printable
 
@@ -27,6 +28,8 @@ WIDTH = 80
 FIRST_STEPS, LAST_STEPS = 25, 10
 # A squared residual below this share of the target's is rounding error.
 ROUNDING = tolerances(np.dtype(np.float64)).exact
+# Inferred noise doesn't fall below this share of the target.
+LEAST_NOISE = tolerances(np.dtype(np.float64)).quiet
 
 # One thin rule under the header and nothing else.
 RULE = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
@@ -45,6 +48,25 @@ class Fit:
     intercept: float | None
     total: float  # squared norm of the (centred) target
     notes: Sequence[str] = ()
+    intercept_std: float | None = None
+    sigma_given: bool = False
+
+    @property
+    def bayesian(self) -> BayesianSolution | None:
+        """The solution, if it has a posterior."""
+        return self.solution if isinstance(self.solution, BayesianSolution) else None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a Bayesian model infers no noise: its evidence has no bound then."""
+        if self.bayesian is None or self.sigma_given:
+            return False
+        least = LEAST_NOISE * math.sqrt(self.total / self.free_rows(self.bayesian))
+        return self.bayesian.sigma <= 1.001 * least
+
+    def free_rows(self, solution: BayesianSolution) -> int:
+        """Return how many rows are left by the intercept and the features with a flat prior."""
+        return self.n_rows - int(np.isinf(solution.gamma).sum()) - (self.intercept is not None)
 
 
 class Page(Console):
@@ -101,6 +123,7 @@ def show_fit(fit: Fit, page: Page) -> None:
             "action": "left",
             "feature": "left",
             "size": "right",
+            **({"log evidence": "right"} if _tells_evidence(fit) else {}),
             "squared residual": "right",
             "R²": "right",
         },
@@ -114,6 +137,7 @@ def show_fit(fit: Fit, page: Page) -> None:
     )
     page.facts(
         [
+            *(("noise", sentence) for sentence in _noise(fit)),
             ("stopped", f"{solution.stop}"),
             ("advice", f"{solution.stop.advice}"),
             *(("note", note) for note in fit.notes),
@@ -123,15 +147,30 @@ def show_fit(fit: Fit, page: Page) -> None:
 
 
 def show_algorithms(rows: Iterable[tuple[str, str, str]], page: Page) -> None:
-    """Print a table of algorithms: name, what it does, and the words that stop it."""
-    page.table({"method": "left", "what it does": "left", "stops by": "left"}, rows)
+    """Print a table of algorithms: name, what it does, and the words it takes."""
+    page.table({"method": "left", "what it does": "left", "words": "left"}, rows)
     page.print()
-    page.print("* is needed; without a star, one of the words is enough.", style="dim")
+    page.print(
+        "* is needed; without a star, one of the words is enough. sigma, price and\n"
+        "updates may all be left out.",
+        style="dim",
+    )
+
+
+def _noise(fit: Fit) -> Iterator[str]:
+    """Yield what a Bayesian model says of the noise and of itself."""
+    if fit.is_exact:
+        yield "σ = 0: the fit is exact to eight digits, and the evidence without bound"
+    elif fit.bayesian is not None:
+        origin = "as given" if fit.sigma_given else "inferred"
+        evidence = f"log evidence = {fit.bayesian.log_evidence:.2f}"
+        yield f"σ = {fit.bayesian.sigma:.4g}, {origin}; {evidence}"
 
 
 def _show_coefficients(fit: Fit, page: Page) -> None:
-    names = [printable(fit.names[j]) for j in fit.solution.support]
-    values = [float(fit.solution.coef[j]) for j in fit.solution.support]
+    support = fit.solution.support
+    names = [printable(fit.names[j]) for j in support]
+    values = [float(fit.solution.coef[j]) for j in support]
     if fit.intercept is not None:
         names.insert(0, "(intercept)")
         values.insert(0, fit.intercept)
@@ -139,9 +178,22 @@ def _show_coefficients(fit: Fit, page: Page) -> None:
     if not names:
         page.print("  nothing: every prediction is 0")
         return
-    page.table(
-        {"feature": "left", "coefficient": "right"}, zip(names, numerals(values), strict=True)
-    )
+    columns, cells = {"feature": "left", "coefficient": "right"}, [names, numerals(values)]
+    if fit.bayesian is not None:
+        columns["± std"] = "right"
+        cells.append(numerals(_deviations(fit, fit.bayesian), figures=3))
+    page.table(columns, zip(*cells, strict=True))
+
+
+def _deviations(fit: Fit, solution: BayesianSolution) -> list[float]:
+    """Return the posterior standard deviation of each coefficient shown."""
+    first = [] if fit.intercept_std is None else [fit.intercept_std]
+    deviations = [*first, *solution.std[solution.support].tolist()]
+    return [0.0] * len(deviations) if fit.is_exact else deviations
+
+
+def _tells_evidence(fit: Fit) -> bool:
+    return fit.bayesian is not None and not fit.is_exact
 
 
 def _path_rows(fit: Fit) -> Iterator[tuple[str | Text, ...]]:
@@ -151,22 +203,40 @@ def _path_rows(fit: Fit) -> Iterator[tuple[str | Text, ...]]:
     squared = [value if value > ROUNDING * fit.total else 0.0 for value in squared]
     amounts = numerals(squared, figures=6)
     shares = [_r_squared(value, fit.total) for value in squared]
-    start = ("0", "start", _start_name(fit), str(len(solution.path.start)), amounts[0], shares[0])
-    yield tuple(Text(cell, style="dim") for cell in start)
+    evidences = _evidences(fit)
+    start = ("0", "start", _start_name(fit), str(len(solution.path.start)))
+    for_start = (*start, *evidences[0], amounts[0], shares[0])
+    yield tuple(Text(cell, style="dim") for cell in for_start)
     hidden = len(steps) - FIRST_STEPS - LAST_STEPS
     for number, step in enumerate(steps, start=1):
         if hidden > 1 and FIRST_STEPS < number <= FIRST_STEPS + hidden:
             if number == FIRST_STEPS + 1:
-                yield "", "...", f"({hidden} more steps)", "", "", ""
+                blank = ("",) * (3 + len(evidences[0]))
+                yield "", "...", f"({hidden} more steps)", *blank
             continue
         yield (
             str(number),
             Text(step.action, style="" if step.action == "add" else "yellow"),
             printable(fit.names[step.column]),
             str(step.size),
+            *evidences[number],
             amounts[number],
             shares[number],
         )
+
+
+def _evidences(fit: Fit) -> list[tuple[str, ...]]:
+    """Return the log evidence of the start and of every step, each as no cell or one."""
+    path, solution = fit.solution.path, fit.bayesian
+    if solution is None or not _tells_evidence(fit):
+        return [()] * (1 + len(path))
+    first = ""
+    # Other starts have prior variances that aren't told; of a tiny target the squares are lost.
+    if np.isinf(solution.gamma[list(path.start)]).all() and solution.sigma**2 > 0:
+        squares = (math.sqrt(path.initial.squared_residual) / solution.sigma) ** 2
+        rows = fit.free_rows(solution)
+        first = f"{log_evidence(solution.sigma, rows, 0.0, squares, False):.2f}"
+    return [(first,), *((f"{step.log_evidence:.2f}",) for step in path)]
 
 
 def _start_name(fit: Fit) -> str:
@@ -178,7 +248,8 @@ def _start_name(fit: Fit) -> str:
 
 def _r_squared(squared: float, total: float) -> str:
     """Return the share of the target's squared norm that is explained."""
-    return f"{1 - squared / total:.4f}" if total > 0 else "-"
+    # Adding 0 takes the sign off a zero.
+    return f"{round(1 - squared / total, 4) + 0.0:.4f}" if total > 0 else "-"
 
 
 def _size(fit: Fit) -> str:

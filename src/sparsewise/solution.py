@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -10,7 +11,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from sparsewise.design.base import Array, precision
-from sparsewise.problem import Units, problem
+from sparsewise.problem import Problem, Units, problem
 
 
 class Stop(Enum):
@@ -44,6 +45,10 @@ class Stop(Enum):
         "adding and dropping leave the support as it is",
         "Lower delta to keep more features, raise it to keep fewer.",
     )
+    EVIDENCE = (
+        "no single change raises the evidence enough",
+        "Raise price to keep fewer features, lower it to keep more; sigma says what is noise.",
+    )
     NO_IMPROVEMENT = (
         "no further step lowers the residual",
         "If the fit is not good enough, try another start or another algorithm.",
@@ -74,12 +79,17 @@ class Stop(Enum):
 
 
 class Step(NamedTuple):
-    """One step of an algorithm: what it did and where that led."""
+    """One step of an algorithm: what it did and where that led.
 
-    action: Literal["add", "drop"]
+    An "update" gives a feature of a Bayesian model another prior variance; these models tell
+    their log evidence, too.
+    """
+
+    action: Literal["add", "drop", "update"]
     column: int
     squared_residual: float
     size: int
+    log_evidence: float = math.nan
 
 
 class Model(NamedTuple):
@@ -90,6 +100,9 @@ class Model(NamedTuple):
     squared_residual: float
 
 
+Action = Literal["start", "add", "drop", "update"]
+
+
 class Stretch(NamedTuple):
     """Consecutive steps of one kind, as the engine hands them over (in its own units).
 
@@ -97,10 +110,20 @@ class Stretch(NamedTuple):
     be longer).
     """
 
-    action: Literal["start", "add", "drop"]
+    action: Action
     columns: Sequence[int] | Array
     squared_residuals: Sequence[float] | Array
     coefs: Sequence[Array] | Array
+    log_evidences: Sequence[float] | Array | None = None
+
+    def step(self, i: int, size: int, units: Units) -> Step:
+        """Step i, which led to a model of this size, in the units of the data."""
+        assert self.action != "start"
+        squared = units.squared(self.squared_residuals[i])
+        column = int(self.columns[i])
+        if self.log_evidences is None:
+            return Step(self.action, column, squared, size)
+        return Step(self.action, column, squared, size, float(self.log_evidences[i]))
 
 
 class Path(Sequence[Step]):
@@ -173,10 +196,8 @@ class Path(Sequence[Step]):
                     order.remove(column)
                 elif column not in order:  # Matching Pursuit takes the same atom again and again
                     order.append(column)
-                squared = float(stretch.squared_residuals[i])
-                action: Literal["add", "drop"] = "drop" if stretch.action == "drop" else "add"
-                step = Step(action, column, self._units.squared(squared), len(order))
-                yield step, order, (squared, stretch.coefs[i])
+                step = stretch.step(i, len(order), self._units)
+                yield step, order, (float(stretch.squared_residuals[i]), stretch.coefs[i])
 
     def _first(self) -> tuple[float, Array]:
         """Squared residual and coefficients before the first step."""
@@ -198,8 +219,11 @@ class Path(Sequence[Step]):
     def __repr__(self) -> str:
         if not len(self):
             return "Path(no steps)"
-        added = sum(step.action == "add" for step in self.steps)
-        return f"Path({added} added, {len(self) - added} dropped; sizes {_ranges(self.sizes)})"
+        words = {"add": "added", "drop": "dropped", "update": "updated"}
+        actions: list[str] = [step.action for step in self.steps]
+        counts = ((actions.count(action), word) for action, word in words.items())
+        told = ", ".join(f"{n} {word}" for n, word in counts if n or word != "updated")
+        return f"Path({told}; sizes {_ranges(self.sizes)})"
 
 
 @dataclass(frozen=True)
@@ -266,7 +290,7 @@ class Solution:
     path: Path
     stop: Stop
     n_passes: int
-    least_squares: bool = True
+    least_squares: bool
 
     def __init__(self, **fields: Any) -> None:
         # The one a frozen dataclass has takes as long as a step of an algorithm.
@@ -274,7 +298,9 @@ class Solution:
 
     def check(self, A: Any, y: Any) -> Check:
         """Recompute residual, normal equations and support from the data alone."""
-        data = problem(A, y)
+        return self._check_fit(problem(A, y))
+
+    def _check_fit(self, data: Problem) -> Check:
         coef, support = self.coef / data.scale, self.support
         residual = data.y - data.design.matvec(coef)
         norm = float(np.linalg.norm(residual))
@@ -294,10 +320,15 @@ class Solution:
             f"Solution by {self.algorithm}: {size} feature{'' if size == 1 else 's'} "
             f"of {self.coef.size}, residual {self.residual_norm:.4g}\n"
             f"  coef     {_entries(self.support, self.coef)}\n"
+            f"{self._more()}"
             f"  path     {len(self.path)} steps, {self.n_passes} passes over A\n"
             f"  stopped  {self.stop}\n"
             f"  advice   {self.stop.advice}"
         )
+
+    def _more(self) -> str:
+        """Further lines of the representation."""
+        return ""
 
 
 def _entries(support: Array, coef: Array, width: int = 68) -> str:

@@ -1,10 +1,12 @@
 """Every algorithm on every way of storing A: the known answer, whatever the storage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sparsewise import ALGORITHMS
-from tests.problems import KNOWN, words
+from tests.problems import BAYES, KNOWN, as_complex, words
 
 PROBLEMS = {p.name: p for p in KNOWN}
 
@@ -13,7 +15,9 @@ PROBLEMS = {p.name: p for p in KNOWN}
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_known_answer(store, name, problem):
     p = PROBLEMS[problem]
-    solution = ALGORITHMS[name](store(p.A), p.y, **words(name, p))
+    retyped = "complex" in store.name and not np.iscomplexobj(p.A)
+    call = as_complex(name, p) if retyped else words(name, p)
+    solution = ALGORITHMS[name](store(p.A), p.y, **call)
     assert list(solution.support) == p.truth
 
     dense = ALGORITHMS[name](p.A, p.y, **words(name, p))
@@ -46,18 +50,22 @@ def test_integer_target(name):
     y = np.array([0, 5, 0, 0, -3, 0, 0, 0])
     p = type(p)("integers", A, y * 1.0, sparsity=2, delta=0.1)
     solution = ALGORITHMS[name](A, y, **words(name, p))
-    np.testing.assert_allclose(solution.coef, y)
+    # Sparse Bayesian Learning shrinks by σ²/c² on orthonormal columns.
+    shrinkage = 1 - (0.1 / np.where(y == 0, np.inf, y)) ** 2 if name in BAYES else 1.0
+    np.testing.assert_allclose(solution.coef, y * shrinkage)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_complex_target_on_real_columns(name):
     p = PROBLEMS["tall"]
     y = p.y * (1 + 1j)
-    solution = ALGORITHMS[name](p.A, y, **words(name, p))
+    louder = replace(p, delta=2**0.5 * p.delta)  # as the target is; only a sigma feels it
+    call = as_complex(name, louder if name in BAYES else p)
+    solution = ALGORITHMS[name](p.A, y, **call)
     real = ALGORITHMS[name](p.A, p.y, **words(name, p))
     assert list(solution.support) == p.truth
     assert solution.coef.dtype == np.complex128
-    if solution.least_squares:
+    if name != "mp":
         np.testing.assert_allclose(solution.coef, real.coef * (1 + 1j), rtol=1e-10, atol=1e-12)
 
 

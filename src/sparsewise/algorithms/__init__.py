@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sparsewise.algorithms.backward import backward
+from sparsewise.algorithms.fast_sbl import fast_sbl
 from sparsewise.algorithms.foba import foba
 from sparsewise.algorithms.forward import forward
 from sparsewise.algorithms.gomp import gomp
@@ -13,7 +14,9 @@ from sparsewise.algorithms.mp import mp
 from sparsewise.algorithms.oblivious import oblivious
 from sparsewise.algorithms.omp import omp
 from sparsewise.algorithms.ompr import ompr
+from sparsewise.algorithms.rmp import rmp
 from sparsewise.algorithms.rmp0 import rmp0
+from sparsewise.algorithms.sbl import sbl
 from sparsewise.algorithms.srr import srr
 from sparsewise.algorithms.subspace_pursuit import subspace_pursuit
 from sparsewise.solution import Solution
@@ -31,12 +34,16 @@ ALGORITHMS: dict[str, Callable[..., Solution]] = {
     "srr": srr,
     "ompr": ompr,
     "subspace_pursuit": subspace_pursuit,
+    "rmp": rmp,
+    "fast_sbl": fast_sbl,
+    "sbl": sbl,
 }
 """Every algorithm by name."""
 
 __all__ = [
     "ALGORITHMS",
     "backward",
+    "fast_sbl",
     "foba",
     "forward",
     "gomp",
@@ -45,7 +52,9 @@ __all__ = [
     "oblivious",
     "omp",
     "ompr",
+    "rmp",
     "rmp0",
+    "sbl",
     "srr",
     "subspace_pursuit",
 ]

@@ -215,6 +215,16 @@ def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
     return copy
 
 
+def square_sums(A: Array) -> Array:
+    """Σ_i |a_ij|² for every column j.
+
+    einsum goes along the memory whatever the order, copies nothing and ignores overflow.
+    """
+    if A.dtype.kind == "c":
+        return square_sums(A.real) + square_sums(A.imag)
+    return np.asarray(np.einsum("ij,ij->j", A, A))
+
+
 def precision(dtype: np.dtype[Any]) -> np.finfo[Any]:
     """The limits of a floating-point type."""
     return _precision(dtype.char)

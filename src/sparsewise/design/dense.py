@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsewise.design.base import Array, Design
+from sparsewise.design.base import Array, Design, square_sums
 
 
 class DenseDesign(Design):
@@ -69,11 +69,7 @@ class DenseDesign(Design):
         return out.T
 
     def _square_sums(self) -> Array:
-        # einsum goes along the memory whatever the order, copies nothing and ignores overflow.
-        if self._complex:
-            parts = self.A.real, self.A.imag
-            return sum(np.einsum("ij,ij->j", part, part) for part in parts)
-        return np.einsum("ij,ij->j", self.A, self.A)
+        return square_sums(self.A)
 
 
 def _blas_can_read(A: Array) -> bool:

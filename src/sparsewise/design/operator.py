@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array, Design, working_type
+from sparsewise.design.base import Array, Design, square_sums, working_type
 
 
 class OperatorDesign(Design):
@@ -80,5 +80,4 @@ class OperatorDesign(Design):
         return values
 
     def _square_sums(self) -> Array:
-        sums = [(np.abs(block) ** 2).sum(axis=0) for _, block in self._blocks()]
-        return np.concatenate(sums)
+        return np.concatenate([square_sums(block) for _, block in self._blocks()])

@@ -34,6 +34,8 @@ class ActiveSet:
         How many columns the model is to have at most, where that is known.
     basis : bool
         Whether the start will be added to. Dropping alone needs no basis.
+    noise : float
+        σ² for a target of norm one, where columns are damped (see `Evidence`).
     """
 
     def __init__(
@@ -46,13 +48,16 @@ class ActiveSet:
         callback: Callback | None = None,
         room: int | None = None,
         basis: bool = True,
+        noise: float = 0.0,
     ) -> None:
         self._kernels = load_kernels()
         self.problem = problem
         self.log = Log(problem, callback)
-        self._factor = Factor(problem, min(*problem.shape, 16 if room is None else max(room, 1)))
+        self._factor = Factor(problem, 16 if room is None else max(room, 1), noise)
         self._scores = Scores(self._factor)
         self._tolerance = self._factor.tolerance
+        # With noise, the evidence says when to stop, however close the fit.
+        self._nothing = -1.0 if noise else self._tolerance.exact
         self._look_ahead = LookAhead()
         if any(map(_may_hold, (include, exclude, start))):
             self._take_wishes(include, exclude, start, room, basis)
@@ -185,7 +190,7 @@ class ActiveSet:
 
     def reason_not_to_grow(self, limit: Until) -> Stop | None:
         """The stopping word that is met, if one is."""
-        if self.size >= min(limit.most, *self.problem.shape) and not self.log.halted:
+        if self.size >= min(limit.most, self._factor.capacity) and not self.log.halted:
             return limit.full
         return self.reason_not_to_exchange(limit)
 
@@ -196,7 +201,7 @@ class ActiveSet:
             return Stop.CALLBACK
         if rss <= limit.enough:
             return Stop.RESIDUAL
-        if rss <= self._tolerance.exact:
+        if rss <= self._nothing:
             return Stop.EXACT_FIT
         return None
 
@@ -282,6 +287,9 @@ class ActiveSet:
         self.drop([j for j in self.order if j not in support])
         self.add(sorted(support.difference(self.order)))
 
+    def _added(self, columns: Array, rss: Array, coefs: Array) -> None:
+        self.log.record("add", columns, rss, coefs, self.size)
+
     def _dropped(self, columns: Array, rss: Any, coefs: Any) -> None:
         if columns.size:
             self._scores.reopen(columns)
@@ -304,8 +312,8 @@ class ActiveSet:
         if k:
             X[0, :k] = factor.coef()
         limits = (
-            float(limit.most), limit.enough, limit.gain, tolerance.exact, tolerance.dependent,
-            tolerance.tie, scores.faded, tolerance.drift,
+            float(limit.most), limit.enough, limit.gain, self._nothing, tolerance.dependent,
+            tolerance.tie, scores.faded, tolerance.drift, factor.noise,
         )  # fmt: skip
         step = self._from_all if small else self._from_pool
         added, code, known = step(by_gain, steps, limits, picks, rss, X)
@@ -313,7 +321,7 @@ class ActiveSet:
         if added:
             factor.took(picks[:added], rss[added - 1])
             coefs = X if added == steps else X[:added].copy()
-            self.log.record("add", picks[:added], rss[:added], coefs, self.size)
+            self._added(picks[:added], rss[:added], coefs)
         return added, self._meaning(code, limit)
 
     def _from_all(
@@ -329,8 +337,8 @@ class ActiveSet:
         factor, scores, design = self._factor, self._scores, self.problem.design
         added, code, known = self._kernels.grow(
             design.laid_out(None, factor.dtype), self.problem.inverse_norms, True, scores.corr,
-            scores.energy, scores.floor, scores.state, factor.Q, factor.U, factor.t, factor.r,
-            factor.size, by_gain, steps, limits, picks, rss, X,
+            scores.energy, scores.floor, scores.state, factor.Q, factor.U, factor.damping,
+            factor.t, factor.r, factor.size, by_gain, steps, limits, picks, rss, X,
         )  # fmt: skip
         design.passes += known
         return added, code, known
@@ -359,7 +367,7 @@ class ActiveSet:
         added, code, _ = kernels.grow(
             self.problem.design.laid_out(pool, factor.dtype), scale[pool], False,
             scores.corr[pool], scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U,
-            factor.t, factor.r, k, by_gain, steps, limits, picks, rss, X,
+            factor.damping, factor.t, factor.r, k, by_gain, steps, limits, picks, rss, X,
         )  # fmt: skip
         scores.state[pool[state == kernels.DEPENDENT]] = kernels.DEPENDENT
         if added == 0:

@@ -1,4 +1,4 @@
-"""The factorisation of the active columns: A_S U = Q with Q orthonormal."""
+"""The factorisation of the active columns: A_S U = Q with Q orthonormal, damped or not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.compiled import load_kernels
-from sparsewise.design.base import Array
+from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.tolerances import tolerances
 from sparsewise.problem import Problem
 
@@ -22,12 +22,19 @@ class Factor:
     of basis and recipes; that of the basis waits until somebody asks for it, and the directions
     that left then lie right behind the active ones.
 
+    With noise (σ² > 0) the columns are damped: [A_S; D] U = [Q; D U] is orthonormal, with
+    d_i² = σ²/γ_i. Then x = U t is the posterior mean, σ² U U* its covariance, and
+    I - Q Q* = σ² C⁻¹ the matrix R of the paper (section 3.1); without noise it is the projection
+    of Lemma 3.4. D doesn't depend on σ² once γ/σ² is given: another σ² leaves the factor as it is.
+
     Parameters
     ----------
     problem : Problem
         Design and target.
     room : int
         For how many columns to make room at first.
+    noise : float
+        σ² for a target of norm one; 0: columns are not damped.
 
     Attributes
     ----------
@@ -37,6 +44,8 @@ class Factor:
         Room for the active columns, in the order in which they came.
     locked : ndarray of bool
         Which of them can't be dropped.
+    damping : ndarray
+        Room for the d_i (0: a flat prior); of no length without noise.
     rss : float
         ‖r‖² for a target of norm one.
     tolerance : Tolerances
@@ -45,15 +54,22 @@ class Factor:
         How many times it was made from scratch; directions of different epochs don't compare.
     """
 
-    def __init__(self, problem: Problem, room: int) -> None:
+    def __init__(self, problem: Problem, room: int, noise: float = 0.0) -> None:
         self._kernels = load_kernels()
         self.problem = problem
         self.dtype = problem.y.dtype
         self.tolerance = tolerances(self.dtype)
-        n = problem.shape[0]
+        n, m = problem.shape
+        # Damped columns are never dependent.
+        self.capacity = m if noise else min(n, m)
+        if noise:
+            self.tolerance = self.tolerance._replace(dependent=self.tolerance.exact)
+        room = min(room, self.capacity)
+        self.noise = noise
         self.size = 0
         self.order = np.empty(room, np.int64)
         self.locked = np.zeros(room, np.bool_)
+        self.damping = np.zeros(room if noise else 0, problem.inverse_norms.dtype)
         self.U = np.empty((room, room), self.dtype)
         self.t = np.empty(room, self.dtype)
         self._Q: Array | None = np.empty((room, n), self.dtype)
@@ -79,11 +95,19 @@ class Factor:
         k = self.size
         return np.asarray(self.t[:k] @ self.U[:k, :k])
 
+    def diagonal(self) -> Array:
+        """[U U*]_ii of the active columns: their variances in units of σ²."""
+        k = self.size
+        return square_sums(self.U[:k, :k])
+
+    @property
+    def d(self) -> Array:
+        """The damping of the active columns, in order."""
+        return self.damping[: self.size]
+
     def losses(self) -> Array:
         """|x_i|²/[(A_S*A_S)⁻¹]_ii of the active columns, in order."""
-        k = self.size
-        diagonal = np.square(np.abs(self.U[:k, :k])).sum(axis=0)
-        return np.asarray(np.square(np.abs(self.coef())) / diagonal)
+        return np.asarray(np.square(np.abs(self.coef())) / self.diagonal())
 
     @property
     def Q(self) -> Array:
@@ -119,7 +143,7 @@ class Factor:
         Without `basis` only the triangular factor is made, which is all that dropping needs.
         """
         k = len(columns)
-        if k > self.problem.shape[0]:
+        if k > self.capacity:
             return False
         self.make_room(k)
         self.order[:k] = columns
@@ -132,13 +156,9 @@ class Factor:
         k, y = self.size, self.problem.y
         unit = self.unit_columns(self.columns)
         if basis:
-            Q, R = np.linalg.qr(unit)
+            Q, R = np.linalg.qr(np.vstack([unit, np.diag(self.d)]) if self.noise else unit)
             self._Q = np.empty((self.room, len(y)), self.dtype)
-            self._Q[:k] = Q.T
-            self._r = y.copy()
-            self.t[:k] = 0
-            for _ in range(2):
-                self.reorthogonalise()
+            self._Q[:k] = Q[: len(y)].T
         else:
             R = np.asarray(np.linalg.qr(np.column_stack([unit, y]), mode="r"))
             self._Q = None
@@ -148,30 +168,57 @@ class Factor:
         self._turns.clear()
         self._turned, self._peak = 0, 0.0
         least = np.square(np.abs(np.diagonal(R)[:k])).min(initial=1.0)
-        if least > 0:  # columns that once came in may be borderline now; U must fit Q all the same
+        if (
+            k and least > 0
+        ):  # columns that once came in may be borderline now; U must fit Q all the same
             self.U[:k, :k] = _inverse_of_triangle(R[:k, :k]).T
+        if basis:
+            self._r = y.copy()
+            self.t[:k] = 0
+            for _ in range(2):
+                self.reorthogonalise()
         return bool(least > self.tolerance.dependent)
 
     def reorthogonalise(self) -> None:
         """Take out of r what has come back of the active directions."""
         assert self._Q is not None
-        Q = self._Q[: self.size]
+        k = self.size
+        Q = self._Q[:k]
         inner = Q.conj() @ self._r
+        if self.noise:  # below r stands -D x
+            inner -= self.U[:k, :k].conj() @ (self.d * self.d * self.coef())
         self._r -= inner @ Q
-        self.t[: self.size] += inner
+        self.t[:k] += inner
         self.rss = float(np.vdot(self._r, self._r).real)
+
+    def remainders(self, columns: Array) -> tuple[Array, Array]:
+        """corr and energy of a few columns from their projections, which keeps all digits."""
+        k, Q = self.size, self.Q[: self.size]
+        V = self.unit_columns(columns)
+        below = np.zeros((self.d.size, columns.size), self.dtype)
+        lower = self.d[:, None] * self.U[:k, :k].T if self.noise else np.empty((0, k), self.dtype)
+        for _ in range(2):
+            H = Q.conj() @ V + lower.conj().T @ below
+            V -= Q.T @ H
+            below -= lower @ H
+        corr = V.conj().T @ self._r
+        if self.noise:
+            corr -= below.conj().T @ (self.d * self.coef())
+        return corr, square_sums(V) + square_sums(below)
 
     def make_room(self, columns: int) -> None:
         """Room for at least this many columns; what is there stays."""
         if columns <= self.room:
             return
-        columns = min(max(columns, 2 * self.room), *self.problem.shape)
+        columns = min(max(columns, 2 * self.room), self.capacity)
         if self._Q is not None:
             self._Q = _larger(self._Q, (columns, self.problem.shape[0]))
         self.U = _larger(self.U, (columns, columns))
         self.t = _larger(self.t, (columns,))
         self.order = _larger(self.order, (columns,))
         self.locked = _larger(self.locked, (columns,))
+        if self.noise:
+            self.damping = _larger(self.damping, (columns,))
 
     # ------------------------------------------------------------------ step by step
 
@@ -180,8 +227,9 @@ class Factor:
         self.make_room(self.size + 1)
         v = self.unit_column(j)
         left = self._kernels.add(
-            self.Q, self.U, self.t, self._r, self.size, v, self.tolerance.dependent
-        )
+            self.Q, self.U, self.damping, self.t, self._r, self.coef(), self.size, v,
+            self.tolerance.dependent,
+        )  # fmt: skip
         if left < 0:
             return False
         self.took([j], left)
@@ -238,6 +286,76 @@ class Factor:
         if code == self._kernels.DRIFTED:
             self.make(self._Q is not None)
         return columns[:dropped], left[:dropped], X[:dropped], code
+
+    def revise(
+        self, steps: int, least_rise: float, prior: tuple[float, float, float, float]
+    ) -> tuple[Array, Array, Array, Array, int]:
+        """Delete or re-estimate damped columns, at most `steps` times (see `kernels.revise`).
+
+        Returns the columns (-1 - j where j was deleted), the rises of the evidence less price,
+        ‖r‖² and posterior mean after each step, and why the kernel came back.
+        """
+        k, Q, tolerance = self.size, self.Q, self.tolerance
+        turns = np.eye(k, dtype=self.dtype)
+        columns = np.empty(steps, np.int64)
+        rises, left = np.empty(steps), np.empty(steps)
+        X = np.empty((steps, k), self.dtype)
+        taken, self.size, code = self._kernels.revise(
+            turns, self.U, self.damping, self.t, self.order, self.locked, k,
+            self.rss + self.penalty, steps, (least_rise, tolerance.tie, tolerance.trust), prior,
+            columns, rises, left, X,
+        )  # fmt: skip
+        if taken:
+            Q[: self.size] = turns[: self.size] @ Q[:k]
+            self._turned += taken
+            self._settle()
+        # n revisions at O(k²) pay for a factor made anew at O(n k²); a small rest costs little.
+        worn = self._turned > len(self._r) or 2 * self.size < k
+        if code == self._kernels.DRIFTED or worn:
+            self.make()
+        return columns[:taken], rises[:taken], left[:taken], X[:taken], code
+
+    def change(
+        self, i: int, goes: bool, prior: tuple[float, float, float, float]
+    ) -> tuple[Array, Any, float]:
+        """Take the column at position i out, or give it its best γ.
+
+        Returns the direction q that changed, t and f: corr += f t A*q, energy += f |A*q|².
+        """
+        k, Q = self.size, self.Q
+        self.size, growth, share = self._kernels.change(
+            Q, self.U, self.damping, self.t, self.order, self.locked, k, i, goes, self.coef(),
+            self.diagonal(), prior, np.empty(k + 1, self.dtype),
+        )  # fmt: skip
+        direction, t = Q[k - 1].copy(), self.t[k - 1]
+        self._turned += 1
+        if share < self.tolerance.trust:
+            self.make()
+        else:
+            self._settle()
+        return direction, t, growth
+
+    def merge(self, first: int, other: int) -> None:
+        """Column `first` takes over the γ of its copy `other`, which goes."""
+        k = self.size
+        i, gone = (int(np.flatnonzero(self.columns == j)[0]) for j in (first, other))
+        self.damping[i] = np.sum(np.square(self.damping[[i, gone]].astype(float)) ** -1.0) ** -0.5
+        for values in (self.order, self.locked, self.damping):
+            values[gone : k - 1] = values[gone + 1 : k]
+        self.size = k - 1
+        self.make()
+
+    def _settle(self) -> None:
+        """r anew from a basis that has changed."""
+        assert self._Q is not None
+        self._r = self.problem.y - self.t[: self.size] @ self._Q[: self.size]
+        self.reorthogonalise()
+
+    @property
+    def penalty(self) -> float:
+        """‖D x‖²: with ‖r‖² it makes y*R y = σ² y*C⁻¹y."""
+        weighted = self.d * self.coef()
+        return float(np.vdot(weighted, weighted).real)
 
     def _lost(self, reflectors: Array) -> None:
         self._turns.append((reflectors, self.size))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
 from sparsewise.design.base import Array
 from sparsewise.problem import Problem
-from sparsewise.solution import Path, Solution, Step, Stop, Stretch
+from sparsewise.solution import Action, Path, Solution, Step, Stop, Stretch
 
 Callback = Callable[[Step], bool | None]
 
@@ -31,20 +31,24 @@ class Log:
 
     def record(
         self,
-        action: Literal["start", "add", "drop"],
+        action: Action,
         columns: Sequence[int] | Array,
         squared_residuals: Sequence[float] | Array,
         coefs: Sequence[Array] | Array,
         size: int,
+        log_evidences: Sequence[float] | Array | None = None,
     ) -> None:
         """Consecutive steps that led to a model of this size; coefs has one row a step."""
-        self._stretches.append(Stretch(action, columns, squared_residuals, coefs))
+        stretch = Stretch(action, columns, squared_residuals, coefs, log_evidences)
+        if action == "start":
+            self._stretches.clear()
+        self._stretches.append(stretch)
         if self.callback is None or action == "start":
             return
-        squared = self.problem.units.squared
-        towards = 1 if action == "drop" else -1
-        for i, (j, rss) in enumerate(zip(columns, squared_residuals, strict=True)):
-            step = Step(action, int(j), squared(rss), size + towards * (len(columns) - 1 - i))
+        units = self.problem.units
+        towards = {"add": -1, "update": 0, "drop": 1}[action]
+        for i in range(len(columns)):
+            step = stretch.step(i, size + towards * (len(columns) - 1 - i), units)
             self.halted = bool(self.callback(step)) or self.halted
 
     def solution(
@@ -55,11 +59,13 @@ class Log:
         x: Array,
         rss: float,
         least_squares: bool = True,
+        kind: type[Solution] = Solution,
+        **more: Any,
     ) -> Solution:
         """The model with coefficients x on these unit columns, in the units of the data."""
         problem = self.problem
         units = problem.units
-        return Solution(
+        return kind(
             algorithm=algorithm,
             support=np.sort(columns),
             coef=units.coef(columns, x),
@@ -68,4 +74,5 @@ class Log:
             stop=Stop.ZERO_TARGET if problem.is_zero else stop,
             n_passes=problem.design.passes - problem.passes_before,
             least_squares=least_squares,
+            **more,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,8 @@ class Scores:
     ----------
     state : ndarray of int8
         Whether each column is open, active, excluded, zero or dependent.
+    shifts : int
+        How often directions have changed their length since the scores were last made.
     """
 
     def __init__(self, factor: Factor) -> None:
@@ -47,6 +50,7 @@ class Scores:
         self._known: int | None = None
         self._epoch = -1
         self._stale = False
+        self.shifts = 0
 
     # What kernels take: valid after `sync`.
     corr: Array
@@ -110,7 +114,8 @@ class Scores:
     def sync(self) -> None:
         """Bring corr and energy up to date: one block pass for all that has changed."""
         factor = self._factor
-        Q, k = factor.Q, factor.size
+        _ = factor.Q  # turned, if it was to be
+        k = factor.size
         pending = self._pending()
         if self._known is None or self._epoch != factor.epoch or pending > k + 1:
             self._measure_all()
@@ -124,7 +129,7 @@ class Scores:
             self._correlate()
         if self._stale:
             low = (self.energy < self.floor) & (self.state == self._kernels.OPEN)
-            self._measure(np.flatnonzero(low), Q[:k].T)
+            self._measure(np.flatnonzero(low))
             self._stale = False
 
     def project(self, first: int, last: int) -> Array:
@@ -150,6 +155,25 @@ class Scores:
             )  # fmt: skip
         self._stale = True  # a dependent column may have come free
 
+    def shift(self, q: Array, t: Any, f: float) -> None:
+        """A direction has become shorter (f > 0) or longer: corr += f t A*q, energy += f |A*q|²."""
+        root = abs(f) ** 0.5
+        p = self._problem.design.rmatvec(q) * root
+        if f > 0:
+            self._kernels.restore(
+                p[None], self._problem.inverse_norms, np.array([t * root], self._factor.dtype),
+                self.corr, self.energy, self.floor, self.state, self._tolerance.dependent,
+                self._tolerance.trust,
+            )  # fmt: skip
+        else:
+            p *= self._problem.inverse_norms
+            low = self._kernels.lower(p, t * root, self.corr, self.energy, self.floor, self.state)
+            self._stale = self._stale or low > 0
+        self._known = self._factor.size
+        self.shifts += 1
+        if self.shifts == BLOCK:
+            self.distrust(everything=True)
+
     # ------------------------------------------------------------------ from scratch
 
     def _correlate(self) -> None:
@@ -161,6 +185,7 @@ class Scores:
         """A pass for corr, and one for each block of the basis."""
         problem, k = self._problem, self._factor.size
         self._epoch = self._factor.epoch
+        self.shifts = 0
         self.energy = np.empty(problem.shape[1], problem.inverse_norms.dtype)
         self.floor = np.empty_like(self.energy)
         if k == 0 and problem.design.is_small:
@@ -187,16 +212,13 @@ class Scores:
         problem.design.passes += 1
         self.faded = tolerance.faded * factor.rss
 
-    def _measure(self, columns: Array, Q: Array) -> None:
+    def _measure(self, columns: Array) -> None:
         """A few columns from their projections, which keeps all digits."""
         tolerance = self._tolerance
         for start, stop in _blocks(0, columns.size):
             block = columns[start:stop]
-            V = self._factor.unit_columns(block)
-            for _ in range(2):
-                V -= Q @ (Q.conj().T @ V)
-            energy = np.square(np.abs(V)).sum(axis=0)
-            self.corr[block] = V.conj().T @ self._factor.r
+            corr, energy = self._factor.remainders(block)
+            self.corr[block] = corr
             self.energy[block] = energy
             self.floor[block] = np.minimum(tolerance.trust * np.sqrt(energy), energy / 4)
             self.state[block[energy <= tolerance.dependent]] = self._kernels.DEPENDENT

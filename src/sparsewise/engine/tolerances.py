@@ -27,6 +27,8 @@ class Tolerances(NamedTuple):
         Relative error of an energy that can't come from rounding in a few steps.
     faded : float
         Once ‖r‖² has fallen by this factor, corr carries the errors of larger times.
+    quiet : float
+        Noise below this part of the target is not told from rounding.
     """
 
     eps: float
@@ -36,6 +38,7 @@ class Tolerances(NamedTuple):
     trust: float
     drift: float
     faded: float
+    quiet: float
 
 
 def tolerances(dtype: np.dtype[Any]) -> Tolerances:
@@ -54,4 +57,5 @@ def _tolerances(char: str) -> Tolerances:
         trust=64 * eps**0.5,
         drift=eps ** (1 / 3),
         faded=1e-6,
+        quiet=eps**0.5,
     )

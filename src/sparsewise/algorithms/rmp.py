@@ -1,0 +1,100 @@
+"""Relevance Matching Pursuit: RMP_σ (Algorithm 1)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.algorithms.rmp0 import rounds
+from sparsewise.bayes import BayesianSolution
+from sparsewise.engine.evidence import Evidence
+from sparsewise.engine.log import Callback
+from sparsewise.engine.noise import NoisePrior, begin
+from sparsewise.problem import check_count
+from sparsewise.solution import Stop
+
+
+def rmp(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sigma: float | None = None,
+    min_increase: float = 1e-2,
+    price: float = 0.0,
+    noise_prior: NoisePrior | None = None,
+    max_outer: int | None = None,
+    max_iter: int | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> BayesianSolution:
+    """Sparse Bayesian Learning by matching pursuit: add, then delete or re-estimate; until stable.
+
+    The model is y = A x + e with x_j ~ N(0, γ_j) and e ~ N(0, σ²I) (circular complex normal
+    for complex data), and γ is to maximise the evidence p(y | γ, σ), most γ_j being zero. Columns
+    are added by arg max |⟨φ̃, r⟩| until none exceeds σ, each with its best γ; then those at or
+    below σ are deleted, and γ is re-estimated where that raises the evidence most. Each step
+    raises it. As σ → 0 this is `rmp0` with δ → 0 (section 3.3 of the paper).
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sigma : float, optional
+        Standard deviation of the noise. None: inferred from the evidence, each feature paying
+        log m for having been chosen among m (otherwise σ would fall to zero for m >= n).
+    min_increase : float
+        A prior variance is re-estimated if that raises the log evidence by more than this.
+    price : float
+        What a feature must raise the log evidence by to be in the model. 0 is the paper;
+        log m stands for a uniform prior on which of m features it is, and gives sparser models.
+    noise_prior : (shape, scale), optional
+        Inverse-gamma prior on σ², where σ is inferred: as if 2·shape more rows had been seen
+        with a sum of squares of 2·scale.
+    max_outer : int, optional
+        Most rounds; None: until stable.
+    max_iter : int, optional
+        Most steps in all; None: no limit.
+    include : iterable of int
+        Columns that must be in the model; their coefficients have a flat prior.
+    exclude : iterable of int
+        Columns that must not be in the model.
+    callback : callable, optional
+        Called with every `Step`; returning True stops.
+
+    Returns
+    -------
+    BayesianSolution
+        Posterior mean as ``coef``, with ``gamma``, ``sigma``, ``covariance`` and
+        ``log_evidence``.
+    """
+    steps = check_count(max_iter, "max_iter", 1)
+    evidence = begin(
+        A, y, match_relevance, sigma=sigma, price=price, min_increase=min_increase,
+        noise_prior=noise_prior, include=include, exclude=exclude, callback=callback,
+    )  # fmt: skip
+    stop = match_relevance(evidence, max_outer, steps)
+    return evidence.solution("rmp", stop)
+
+
+def match_relevance(
+    evidence: Evidence, max_outer: int | None = None, steps: int | None = None
+) -> Stop:
+    """Algorithm 1 from wherever the model is; the reason for which it ended."""
+    left = sys.maxsize if steps is None else steps
+    for _ in rounds(max_outer):
+        before = evidence.worth
+        left -= evidence.acquire(left)
+        left -= evidence.revise(left)
+        if evidence.log.halted:
+            return Stop.CALLBACK
+        if left == 0:
+            return Stop.MAX_ITER
+        if not evidence.rose_above(before) and not evidence.merge_copies():
+            return Stop.EVIDENCE
+    return Stop.MAX_OUTER

@@ -1,0 +1,399 @@
+"""The model under construction and its evidence: the verbs of Sparse Bayesian Learning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sparsewise.bayes import BayesianSolution, log_evidence, weight
+from sparsewise.design.base import Array, square_sums
+from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.log import Callback
+from sparsewise.engine.until import Until
+from sparsewise.problem import Problem, check_columns
+from sparsewise.solution import Stop
+
+STEPS = 256
+"""Most revisions made in one compiled call."""
+
+FAR = 1e6
+"""Rises are added to a log evidence up to this size; a larger one is computed anew."""
+
+
+class Evidence(ActiveSet):
+    """Active columns with prior variances γ, the score of every column, and the evidence.
+
+    An active set whose columns are damped by d_i² = σ²/γ_i. With R = σ² C⁻¹ the scores are
+    corr = A*R y = σ² Q and energy_j = a_j*R a_j = σ² S_j, so that gain/σ² = |Q|²/S decides
+    (Lemma 3.1), and the column of largest gain is the one to add (Lemma 3.2): `grow` as it is.
+
+    Parameters
+    ----------
+    problem : Problem
+        Design and target.
+    noise : float
+        σ² for a target of norm one.
+    price : float
+        What a column must raise the log evidence by.
+    min_increase : float
+        Rises by re-estimation that are not worth a step.
+    include : iterable of int
+        Columns with a flat prior.
+    exclude : iterable of int
+        Columns that must not be in the model.
+    callback : callable, optional
+        Called with each `Step`; returning True halts.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        noise: float,
+        *,
+        price: float = 0.0,
+        min_increase: float = 1e-2,
+        include: Iterable[int] = (),
+        exclude: Iterable[int] = (),
+        callback: Callback | None = None,
+    ) -> None:
+        exclude = check_columns(exclude, problem.shape[1], "exclude")
+        super().__init__(problem, include=include, exclude=exclude, callback=callback, noise=noise)
+        self._excluded = np.array(sorted(exclude), np.int64)
+        self._complex = problem.y.dtype.kind == "c"
+        self.rows = problem.shape[0] - self.size
+        if self.rows == 0:
+            raise ValueError(
+                f"include names {self.size} columns, as many as A has rows; leave some out, or "
+                "nothing tells the noise."
+            )
+        self._flat_log_det = self._log_det()
+        self.price = price
+        self.min_increase = min_increase
+        self._enter = entrance(price / weight(self._complex))
+        self._logged: float | None = None  # the log evidence as the last step left it
+
+    # ------------------------------------------------------------------ what is there
+
+    @property
+    def noise(self) -> float:
+        """σ² for a target of norm one. Changing it keeps γ/σ², and so all scores."""
+        return self._factor.noise
+
+    @noise.setter
+    def noise(self, value: float) -> None:
+        self._factor.noise = value
+        self._logged = None
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of the noise, in the units of the data."""
+        return math.sqrt(self.noise) * self.problem.scale
+
+    @property
+    def unexplained(self) -> float:
+        """y*R y = σ² y*C⁻¹y = ‖r‖² + ‖D x‖²."""
+        return self.rss + self._factor.penalty
+
+    @property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood of the data as they are."""
+        if self._logged is None:
+            self._logged = self._compute_evidence()
+        return self._logged
+
+    def _compute_evidence(self) -> float:
+        d = self._factor.d
+        log_det = self._log_det() - 2 * float(np.log(d[d > 0], dtype=float).sum())
+        return log_evidence(
+            self.sigma, self.rows, log_det - self._flat_log_det,
+            self.unexplained / self.noise if self.noise else 0.0, self._complex,
+        )  # fmt: skip
+
+    @property
+    def worth(self) -> float:
+        """What is maximised: the log evidence less the price of the features."""
+        return self.log_evidence - self.price * (self.size - (self.problem.shape[0] - self.rows))
+
+    def rose_above(self, worth: float) -> bool:
+        """Whether that has risen by more than rounding."""
+        return self.worth > worth + self._tolerance.tie * self.rows
+
+    def _log_det(self) -> float:
+        """log|A_S*A_S + D²|."""
+        k = self.size
+        return -2 * float(np.linalg.slogdet(self._factor.U[:k, :k])[1]) if k else 0.0
+
+    def factors(self) -> tuple[Array, Array]:
+        """S_j = a_j*C⁻¹a_j and Q_j = a_j*C⁻¹y of every column (unit columns, unit target)."""
+        self._scores.sync()
+        factor = self._factor
+        energy, corr = self._scores.energy.copy(), self._scores.corr.copy()
+        squared = np.square(factor.d)
+        # The active ones from the posterior: S_i = (1 - Σ_ii/γ_i)/γ_i, Q_i = μ_i/γ_i.
+        energy[factor.columns] = squared * (1 - squared * factor.diagonal())
+        corr[factor.columns] = squared * factor.coef()
+        return energy / self.noise, corr / self.noise
+
+    @property
+    def limit(self) -> Until:
+        """When to stop adding: no gain exceeds σ² (or what the price makes of it)."""
+        return Until(
+            most=self.problem.shape[1],
+            enough=-1.0,
+            gain=self.noise * self._enter * (1 + self._tolerance.tie),
+            loss=-1.0,
+            ceiling=math.inf,
+            full=Stop.EVIDENCE,
+            small=Stop.EVIDENCE,
+        )
+
+    @property
+    def _prior(self) -> tuple[float, float, float, float]:
+        """What kernels need to judge a column."""
+        return self.noise, self._enter, self.price, weight(self._complex)
+
+    # ------------------------------------------------------------------ the verbs
+
+    def acquire(self, steps: int) -> int:
+        """Add the column of largest gain, with its best γ, while one exceeds σ²; how many."""
+        before = self.size
+        if not self.problem.is_zero:
+            self.grow(self.limit, steps=steps)
+        return self.size - before
+
+    def revise(self, steps: int) -> int:
+        """Delete the least relevant column, or else re-estimate the one that gains most; how many.
+
+        A step costs O(k²); the scores of the others wait for the next acquisition.
+        """
+        taken = 0
+        while taken < steps and self.size and not self.log.halted:
+            most = 1 if self.log.callback else min(steps - taken, STEPS)
+            columns, rises, rss, X, code = self._factor.revise(most, self.min_increase, self._prior)
+            if columns.size:
+                self._scores.distrust(everything=True)
+                self._scores.state[-1 - columns[columns < 0]] = self._kernels.OPEN
+                self._revised(columns, rises, rss, X)
+            taken += columns.size
+            if code == self._kernels.SMALL:
+                break
+        return taken
+
+    def ascend(self) -> bool:
+        """Of all additions, deletions and re-estimations take the steepest; False: none is left."""
+        scores = self._scores
+        if self.problem.is_zero:
+            return False
+        scores.sync()
+        tie = self._tolerance.tie
+        j, gains = scores.best(by_gain=True)
+        u = float(gains[j]) / self.noise if j >= 0 else 0.0
+        by_adding = self._addition(u) if u > self._enter * (1 + tie) else 0.0
+        i, by_changing, goes = self._best_change(steepest=True)
+        # Of a change and an addition that are equal but for rounding, the change is the sparser.
+        if by_adding * (1 - tie) > by_changing and by_adding > self.min_increase:
+            return self.acquire(1) == 1
+        if by_changing <= self.min_increase:  # what is irrelevant goes all the same
+            i, by_changing, goes = self._best_change(steepest=False)
+            if not goes and scores.shifts:  # it may end, but not on scores that have drifted
+                scores.distrust(everything=True)
+                return self.ascend()
+            if not goes:
+                return False
+        self._change(i, goes, by_changing)
+        return True
+
+    def _best_change(self, steepest: bool) -> tuple[int, float, bool]:
+        """The active position to change (-1: none), the rise that brings, and whether it goes."""
+        factor = self._factor
+        change: tuple[int, float, bool] = self._kernels.best_change(
+            factor.coef(), factor.diagonal(), factor.damping, self.size, factor.order,
+            factor.locked, self._prior, self._tolerance.tie, steepest,
+        )  # fmt: skip
+        return change
+
+    def _change(self, i: int, goes: bool, rise: float) -> None:
+        """Delete or re-estimate the column at position i; the scores follow by one pass."""
+        factor, scores = self._factor, self._scores
+        j, epoch = int(factor.order[i]), factor.epoch
+        direction, t, growth = factor.change(i, goes, self._prior)
+        if factor.epoch == epoch:
+            scores.shift(direction, t, growth)
+        if goes:
+            scores.reopen(np.array([j]))
+        self._revised(
+            np.array([-1 - j if goes else j]), np.array([rise]), np.array([self.rss]),
+            factor.coef()[None],
+        )  # fmt: skip
+
+    def candidates(self) -> tuple[Array, Array, Array]:
+        """The open columns, scaled to unit norm, and y, both without what has a flat prior."""
+        self._scores.sync()  # finds the columns that those with a flat prior leave nothing of
+        columns = np.flatnonzero(~self.closed())
+        self.problem.design.passes += 1
+        Q = self._factor.Q[: self.size].T
+        B = self._factor.unit_columns(columns)
+        return columns, B - Q @ (Q.conj().T @ B), self.residual
+
+    def restore(self, columns: Array, gamma: Array) -> None:
+        """Begin with these columns and prior variances (unit columns, unit target), at once."""
+        if not columns.size:
+            return
+        factor, scores = self._factor, self._scores
+        flat = self.size
+        k = flat + columns.size
+        factor.make_room(k)
+        factor.order[flat:k] = columns
+        factor.locked[flat:k] = False
+        factor.damping[flat:k] = np.sqrt(self.noise / gamma)
+        factor.size = k
+        factor.make()
+        scores.state[columns] = self._kernels.ACTIVE
+        scores.distrust(everything=True)
+        self._logged = None
+        self.log.record("start", factor.columns.copy(), [self.rss], [factor.coef()], k)
+
+    def merge_copies(self) -> bool:
+        """Leave to the first of equal columns the γ of all: C, and so the evidence, is the same.
+
+        Whether there were any.
+        """
+        groups = self._copies()
+        for first, *others in groups:
+            for j in others:
+                self._factor.merge(first, j)
+                self._scores.state[j] = self._kernels.OPEN
+                self._scores.distrust(everything=True)
+                self._revised(
+                    np.array([-1 - j]), np.zeros(1), np.array([self.rss]),
+                    self._factor.coef()[None],
+                )  # fmt: skip
+        return bool(groups)
+
+    def _copies(self) -> list[list[int]]:
+        """Active columns that are equal, up to their scale and phase."""
+        factor = self._factor
+        squared = np.square(factor.d)
+        energy = 1 / factor.diagonal() - squared
+        # Next to a copy, what is left of a column is what the damping of the copy leaves.
+        suspects = np.flatnonzero((squared > 0) & (energy <= 2 * squared.max(initial=0.0)))
+        if suspects.size < 2:
+            return []
+        columns = np.sort(factor.order[suspects])
+        B = factor.unit_columns(columns)
+        inner = B.conj().T @ B
+        near = np.triu(np.abs(inner) > 1 - self._tolerance.trust, 1)
+        groups, seen = [], set[int]()
+        for i in np.flatnonzero(near.any(axis=1)).tolist():
+            others = np.flatnonzero(near[i])
+            apart = B[:, others] - B[:, [i]] * (inner[i, others] / np.abs(inner[i, others]))
+            copies = columns[others[square_sums(apart) <= self._tolerance.exact]].tolist()
+            if copies and int(columns[i]) not in seen:
+                groups.append([int(columns[i]), *copies])
+                seen.update(copies)
+        return groups
+
+    def best_noise(self, shape: float = 0.0, scale: float = 0.0) -> float:
+        """The σ² of greatest evidence with γ/σ² as it is, and an inverse-gamma prior.
+
+        C/σ² doesn't depend on σ² then, and (y*R y + 2 scale)/(ν + 2 shape) is the maximum in
+        log σ² (complex data: without the 2).
+        """
+        beta = weight(self._complex)
+        return (beta * self.unexplained + scale) / (beta * self.rows + shape)
+
+    # ------------------------------------------------------------------ the record
+
+    def _addition(self, u: Any) -> Any:
+        """The rise of log evidence less price by adding a column, its gain being u σ²."""
+        return weight(self._complex) * (u - 1 - np.log(u)) - self.price
+
+    def _added(self, columns: Array, rss: Array, coefs: Array) -> None:
+        k = self.size
+        new = np.arange(k - columns.size, k)
+        # ρ² = energy + d² = energy u/(u - 1) and d² = energy/(u - 1): u = ρ²/d², and ρ = 1/U_kk.
+        u = 1 / np.square(np.abs(self._factor.U[new, new]) * self._factor.damping[new])
+        rises = self._addition(u) + self.price
+        self.log.record("add", columns, rss, coefs, k, self._evidences(rises))
+
+    def _evidences(self, rises: Array) -> Array:
+        """The log evidence after each of the last steps: the rises add up."""
+        # Where it has been far below, as with little noise, the digits of what follows are lost.
+        if self._logged is not None and abs(self._logged) < FAR:
+            evidences = self._logged + rises.cumsum()
+        else:
+            evidences = self._compute_evidence() - np.append(rises[:0:-1].cumsum()[::-1], 0.0)
+        self._logged = float(evidences[-1])
+        return evidences
+
+    def _revised(self, columns: Array, rises: Array, rss: Array, X: Array) -> None:
+        evidences = self._evidences(rises - self.price * (columns < 0))
+        size = self.size + int((columns < 0).sum())
+        for first, last in _runs(columns < 0):
+            goes = bool(columns[first] < 0)
+            size -= (last - first) * goes
+            self.log.record(
+                "drop" if goes else "update",
+                -1 - columns[first:last] if goes else columns[first:last],
+                np.maximum(rss[first:last], 0.0), X[first:last], size, evidences[first:last],
+            )  # fmt: skip
+
+    def solution(self, algorithm: str, stop: Stop) -> BayesianSolution:
+        """The model as it is, in the units of the data."""
+        factor, problem = self._factor, self.problem
+        columns, k = factor.columns.copy(), factor.size
+        # Square roots first: the square of a coefficient's unit may be out of range.
+        unit = math.sqrt(self.noise) * problem.scale * problem.inverse_norms[columns].astype(float)
+        d = factor.d.astype(float)
+        roots = np.full(k, np.inf)
+        np.divide(unit, d, out=roots, where=d > 0)
+        gamma = np.zeros(problem.shape[1])
+        with np.errstate(over="ignore", under="ignore"):
+            gamma[columns] = np.square(roots)
+        if np.any((gamma[columns] == 0) | (np.isinf(gamma[columns]) & (d > 0))):
+            raise ValueError(
+                "The prior variances, squares of coefficients, are out of range; scale A or y."
+            )
+        double = np.result_type(factor.dtype, float)
+        spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
+        solution = self.log.solution(
+            algorithm,
+            Stop.CALLBACK if self.log.halted else stop,
+            columns,
+            factor.coef(),
+            self.rss,
+            least_squares=False,
+            kind=BayesianSolution,
+            gamma=gamma,
+            sigma=self.sigma,
+            log_evidence=self._compute_evidence(),
+            covariance=spread @ spread.conj().T,
+            price=self.price,
+            min_increase=self.min_increase,
+            excluded=self._excluded,
+        )
+        assert isinstance(solution, BayesianSolution)
+        return solution
+
+
+def entrance(price: float) -> float:
+    """The u > 1 at which u - 1 - log u is the price: 1 if there is none."""
+    if price == 0.0:
+        return 1.0
+    u = 1.0 + price + math.sqrt(2 * price)  # at least the solution, from where Newton descends
+    for _ in range(60):
+        step = (u - 1 - math.log(u) - price) / (1 - 1 / u)
+        u -= step
+        if abs(step) <= 1e-15 * u:
+            break
+    return u
+
+
+def _runs(flags: Array) -> Iterator[tuple[int, int]]:
+    """The stretches of equal flags."""
+    edges = [0, *(np.flatnonzero(np.diff(flags)) + 1).tolist(), flags.size]
+    return pairwise(edges)

@@ -1,0 +1,313 @@
+"""Relevance vector regression: a function as a sparse sum of kernels at training points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparsewise.algorithms import ALGORITHMS
+from sparsewise.bayes import BayesianSolution
+from sparsewise.design.base import Array, Design, precision
+from sparsewise.design.kernel import Kernel, KernelDesign, evaluate, row_blocks
+from sparsewise.estimators.covariance import PROFILES, Stationary, median_distance
+from sparsewise.solution import Solution
+
+BAYESIAN = ("rmp", "fast_sbl", "sbl")
+STEPWISE = ("rmp0", "foba", "forward")
+
+
+class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Regression by a few kernels, each centred at a training point.
+
+    The model is y = b + Σ_j w_j k(x, c_j) + e, with candidates c_j among the training points, most
+    w_j zero, a flat prior on b and noise e of standard deviation σ. Distances are meant to compare:
+    bring features to a common scale first, for example with `sklearn.preprocessing.StandardScaler`.
+
+    Parameters
+    ----------
+    kernel : {"matern12", "matern32", "matern52", "rbf"}, scikit-learn kernel or callable
+        Matérn of smoothness 1/2, 3/2 or 5/2, or the squared exponential, by name; a kernel of
+        `sklearn.gaussian_process.kernels`, with its hyper-parameters as they are; or a function
+        ``k(X, Y)`` that returns the array of shape (len(X), len(Y)).
+    length_scale : float or "median"
+        Of a kernel by name. "median": the median distance between training points.
+    algorithm : {"rmp", "fast_sbl", "sbl", "rmp0", "foba", "forward"}
+        The first three are Bayesian and find the noise themselves; the others are stepwise and
+        need `delta`.
+    sigma : float, optional
+        Standard deviation of the noise, in the units of y, for a Bayesian algorithm. None: it is
+        found from the data.
+    delta : float, optional
+        What a kernel must lower the norm of the residual by, in squares and the units of y: for a
+        stepwise algorithm, which needs it. A kernel fitted to noise alone is worth about σ²; σ
+        times √(2 log m), with m candidates, keeps most such kernels out.
+    n_candidates : int, optional
+        How many training points, drawn at random, may be chosen. None: all.
+    fit_intercept : bool
+        Whether the model has a constant b.
+    cache_size : float
+        Megabytes for values of the kernel. All n x m are computed once and kept if they fit; else
+        their triangle (of QR), if m x m fit and m is at most n/2. Otherwise they are computed anew,
+        tile by tile, in each pass of the algorithm, which takes far longer.
+    random_state : int, RandomState or None
+        Draws the candidates, and the points of the median where there are more than 1,000. None:
+        other candidates in each fit, but the same points of the median.
+
+    Attributes
+    ----------
+    relevance_ : ndarray of shape (k,)
+        The chosen training points, by row, ascending.
+    relevance_vectors_ : ndarray of shape (k, n_features_in_)
+        These points.
+    coef_ : ndarray of shape (k,)
+        Their weights w.
+    intercept_ : float
+        The constant b.
+    noise_ : float
+        The standard deviation σ of the noise, in the units of y. Stepwise: that of the residual,
+        with a degree of freedom less for each weight and the intercept.
+    solution_ : Solution
+        What the algorithm returned, its columns being the candidates: path, stop, evidence.
+    length_scale_ : float or None
+        The length scale used; None for a kernel that is not by name.
+    kernel_ : callable
+        The kernel used.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had them.
+
+    References
+    ----------
+    Tipping (2001), Sparse Bayesian Learning and the Relevance Vector Machine. Ament and Gomes
+    (2021), Sparse Bayesian Learning via Stepwise Regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparsewise.estimators import RelevanceVectorRegressor
+    >>> X = np.linspace(-10, 10, 200)[:, None]
+    >>> y = np.sinc(X[:, 0] / np.pi) + 0.1 * np.random.default_rng(0).standard_normal(200)
+    >>> model = RelevanceVectorRegressor("rbf", length_scale=2.0).fit(X, y)
+    >>> mean, std = model.predict(X, return_std=True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(PROFILES)), callable],
+        "length_scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"})],
+        "algorithm": [StrOptions({*BAYESIAN, *STEPWISE})],
+        "sigma": [Interval(Real, 0, None, closed="neither"), None],
+        "delta": [Interval(Real, 0, None, closed="left"), None],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "fit_intercept": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "matern32",
+        *,
+        length_scale: float | str = "median",
+        algorithm: str = "rmp",
+        sigma: float | None = None,
+        delta: float | None = None,
+        n_candidates: int | None = None,
+        fit_intercept: bool = True,
+        cache_size: float = 200,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.length_scale = length_scale
+        self.algorithm = algorithm
+        self.sigma = sigma
+        self.delta = delta
+        self.n_candidates = n_candidates
+        self.fit_intercept = fit_intercept
+        self.cache_size = cache_size
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Choose relevance vectors and their weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Training points.
+        y : array-like of shape (n,)
+            Targets.
+
+        Returns
+        -------
+        RelevanceVectorRegressor
+            The estimator itself.
+        """
+        self._validate_params()
+        words = self._words()
+        # Always in double: smooth kernels are close to dependent, and what single precision saves
+        # in memory it more than loses in columns measured anew.
+        points, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        candidates = self._candidates(len(points))
+        self.kernel_, self.length_scale_ = self._kernel(points)
+        self._level, target = _centre(target) if self.fit_intercept else (0.0, target)
+        design = KernelDesign(
+            self.kernel_, points, points[candidates], centred=bool(self.fit_intercept)
+        )
+        solve: Callable[..., Solution] = ALGORITHMS[self.algorithm]
+        self.solution_ = solve(*self._at_hand(design, target), **words)
+        self.relevance_ = candidates[self.solution_.support]
+        self.relevance_vectors_ = points[self.relevance_]
+        self.coef_ = self.solution_.coef[self.solution_.support]
+        self._measure(design)
+        return self
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """The expected target at each point, and how far observations scatter about it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Where to predict.
+        return_std : bool
+            Whether to return standard deviations, too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,)
+            The expected targets.
+        std : ndarray of shape (n,)
+            Of a new observation: noise, and uncertainty of weights and intercept. Only if
+            `return_std`.
+        """
+        check_is_fitted(self)
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        mean = np.full(len(points), self._level)
+        # In units of the noise's variance; that of the mean of y is 1/n.
+        variance = np.full(len(points), 1.0 + self._level_variance)
+        for rows in row_blocks(0, len(points), self.coef_.size) if self.coef_.size else ():
+            K = evaluate(self.kernel_, points[rows], self.relevance_vectors_, rows.start)
+            # About the means, as in training: the sum with intercept_ is the same on paper, but
+            # smooth kernels have large weights that would cancel.
+            K = K - self._means
+            mean[rows] += K @ self.coef_
+            if return_std:
+                half = solve_triangular(self._triangle, K.T, trans="T")
+                variance[rows] += np.square(half).sum(axis=0)
+        if return_std:
+            return mean, self.noise_ * np.sqrt(variance)
+        return mean
+
+    # ------------------------------------------------------------------ before the algorithm
+
+    def _words(self) -> dict[str, Any]:
+        """What the algorithm takes besides the data."""
+        if self.algorithm in STEPWISE:
+            if self.delta is None:
+                raise ValueError(
+                    f"algorithm={self.algorithm!r} needs delta, in the units of y: the noise's "
+                    "standard deviation times about 3, say."
+                )
+            if self.sigma is not None:
+                raise ValueError(
+                    f"sigma belongs to {', '.join(BAYESIAN)}; algorithm={self.algorithm!r} takes "
+                    "delta alone."
+                )
+            return {"delta": float(self.delta)}
+        if self.delta is not None:
+            raise ValueError(
+                f"delta belongs to {', '.join(STEPWISE)}; algorithm={self.algorithm!r} takes "
+                "sigma, or neither."
+            )
+        words: dict[str, Any] = {"sigma": None if self.sigma is None else float(self.sigma)}
+        # MacKay's updates are those of the original relevance vector machine (Tipping 2001), and
+        # many times quicker than EM.
+        return words | ({"updates": "mackay"} if self.algorithm == "sbl" else {})
+
+    def _candidates(self, n: int) -> Array:
+        """The rows that may be chosen, ascending."""
+        wanted = n if self.n_candidates is None else int(self.n_candidates)
+        if wanted > n:
+            raise ValueError(
+                f"n_candidates is {wanted}, but there are only {n} training points; lower it, or "
+                "let None stand for all."
+            )
+        if wanted == n:
+            return np.arange(n)
+        rng = check_random_state(self.random_state)
+        return np.sort(rng.choice(n, wanted, replace=False))
+
+    def _kernel(self, X: Array) -> tuple[Kernel, float | None]:
+        """The kernel as a function of two sets of points, and its length scale if we set it."""
+        if isinstance(self.kernel, str):
+            if isinstance(self.length_scale, str):
+                # A fit should not depend on chance unless it is asked to.
+                seed = 0 if self.random_state is None else self.random_state
+                scale = median_distance(X, check_random_state(seed))
+            else:
+                scale = float(self.length_scale)
+            return Stationary(self.kernel, scale), scale
+        if self.length_scale != "median":
+            raise ValueError(
+                "length_scale belongs to kernels by name; set that of a kernel object or function "
+                'there, and leave length_scale="median" here.'
+            )
+        kernel: Kernel = self.kernel
+        return (clone(kernel) if isinstance(kernel, ProcessKernel) else kernel), None
+
+    def _at_hand(self, design: KernelDesign, y: Array) -> tuple[Design, Array]:
+        """The same data in the form that is quickest, as far as memory allows.
+
+        An algorithm makes hundreds of passes, and the kernel takes ten times as long as a pass over
+        its values in memory. Where those are too many, their triangle may not be.
+        """
+        n, m = design.shape
+        room = self.cache_size * 1e6 / np.dtype(np.float64).itemsize
+        if n * m <= room:
+            return design.stored(), y
+        if 2 * m <= n and m * m <= room:
+            return design.condensed(y)
+        return design, y
+
+    # ------------------------------------------------------------------ after it
+
+    def _measure(self, design: KernelDesign) -> None:
+        """Noise, intercept, and what the standard deviations of predictions need.
+
+        With gamma the prior variances, the posterior covariance is σ² (K*K + σ² Γ⁻¹)⁻¹, and σ²
+        (RᵀR)⁻¹ if R is the triangle of K on top of σ Γ^-½. Least squares is gamma = ∞.
+        """
+        n, k = len(design.X), self.coef_.size
+        solution = self.solution_
+        K = design.values(solution.support).astype(np.float64, copy=False)
+        self._means = K.mean(axis=0) if self.fit_intercept else np.zeros(k)
+        K -= self._means
+        self._level_variance = 1 / n if self.fit_intercept else 0.0
+        self.intercept_ = float(self._level - self._means @ self.coef_)
+        if isinstance(solution, BayesianSolution):
+            self.noise_ = float(solution.sigma)
+            weight = self.noise_ / np.sqrt(solution.gamma[solution.support])
+            K = np.vstack([K, np.diag(weight)])
+        else:
+            freedom = n - k - bool(self.fit_intercept)
+            self.noise_ = solution.residual_norm / max(freedom, 1) ** 0.5
+        self._triangle = np.linalg.qr(K, mode="r")
+
+
+def _centre(y: Array) -> tuple[float, Array]:
+    """The mean of y, and y less it; exact zeros where nothing but rounding would be left."""
+    y = y.astype(np.float64, copy=False)
+    mean = float(y.mean())
+    centred = y - mean
+    if np.abs(centred).max() <= 4 * precision(y.dtype).eps * abs(mean):
+        centred = np.zeros_like(y)
+    return mean, centred
