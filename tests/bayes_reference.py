@@ -300,8 +300,19 @@ class State:
         self.gamma[j] = 0.0 if action == "drop" else scores.best[j]
         self.steps.append((action, j))
 
-    def merge_copies(self) -> None:
-        """The first of equal columns takes the gammas of all: C is the same, the model smaller."""
+    @property
+    def worth(self) -> float:
+        """What is maximised: the log evidence (of the unit problem) less the price of columns."""
+        u = self.unit
+        value = dense(u.U, u.y, self.gamma, self.noise).log_evidence
+        return value - self.price * len(self.active)
+
+    def merge_copies(self) -> bool:
+        """The first of equal columns takes the gammas of all: C is the same, the model smaller.
+
+        Whether there were any.
+        """
+        before = len(self.steps)
         for j in self.active:
             copies = np.abs(self.unit.U.conj().T @ self.unit.U[:, j]) > 1 - 64 * EPS
             for i in self.active:
@@ -309,10 +320,10 @@ class State:
                     self.gamma[j] += self.gamma[i]
                     self.gamma[i] = 0.0
                     self.steps.append(("drop", i))
+        return len(self.steps) > before
 
     def answer(self) -> BayesAnswer:
         """Back to the units of the data."""
-        self.merge_copies()
         u = self.unit
         posterior, on = dense(u.U, u.y, self.gamma, self.noise), np.flatnonzero(self.gamma)
         scale = u.scale / np.where(u.norms > 0, u.norms, 1.0)
@@ -376,14 +387,18 @@ def delete_and_update(state: State, min_increase: float, budget: Budget) -> None
 
 
 def rounds(state: State, min_increase: float, max_outer: int | None, budget: Budget) -> None:
-    """The rounds of Algorithm 1 until one changes nothing."""
+    """The rounds of Algorithm 1 until one changes nothing, and no copies are left to merge.
+
+    A copy may come and go at a gain of rounding size: that is nothing.
+    """
     done = 0
-    while (max_outer is None or done < max_outer) and budget.left > 0:
-        before = len(state.steps)
+    least = TIE * (len(state.y) - len(state.unit.include))
+    while max_outer is None or done < max_outer:
+        before = state.worth
         acquire(state, budget)
         delete_and_update(state, min_increase, budget)
         done += 1
-        if len(state.steps) == before:
+        if budget.left <= 0 or not (state.worth > before + least or state.merge_copies()):
             return
 
 
@@ -415,6 +430,8 @@ def fast_sbl(A, y, *, sigma, min_increase=1e-2, price=0.0, max_iter=None, includ
             j = min(tied)
         if not rises[j] > min_increase:
             if not worthless:
+                if budget.spend() and state.merge_copies():
+                    continue
                 break
             j = smallest(u, worthless, zero=0.0)
         if not budget.spend():

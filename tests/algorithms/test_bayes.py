@@ -137,7 +137,7 @@ def test_many_digits(name, make, kind, sigma):
 
     Up to what a few dozen roundings of the data themselves would change (`Slack`), and 1e-10.
     """
-    p = make(3, 12, 18, 4, kind=kind)
+    p = make(3, 10, 14, 4, kind=kind)
     scale = float(np.linalg.norm(p.y))
     solution = ALGORITHMS[name](p.A, p.y, sigma=sigma * scale)
     exact = precise(p.A, p.y, solution.gamma, solution.sigma)
@@ -161,7 +161,7 @@ def test_many_digits(name, make, kind, sigma):
 def test_large_and_small_gammas(name, kind):
     """Coefficients from 1e-5 to 1e2, per unit column: variances over fourteen orders."""
     rng = np.random.default_rng(5)
-    A = unit_columns(normal(rng, 24, 50, kind=kind))
+    A = unit_columns(normal(rng, 20, 50, kind=kind))
     x = np.zeros(50)
     x[[3, 14, 25, 36, 47]] = 10.0 ** np.array([2, 0, -2, -3, -5])
     y = A @ x
@@ -188,6 +188,16 @@ def test_single_precision(name):
         assert solution.log_evidence == pytest.approx(double.log_evidence, rel=1e-3)
         np.testing.assert_allclose(solution.gamma, double.gamma, rtol=0.3)
         np.testing.assert_allclose(solution.std, double.std, rtol=1e-3)
+
+
+def test_single_precision_with_near_copies(name):
+    """Equal within rounding is not transitive: a ~ c and b ~ c, but not a ~ b."""
+    for seed in range(20):
+        rng = np.random.default_rng([seed, 8])
+        A = normal(rng, 9, 1, kind=complex) + 1e-6 * normal(rng, 9, 26, kind=complex)
+        y = normal(rng, 9, kind=complex)
+        solution = ALGORITHMS[name](A.astype(np.complex64), y, sigma=4e-3, min_increase=1e-5)
+        assert solution.check(A.astype(np.complex64), y).ok
 
 
 # --- the path ------------------------------------------------------------------------------------
@@ -446,7 +456,7 @@ def test_inferred_noise_is_that_of_the_data(n, m, k, kind):
 
 
 @pytest.mark.parametrize("kind", [float, complex])
-@pytest.mark.parametrize(("n", "m"), [(30, 30), (20, 60), (64, 128), (10, 200)])
+@pytest.mark.parametrize(("n", "m"), [(30, 30), (20, 60), (40, 80), (10, 200)])
 def test_pure_noise_does_not_vanish(name, n, m, kind):
     """Nothing but noise, as many columns as rows or more: σ stays, and so does the residual."""
     for seed in range(3):
@@ -654,8 +664,9 @@ def test_copies_and_zeros(name, kind, sigma):
         kinds = [int(j) % 20 if j < 40 else int(j) - 43 for j in solution.support]
         assert set(truth) <= set(kinds)
         assert len(set(kinds)) == len(kinds)
+        # Copies lead to other steps, and min_increase lets these end a little apart.
         plain = ALGORITHMS[name](A, y, sigma=solution.sigma)
-        assert solution.log_evidence == pytest.approx(plain.log_evidence, abs=0.05)
+        assert solution.log_evidence == pytest.approx(plain.log_evidence, abs=0.2)
         fit = np.abs(doubled @ solution.coef - A @ plain.coef).max()
         assert fit < 0.05 * np.linalg.norm(y)
 
@@ -712,7 +723,7 @@ def test_copies_of_included_columns(name, sigma):
 
 @st.composite
 def hard_cases(draw):
-    """Copies, near-copies, coherent columns, small integers; any noise, price and tolerance."""
+    """Copies, near-copies, coherent columns, small integers; any noise, price and precision."""
     seed = draw(st.integers(0, 10**6))
     rng = np.random.default_rng(seed)
     kind = draw(st.sampled_from([float, complex]))
@@ -735,6 +746,9 @@ def hard_cases(draw):
         x = normal(rng, k, kind=kind)
         y = A[:, rng.permutation(m)[:k]] @ x + 10.0 ** rng.uniform(-9, 0) * y
     exponent = draw(st.floats(-7, 2))
+    if draw(st.integers(0, 3)) == 0:
+        A = A.astype(np.complex64 if kind is complex else np.float32)
+        exponent = max(exponent, -3.5)
     call = {
         "sigma": draw(st.sampled_from([None, 10.0**exponent * float(np.linalg.norm(y))])),
         "min_increase": 10.0 ** draw(st.floats(-5, 0)),

@@ -95,8 +95,13 @@ def test_condensed(name, centred, fold, monkeypatch):
     X, C = points()
     y = np.sin(X[:, 0]) + X[:, 1]
     y -= y.mean()
-    design, z = KernelDesign(KERNELS[name], X, C, centred=centred).condensed(y)
+    tiles = KernelDesign(KERNELS[name], X, C, centred=centred)
+    design, z = tiles.condensed(y)
     K = whole(KERNELS[name], X, C, centred)
+    means, R = tiles.triangle()
+    close(means, KERNELS[name](X, C).mean(axis=0) * centred, float)
+    close(R.T @ R, K.T @ K, float)
+    np.testing.assert_array_equal(R, np.triu(R))
     B = design.columns(slice(None))
     assert design.shape == K.shape
     assert not B[12:].any()

@@ -74,7 +74,7 @@ def evidence(A, y, sigma, **words):
 @pytest.mark.parametrize("kind", [float, complex])
 def test_stages(make, kind, sigma):
     """Additions, deletions and re-estimations, with noise from 1e-8 to 1e2 of the target."""
-    p = make(3, 12, 20, 5, kind=kind)
+    p = make(3, 10, 16, 5, kind=kind)
     active = evidence(p.A, p.y, sigma, min_increase=1e-6)
     compare(active, p.A, p.y, sigma)
     for _ in range(2):

@@ -97,25 +97,34 @@ class KernelDesign(Design):
         return DenseDesign(self.columns(slice(None)))
 
     def condensed(self, y: Array) -> tuple[RotatedDesign, Array]:
-        """The matrix and a target, rotated by QR so that m + 1 rows hold all there is.
+        """The matrix and a target (centred, too), rotated so that m + 1 rows hold all there is.
 
         The kernel is called once for every entry. Algorithms see A and y through inner products
         alone, which a rotation of the rows leaves as they are: they can't tell the difference.
         For n of at least m + 2, and n m² operations.
         """
         n, m = self.shape
-        ones = np.ones((n, int(self.centred)))  # a first column takes the means of the others away
-        R = np.zeros((ones.shape[1] + m + 1,) * 2, order="F")
+        _, R = self.triangle(y[:, None])
+        rest = np.zeros(n - len(R))
+        return RotatedDesign(R[:, :m], n), np.concatenate([R[:, m], rest])
+
+    def triangle(self, others: Array | None = None) -> tuple[Array, Array]:
+        """The means that were taken away, and R of QR of A, with other columns to its right."""
+        n, m = self.shape
+        others = np.empty((n, 0)) if others is None else others
+        # Where means are to go, a column of ones comes first: R[0] then holds them.
+        first = int(self.centred)
+        size = first + m + others.shape[1]
+        R = np.zeros((size, size), order="F")
         for start in range(0, n, FOLD):
             rows = slice(start, min(start + FOLD, n))
             K = self.values(slice(None), rows)
-            R = _fold(R, np.column_stack([ones[rows], K, y[rows]]))
-        if self.centred:
-            level = CONSTANT * float(precision(self.dtype).eps) * np.abs(R[0])
-            R[:, square_sums(R[1:]) <= np.square(level)] = 0.0
-            R = R[1:, 1:]
-        rest = np.zeros(n - len(R))
-        return RotatedDesign(R[:, :m], n), np.concatenate([R[:, m], rest])
+            R = fold(R, np.column_stack([np.ones((len(K), first)), K, others[rows]]))
+        if not self.centred:
+            return np.zeros(m), R
+        level = CONSTANT * float(precision(self.dtype).eps) * np.abs(R[0])
+        R[1:, square_sums(R[1:]) <= np.square(level)] = 0.0
+        return R[0, 1 : m + 1] / R[0, 0], R[1:, 1:]
 
     def _square_sums(self) -> Array:
         return np.concatenate([square_sums(block) for _, block in self._blocks()])
@@ -194,10 +203,10 @@ def evaluate(kernel: Kernel, X: Array, Y: Array, first: int = 0) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum())  # no temporary, unlike a mask of all entries
     if suspicious and (bad := ~np.isfinite(values)).any():
-        row, column = np.argwhere(bad)[0]
+        row = first + int(np.argwhere(bad)[0, 0])
         raise ValueError(
-            f"The kernel returned NaN or infinity, first for row {first + row} of X and the point "
-            f"{Y[column]}; it must be finite for every pair of points."
+            f"The kernel returned NaN or infinity, first for row {row} of X; it must be finite for "
+            "every pair of points."
         )
     return values
 
@@ -212,8 +221,8 @@ def _centre(K: Array) -> Array:
     return K
 
 
-def _fold(R: Array, B: Array) -> Array:
-    """The triangle of QR of R, a triangle itself, on top of B; both are overwritten."""
+def fold(R: Array, B: Array) -> Array:
+    """The triangle of QR of R, a triangle itself, on top of B; either may be overwritten."""
     from scipy.linalg import get_lapack_funcs
 
     tpqrt: Any = get_lapack_funcs("tpqrt", (R,))

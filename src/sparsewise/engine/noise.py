@@ -86,15 +86,22 @@ def infer_noise(begin: Callable[[float], Evidence], climb: Climb, prior: NoisePr
     while True:
         evidence.noise = noise
         climb(evidence)
-        here = evidence.worth
+        here = _worth(evidence, prior)
         evidence.noise = max(evidence.best_noise(*prior), floor)
-        if evidence.worth > highest:
-            highest, best = evidence.worth, evidence.noise
+        at_best = _worth(evidence, prior)
+        if at_best > highest:
+            highest, best = at_best, evidence.noise
         # Halving σ costs a model that doesn't follow less than this, and the next one more.
         if here < highest - steep or noise <= floor:
             break
         noise = max(noise / 4, floor)
     return _refine(evidence, best, climb, prior, floor)
+
+
+def _worth(evidence: Evidence, prior: NoisePrior) -> float:
+    """Log evidence less price, and the log density of log σ² by the prior but for a constant."""
+    shape, scale = prior
+    return evidence.worth - shape * math.log(evidence.noise) - scale / evidence.noise
 
 
 def _refine(

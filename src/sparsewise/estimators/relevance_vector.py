@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparsewise.algorithms import ALGORITHMS
 from sparsewise.bayes import BayesianSolution
 from sparsewise.design.base import Array, Design, precision
-from sparsewise.design.kernel import Kernel, KernelDesign, evaluate, row_blocks
+from sparsewise.design.kernel import Kernel, KernelDesign, evaluate, fold, row_blocks
 from sparsewise.estimators.covariance import PROFILES, Stationary, median_distance
 from sparsewise.solution import Solution
 
@@ -160,15 +160,13 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         candidates = self._candidates(len(points))
         self.kernel_, self.length_scale_ = self._kernel(points)
         self._level, target = _centre(target) if self.fit_intercept else (0.0, target)
-        design = KernelDesign(
-            self.kernel_, points, points[candidates], centred=bool(self.fit_intercept)
-        )
+        design = KernelDesign(self.kernel_, points, points[candidates], centred=self.fit_intercept)
         solve: Callable[..., Solution] = ALGORITHMS[self.algorithm]
         self.solution_ = solve(*self._at_hand(design, target), **words)
         self.relevance_ = candidates[self.solution_.support]
         self.relevance_vectors_ = points[self.relevance_]
         self.coef_ = self.solution_.coef[self.solution_.support]
-        self._measure(design)
+        self._measure(points)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -280,27 +278,29 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
 
     # ------------------------------------------------------------------ after it
 
-    def _measure(self, design: KernelDesign) -> None:
+    def _measure(self, X: Array) -> None:
         """Noise, intercept, and what the standard deviations of predictions need.
 
-        With gamma the prior variances, the posterior covariance is σ² (K*K + σ² Γ⁻¹)⁻¹, and σ²
-        (RᵀR)⁻¹ if R is the triangle of K on top of σ Γ^-½. Least squares is gamma = ∞.
+        With gamma the prior variances, the posterior covariance is σ² (K*K + σ² Γ⁻¹)⁻¹, and that
+        is σ² (RᵀR)⁻¹ if R is the triangle of K on top of σ Γ^-½. Least squares is gamma = ∞.
         """
-        n, k = len(design.X), self.coef_.size
-        solution = self.solution_
-        K = design.values(solution.support).astype(np.float64, copy=False)
-        self._means = K.mean(axis=0) if self.fit_intercept else np.zeros(k)
-        K -= self._means
+        n, k, solution = len(X), self.coef_.size, self.solution_
+        self._means, R = np.zeros(k), np.zeros((k, k))
+        if k:
+            chosen = KernelDesign(
+                self.kernel_, X, self.relevance_vectors_, centred=self.fit_intercept
+            )
+            self._means, R = chosen.triangle()
         self._level_variance = 1 / n if self.fit_intercept else 0.0
         self.intercept_ = float(self._level - self._means @ self.coef_)
         if isinstance(solution, BayesianSolution):
             self.noise_ = float(solution.sigma)
-            weight = self.noise_ / np.sqrt(solution.gamma[solution.support])
-            K = np.vstack([K, np.diag(weight)])
+            if k:
+                R = fold(R, np.diag(self.noise_ / np.sqrt(solution.gamma[solution.support])))
         else:
             freedom = n - k - bool(self.fit_intercept)
             self.noise_ = solution.residual_norm / max(freedom, 1) ** 0.5
-        self._triangle = np.linalg.qr(K, mode="r")
+        self._triangle = R
 
 
 def _centre(y: Array) -> tuple[float, Array]:
