@@ -130,13 +130,16 @@ class BayesianSolution(Solution):
             evidence_error = 0.0 if same else abs(again.log_evidence - self.log_evidence)
             increase = again.possible_increase()
             # Digits are lost as the columns are close to dependent, and the noise small.
-            tolerance = 1e-2 * float(precision(self.coef.dtype).eps) ** 0.5 * again.condition
+            eps = float(precision(self.coef.dtype).eps)
+            tolerance = 1e-2 * eps**0.5 * again.condition
+            # A rise is not seen below the rounding of the evidence itself.
+            allowed = self.min_increase + tolerance + 64 * eps * abs(again.log_evidence)
             settled = self.stop is Stop.EVIDENCE
             ok = (
                 fit.ok
                 and posterior_error <= tolerance
                 and evidence_error <= tolerance * (1.0 + abs(again.log_evidence)) + again.blur
-                and (increase <= self.min_increase + tolerance or not settled)
+                and (increase <= allowed or not settled)
             )
         return BayesianCheck(
             ok=ok,
@@ -207,7 +210,7 @@ class _Recomputed:
         )
         return log_evidence(
             self.solution.sigma,
-            len(self.data.y) - int(flat.sum()),
+            self.data.design.rows - int(flat.sum()),
             log_det,
             float(squares) / self.noise if self.noise else 0.0,
             self.data.y.dtype.kind == "c",
@@ -219,7 +222,7 @@ class _Recomputed:
             return 0.0
         beta, price = weight(self.data.y.dtype.kind == "c"), self.solution.price
         u, own = self._active()
-        off = 1 / (own * np.maximum(u, 1)) - 1
+        off = np.maximum(1 / (own * np.maximum(u, 1)) - 1, -1 + 1e-16)
         by_update = np.where(u > 1, beta * (np.log1p(off) - off / (1 + off)), 0.0)
         by_deletion = price - beta * (u * (1 - own) + np.log(own))
         rises = [by_update, by_deletion]

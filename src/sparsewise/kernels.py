@@ -575,8 +575,8 @@ def change(M, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v):
             locked[row] = locked[row + 1]
         return k - 1, 1.0, 1.0
     damping = share / (diagonal[i] * (u - 1.0))
-    growth = (damping - d[i] * d[i]) * diagonal[i]  # of ρ² = energy + d²
-    factor = 1.0 / np.sqrt(1.0 + growth)
+    factor = 1.0 / np.sqrt(share + damping * diagonal[i])  # ρ² = energy + d², before over after
+    growth = (damping - d[i] * d[i]) * diagonal[i]
     d[i] = np.sqrt(damping)
     t[k - 1] *= factor
     for row in range(k):
@@ -590,31 +590,33 @@ def change(M, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v):
 def revise(T, U, d, t, order, locked, k, rss, steps, limits, prior, columns, rises, left, X):
     """Delete or re-estimate active columns again and again, at most `steps` times: O(k²) each.
 
-    rss = ‖r‖² + ‖D x‖²; limits = (rise to exceed, tie, share below which digits are lost).
+    rss = ‖r‖² + ‖D x‖²; limits = (rise to exceed, tie, share below which digits are lost, ‖U‖²
+    met before, how much of it may be left: see `shrink`).
     T gathers the turns of the basis. Of each step, `columns` tells the column (-1 - j if it
     was deleted), `rises` the rise of log evidence less price, `left` ‖r‖² and X the posterior
-    mean. Returns (steps taken, columns left, why it came back).
+    mean. Returns (steps taken, columns left, why it came back, largest ‖U‖²).
     """
-    least_rise, tie, trusted = limits
+    least_rise, tie, trusted, peak, worn = limits
     x = np.empty(k, U.dtype)
     diagonal = np.empty(k, left.dtype)
     v = np.empty(k + 1, U.dtype)
     share = 1.0
     step = 0
     while True:
-        coefficients(U, t, k, x, diagonal)
+        size = coefficients(U, t, k, x, diagonal)
+        peak = max(peak, size)
         if step > 0:
             left[step - 1] = rss
             for row in range(k):
                 left[step - 1] -= d[row] * d[row] * abs2(x[row])
                 X[step - 1, row] = x[row]
-        if share < trusted:
-            return step, k, DRIFTED
+        if share < trusted or (k > 0 and size < worn * peak):
+            return step, k, DRIFTED, peak
         i, rise, goes = best_change(x, diagonal, d, k, order, locked, prior, tie, False)
         if i < 0 or (not goes and rise <= least_rise):
-            return step, k, SMALL
+            return step, k, SMALL, peak
         if step == steps:
-            return step, k, MORE
+            return step, k, MORE, peak
         columns[step] = -1 - order[i] if goes else order[i]
         rises[step] = rise
         last = k - 1

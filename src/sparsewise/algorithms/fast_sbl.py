@@ -73,10 +73,12 @@ def fast_sbl(
         A, y, match_relevance, sigma=sigma, price=price, min_increase=min_increase,
         noise_prior=noise_prior, include=include, exclude=exclude, callback=callback,
     )  # fmt: skip
-    for _ in count() if most is None else range(most):
-        if evidence.log.halted or not (evidence.ascend() or evidence.merge_copies()):
+    stop, before = Stop.MAX_ITER, evidence.worth
+    for step in count(1) if most is None else range(1, most + 1):
+        circles = step % 100 == 0 and not evidence.rose_above(before)  # of rounding
+        if step % 100 == 0:
+            before = evidence.worth
+        if circles or evidence.log.halted or not (evidence.ascend() or evidence.merge_copies()):
             stop = Stop.EVIDENCE
             break
-    else:
-        stop = Stop.MAX_ITER
     return evidence.solution("fast_sbl", stop)

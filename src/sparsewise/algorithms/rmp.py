@@ -87,14 +87,21 @@ def match_relevance(
 ) -> Stop:
     """Algorithm 1 from wherever the model is; the reason for which it ended."""
     left = sys.maxsize if steps is None else steps
+    merged = False
     for _ in rounds(max_outer):
         before = evidence.worth
         left -= evidence.acquire(left)
-        left -= evidence.revise(left)
+        # A long stage may go in circles of rounding: each round tells whether it gets anywhere.
+        left -= evidence.revise(min(left, 20 + 20 * evidence.size))
         if evidence.log.halted:
             return Stop.CALLBACK
         if left == 0:
             return Stop.MAX_ITER
-        if not evidence.rose_above(before) and not evidence.merge_copies():
+        if evidence.rose_above(before):
+            merged = False
+            continue
+        copies = evidence.merge_copies()
+        if merged or not copies:  # a merged column may gain, but its copies come back only once
             return Stop.EVIDENCE
+        merged = True
     return Stop.MAX_OUTER

@@ -30,6 +30,9 @@ class Design(ABC):
         ``(n, m)``: rows (measurements) and columns (features, atoms).
     dtype : numpy.dtype
         float32, float64, complex64 or complex128.
+    rows : int
+        How many measurements there are to tell the noise from: n, unless the mean of each column
+        was taken away, or many rows were condensed into few.
     passes : int
         How many times A has been read from end to end (for an operator: applied).
     extreme : bool
@@ -47,6 +50,7 @@ class Design(ABC):
             raise ValueError(f"A is empty: its shape is {shape}; give at least one row and column.")
         self.shape = (int(shape[0]), int(shape[1]))
         self.dtype = dtype
+        self.rows = self.shape[0]
         self.passes = 0
         self.extreme = False
         self._norms: Array | None = None

@@ -56,6 +56,7 @@ class KernelDesign(Design):
         super().__init__((len(X), len(candidates)), np.dtype(np.float64))
         self.kernel, self.X, self.candidates = kernel, X, candidates
         self.centred = centred
+        self.rows = max(len(X) - int(centred), 1)  # the means have taken one
         # Better to fail now than after work; two rows and one column tell K from its transpose.
         self.dtype = evaluate(kernel, X[:2], candidates[:1]).dtype
 
@@ -94,19 +95,22 @@ class KernelDesign(Design):
 
     def stored(self) -> DenseDesign:
         """The same matrix held in memory: the kernel is called once for every entry."""
-        return DenseDesign(self.columns(slice(None)))
+        return self._dense(self.columns(slice(None)))
 
-    def condensed(self, y: Array) -> tuple[RotatedDesign, Array]:
-        """The matrix and a target (centred, too), rotated so that m + 1 rows hold all there is.
+    def condensed(self, y: Array) -> tuple[DenseDesign, Array]:
+        """The triangle of QR of the matrix and a target (centred, too): m + 1 rows in place of n.
 
         The kernel is called once for every entry. Algorithms see A and y through inner products
-        alone, which a rotation of the rows leaves as they are: they can't tell the difference.
-        For n of at least m + 2, and n m² operations.
+        alone, and these are the same: they can't tell the difference. It takes n m² operations.
         """
-        n, m = self.shape
+        m = self.shape[1]
         _, R = self.triangle(y[:, None])
-        rest = np.zeros(n - len(R))
-        return RotatedDesign(R[:, :m], n), np.concatenate([R[:, m], rest])
+        return self._dense(R[:, :m]), R[:, m].copy()
+
+    def _dense(self, A: Array) -> DenseDesign:
+        design = DenseDesign(A)
+        design.rows = self.rows
+        return design
 
     def triangle(self, others: Array | None = None) -> tuple[Array, Array]:
         """The means that were taken away, and R of QR of A, with other columns to its right."""
@@ -141,44 +145,6 @@ class KernelDesign(Design):
             some = candidates[columns]
             for rows in row_blocks(first, self.shape[0] if last is None else last, len(some)):
                 yield rows, columns, evaluate(self.kernel, self.X[rows], some, rows.start)
-
-
-class RotatedDesign(Design):
-    """A matrix whose rows, but for the first few, are zero.
-
-    Parameters
-    ----------
-    A : ndarray of shape (t, m)
-        The rows that are not.
-    n : int
-        How many rows there are.
-    """
-
-    def __init__(self, A: Array, n: int) -> None:
-        super().__init__((n, A.shape[1]), A.dtype)
-        self._top = DenseDesign(A)
-
-    def columns(self, J: Array | slice) -> Array:
-        """The columns J, with their zeros."""
-        return self._padded(self._top.columns(J))
-
-    def matvec(self, x: Array) -> Array:
-        """A x."""
-        self.passes += 1
-        return self._padded(self._top.matvec(x)[:, None])[:, 0]
-
-    def rmatmat(self, V: Array) -> Array:
-        """A* V."""
-        self.passes += 1
-        return self._top.rmatmat(V[: self._top.shape[0]])
-
-    def _padded(self, top: Array) -> Array:
-        out = np.zeros((self.shape[0], top.shape[1]), top.dtype, order="F")
-        out[: len(top)] = top
-        return out
-
-    def _square_sums(self) -> Array:
-        return square_sums(self._top.A)
 
 
 def row_blocks(first: int, last: int, width: int) -> Iterator[slice]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
@@ -59,6 +60,7 @@ class ActiveSet:
         # With noise, the evidence says when to stop, however close the fit.
         self._nothing = -1.0 if noise else self._tolerance.exact
         self._look_ahead = LookAhead()
+        self._measured_anew = False
         if any(map(_may_hold, (include, exclude, start))):
             self._take_wishes(include, exclude, start, room, basis)
 
@@ -313,11 +315,14 @@ class ActiveSet:
             X[0, :k] = factor.coef()
         limits = (
             float(limit.most), limit.enough, limit.gain, self._nothing, tolerance.dependent,
-            tolerance.tie, scores.faded, tolerance.drift, factor.noise,
+            tolerance.tie, scores.faded, math.inf if self._measured_anew else tolerance.drift,
+            factor.noise,
         )  # fmt: skip
         step = self._from_all if small else self._from_pool
         added, code, known = step(by_gain, steps, limits, picks, rss, X)
         scores.knows(k + known)
+        # An energy just measured has all the digits there are, and is not measured again.
+        self._measured_anew = code == self._kernels.DRIFTED and not added
         if added:
             factor.took(picks[:added], rss[added - 1])
             coefs = X if added == steps else X[:added].copy()

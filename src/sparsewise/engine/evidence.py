@@ -64,7 +64,7 @@ class Evidence(ActiveSet):
         super().__init__(problem, include=include, exclude=exclude, callback=callback, noise=noise)
         self._excluded = np.array(sorted(exclude), np.int64)
         self._complex = problem.y.dtype.kind == "c"
-        self.rows = problem.shape[0] - self.size
+        self.rows = problem.design.rows - self.size
         if self.rows == 0:
             raise ValueError(
                 f"include names {self.size} columns, as many as A has rows; leave some out, or "
@@ -116,11 +116,17 @@ class Evidence(ActiveSet):
     @property
     def worth(self) -> float:
         """What is maximised: the log evidence less the price of the features."""
-        return self.log_evidence - self.price * (self.size - (self.problem.shape[0] - self.rows))
+        return self.log_evidence - self.price * (self.size - (self.problem.design.rows - self.rows))
 
     def rose_above(self, worth: float) -> bool:
-        """Whether that has risen by more than rounding."""
-        return self.worth > worth + self._tolerance.tie * self.rows
+        """Whether that has risen by more than rounding, computed anew."""
+        self._logged = None
+        return self.worth > worth + self._tolerance.tie * self.rows + self._rounding
+
+    @property
+    def _rounding(self) -> float:
+        """What of a change in the log evidence may be rounding."""
+        return 64 * self._tolerance.eps * abs(self.log_evidence)
 
     def _log_det(self) -> float:
         """log|A_S*A_S + D²|."""
@@ -195,9 +201,10 @@ class Evidence(ActiveSet):
         by_adding = self._addition(u) if u > self._enter * (1 + tie) else 0.0
         i, by_changing, goes = self._best_change(steepest=True)
         # Of a change and an addition that are equal but for rounding, the change is the sparser.
-        if by_adding * (1 - tie) > by_changing and by_adding > self.min_increase:
+        enough = max(self.min_increase, self._rounding)
+        if by_adding * (1 - tie) > by_changing and by_adding > enough:
             return self.acquire(1) == 1
-        if by_changing <= self.min_increase:  # what is irrelevant goes all the same
+        if by_changing <= enough:  # what is irrelevant goes all the same
             i, by_changing, goes = self._best_change(steepest=False)
             if not goes and scores.shifts:  # it may end, but not on scores that have drifted
                 scores.distrust(everything=True)
@@ -292,9 +299,10 @@ class Evidence(ActiveSet):
             others = np.flatnonzero(near[i])
             apart = B[:, others] - B[:, [i]] * (inner[i, others] / np.abs(inner[i, others]))
             copies = columns[others[square_sums(apart) <= self._tolerance.exact]].tolist()
-            if copies and int(columns[i]) not in seen:
-                groups.append([int(columns[i]), *copies])
-                seen.update(copies)
+            group = [j for j in (int(columns[i]), *copies) if j not in seen]
+            if len(group) > 1:
+                groups.append(group)
+                seen.update(group)
         return groups
 
     def best_noise(self, shape: float = 0.0, scale: float = 0.0) -> float:

@@ -78,6 +78,7 @@ class Factor:
         self.epoch = 0
         self._turns: list[tuple[Array, int]] = []
         self._turned = 0
+        self._largest = 0  # most columns since it was made from scratch
         self._peak = 0.0
 
     @property
@@ -166,7 +167,7 @@ class Factor:
             self.rss = float(abs(R[k, k]) ** 2) if len(R) > k else 0.0
         self.epoch += 1
         self._turns.clear()
-        self._turned, self._peak = 0, 0.0
+        self._turned, self._peak, self._largest = 0, 0.0, k
         least = np.square(np.abs(np.diagonal(R)[:k])).min(initial=1.0)
         if (
             k and least > 0
@@ -242,6 +243,7 @@ class Factor:
         self.order[k : k + added.size] = added
         self.locked[k : k + added.size] = False
         self.size += added.size
+        self._largest = max(self._largest, self.size)
         self.rss = float(rss)
 
     def retreat(self, k: int, size: int) -> None:
@@ -300,18 +302,20 @@ class Factor:
         columns = np.empty(steps, np.int64)
         rises, left = np.empty(steps), np.empty(steps)
         X = np.empty((steps, k), self.dtype)
-        taken, self.size, code = self._kernels.revise(
+        worn = tolerance.tie * (self._turned + 1)
+        taken, self.size, code, self._peak = self._kernels.revise(
             turns, self.U, self.damping, self.t, self.order, self.locked, k,
-            self.rss + self.penalty, steps, (least_rise, tolerance.tie, tolerance.trust), prior,
-            columns, rises, left, X,
+            self.rss + self.penalty, steps,
+            (least_rise, tolerance.tie, tolerance.trust, self._peak, worn), prior, columns, rises,
+            left, X,
         )  # fmt: skip
         if taken:
             Q[: self.size] = turns[: self.size] @ Q[:k]
             self._turned += taken
             self._settle()
         # n revisions at O(k²) pay for a factor made anew at O(n k²); a small rest costs little.
-        worn = self._turned > len(self._r) or 2 * self.size < k
-        if code == self._kernels.DRIFTED or worn:
+        few = 2 * self.size < self._largest
+        if code == self._kernels.DRIFTED or few or self._turned > len(self._r):
             self.make()
         return columns[:taken], rises[:taken], left[:taken], X[:taken], code
 

@@ -19,6 +19,9 @@ Climb = Callable[[Evidence], Any]
 
 NoisePrior = tuple[float, float]
 
+FAR_BEHIND = 256.0
+"""A σ sixteen times as large as it is held to be: no feature has explained the difference."""
+
 
 def begin(
     A: Any,
@@ -82,7 +85,7 @@ def infer_noise(begin: Callable[[float], Evidence], climb: Climb, prior: NoisePr
     steep = 2 * weight(evidence.problem.y.dtype.kind == "c") * evidence.rows
     floor = _least_noise(evidence)
     noise = best = max(evidence.best_noise(*prior), floor)
-    highest = -math.inf
+    highest, size = -math.inf, 0
     while True:
         evidence.noise = noise
         climb(evidence)
@@ -90,9 +93,11 @@ def infer_noise(begin: Callable[[float], Evidence], climb: Climb, prior: NoisePr
         evidence.noise = max(evidence.best_noise(*prior), floor)
         at_best = _worth(evidence, prior)
         if at_best > highest:
-            highest, best = at_best, evidence.noise
-        # Halving σ costs a model that doesn't follow less than this, and the next one more.
-        if here < highest - steep or noise <= floor:
+            highest, best, size = at_best, evidence.noise, evidence.size
+        # A model that follows σ by more features and is much the worse for it fits noise; one
+        # that is left behind by far will not follow any more.
+        overfits = here < highest - steep and evidence.size > size
+        if noise <= floor or overfits or evidence.noise > FAR_BEHIND * noise:
             break
         noise = max(noise / 4, floor)
     return _refine(evidence, best, climb, prior, floor)
