@@ -387,19 +387,26 @@ def delete_and_update(state: State, min_increase: float, budget: Budget) -> None
 
 
 def rounds(state: State, min_increase: float, max_outer: int | None, budget: Budget) -> None:
-    """The rounds of Algorithm 1 until one changes nothing, and no copies are left to merge.
+    """The rounds of Algorithm 1 until one changes nothing; then copies are merged, and once more.
 
     A copy may come and go at a gain of rounding size: that is nothing.
     """
-    done = 0
+    done, merged = 0, False
     least = TIE * (len(state.y) - len(state.unit.include))
     while max_outer is None or done < max_outer:
         before = state.worth
         acquire(state, budget)
         delete_and_update(state, min_increase, budget)
         done += 1
-        if budget.left <= 0 or not (state.worth > before + least or state.merge_copies()):
+        if budget.left <= 0:
             return
+        if state.worth > before + least:
+            merged = False
+            continue
+        copies = state.merge_copies()
+        if merged or not copies:
+            return
+        merged = True
 
 
 def rmp(
