@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.rmp import match_relevance
-from sparsewise.bayes import BayesianSolution
+from sparsewise.bayes import BayesianSolution, weight
 from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
@@ -133,7 +133,6 @@ def posterior(B: Array, y: Array, gamma: Array, noise: float) -> tuple[Array, Ar
     """
     n, m = B.shape
     G = B * np.sqrt(gamma)
-    weight = 1.0 if B.dtype.kind == "c" else 0.5
     size = float(gamma.sum())
     if m >= n:
         L = lower_factor(G, noise, size)
@@ -151,7 +150,7 @@ def posterior(B: Array, y: Array, gamma: Array, noise: float) -> tuple[Array, Ar
         squares = np.vdot(r, r).real + noise * np.vdot(mean, mean).real
         fit, missing = float(squares) / noise, n - m
     log_det = 2 * float(np.log(np.diagonal(L).real).sum()) + missing * float(np.log(noise))
-    return gamma * np.square(np.abs(mean)), share, -weight * (log_det + fit)
+    return gamma * np.square(np.abs(mean)), share, -weight(B.dtype.kind == "c") * (log_det + fit)
 
 
 def lower_factor(G: Array, noise: float, size: float) -> Array:

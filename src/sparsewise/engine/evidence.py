@@ -232,10 +232,7 @@ class Evidence(ActiveSet):
             scores.shift(direction, t, growth)
         if goes:
             scores.reopen(np.array([j]))
-        self._revised(
-            np.array([-1 - j if goes else j]), np.array([rise]), np.array([self.rss]),
-            factor.coef()[None],
-        )  # fmt: skip
+        self._revised_one(j, goes, rise)
 
     def candidates(self) -> tuple[Array, Array, Array]:
         """The open columns, scaled to unit norm, and y, both without what has a flat prior."""
@@ -275,10 +272,7 @@ class Evidence(ActiveSet):
                 self._factor.merge(first, j)
                 self._scores.state[j] = self._kernels.OPEN
                 self._scores.distrust(everything=True)
-                self._revised(
-                    np.array([-1 - j]), np.zeros(1), np.array([self.rss]),
-                    self._factor.coef()[None],
-                )  # fmt: skip
+                self._revised_one(j, goes=True, rise=0.0)
         return bool(groups)
 
     def _copies(self) -> list[list[int]]:
@@ -337,6 +331,12 @@ class Evidence(ActiveSet):
             evidences = self._compute_evidence() - np.append(rises[:0:-1].cumsum()[::-1], 0.0)
         self._logged = float(evidences[-1])
         return evidences
+
+    def _revised_one(self, j: int, goes: bool, rise: float) -> None:
+        """Column j was deleted or re-estimated, and the model is as that left it."""
+        column = np.array([-1 - j if goes else j])
+        coef = self._factor.coef()[None]
+        self._revised(column, np.array([rise]), np.array([self.rss]), coef)
 
     def _revised(self, columns: Array, rises: Array, rss: Array, X: Array) -> None:
         evidences = self._evidences(rises - self.price * (columns < 0))

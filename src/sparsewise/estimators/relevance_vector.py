@@ -26,6 +26,7 @@ BAYESIAN = ("rmp", "fast_sbl", "sbl")
 STEPWISE = ("rmp0", "foba", "forward")
 
 
+# scikit-learn ships no types: its base classes are Any to the checker.
 class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Regression by a few kernels, each centred at a training point.
 
