@@ -29,8 +29,20 @@ from sparsewise.algorithms import (
     srr,
     subspace_pursuit,
 )
+from sparsewise.algorithms.best_subset import BestSubsets, best_subset
 from sparsewise.bayes import BayesianCheck, BayesianSolution
 from sparsewise.design import Design, OperatorDesign, as_design
+from sparsewise.guarantees import (
+    Certificate,
+    babel,
+    backward_noise_bound,
+    certify,
+    coherence,
+    exact_recovery,
+    forward_noise_bound,
+    forward_recovery_probability,
+    recovery_probability,
+)
 from sparsewise.problem import DependentColumnsError
 from sparsewise.solution import Check, Model, Path, Solution, Step, Stop
 
@@ -43,6 +55,8 @@ __all__ = [
     "ALGORITHMS",
     "BayesianCheck",
     "BayesianSolution",
+    "BestSubsets",
+    "Certificate",
     "Check",
     "DependentColumnsError",
     "Design",
@@ -54,16 +68,25 @@ __all__ = [
     "Step",
     "Stop",
     "as_design",
+    "babel",
     "backward",
+    "backward_noise_bound",
+    "best_subset",
+    "certify",
+    "coherence",
+    "exact_recovery",
     "fast_sbl",
     "foba",
     "forward",
+    "forward_noise_bound",
+    "forward_recovery_probability",
     "gomp",
     "lace",
     "mp",
     "oblivious",
     "omp",
     "ompr",
+    "recovery_probability",
     "rmp",
     "rmp0",
     "sbl",

@@ -1,4 +1,4 @@
-"""The door to the compiled functions."""
+"""The door to the compiled functions: numba is loaded by the first solve, not by the import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from types import ModuleType
 
 @cache
 def load_kernels() -> ModuleType:
-    """The compiled functions; numba is loaded by the first solve, not by ``import sparsewise``."""
+    """What the engine is made of."""
     from sparsewise import kernels
 
     return kernels
+
+
+@cache
+def load_leaps() -> ModuleType:
+    """The search for the best subsets."""
+    from sparsewise import leaps
+
+    return leaps

@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sparsewise.bayes import BayesianSolution, log_evidence
-from sparsewise.engine.tolerances import tolerances
 from sparsewise.messages import count, printable
+from sparsewise.tolerances import tolerances
 
 if TYPE_CHECKING:
     from sparsewise.solution import Solution

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from sparsewise.design.base import Array, precision
+from sparsewise.guarantees.certificate import Certificate, certify
 from sparsewise.problem import Problem, Units, problem
 
 
@@ -60,6 +61,14 @@ class Stop(Enum):
     MAX_OUTER = (
         "the limit on rounds is reached",
         "max_outer=None goes on until the support is stable.",
+    )
+    PROVED = (
+        "every other subset was looked at or ruled out",
+        "path.at(k) is the best subset of k features; compare the sizes by a criterion.",
+    )
+    TIME_LIMIT = (
+        "the time is up",
+        "lower_bounds says what a longer search may still find; raise time_limit for it.",
     )
     CALLBACK = (
         "the callback asked to stop",
@@ -299,6 +308,10 @@ class Solution:
     def check(self, A: Any, y: Any) -> Check:
         """Recompute residual, normal equations and support from the data alone."""
         return self._check_fit(problem(A, y))
+
+    def certificate(self, A: Any, y: Any, **how: Any) -> Certificate:
+        """Whether the support is the best subset of its size; `how` as for `certify`."""
+        return certify(A, y, self.support, **how)
 
     def _check_fit(self, data: Problem) -> Check:
         coef, support = self.coef / data.scale, self.support

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sparsewise.design.base import Array
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.tolerances import tolerances
 from sparsewise.problem import check_count
 from sparsewise.solution import Solution, Stop
+from sparsewise.tolerances import tolerances
 
 
 def mp(

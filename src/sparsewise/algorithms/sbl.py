@@ -14,8 +14,8 @@ from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
 from sparsewise.engine.noise import NoisePrior, begin
-from sparsewise.engine.tolerances import tolerances
 from sparsewise.problem import check_count
+from sparsewise.tolerances import tolerances
 
 Updates = Literal["em", "mackay", "convex"]
 

@@ -17,7 +17,7 @@ from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.scores import Scores
 from sparsewise.engine.until import Until, until
 from sparsewise.problem import DependentColumnsError, Problem, check_columns, problem
-from sparsewise.solution import Solution, Stop
+from sparsewise.solution import Stop
 
 
 class ActiveSet:
@@ -212,10 +212,10 @@ class ActiveSet:
         blocked = (self._scores.state == self._kernels.DEPENDENT).any()
         return Stop.DEPENDENT if blocked else Stop.EXHAUSTED
 
-    def solution(self, algorithm: str, stop: Stop) -> Solution:
-        """The model as it is, in the units of the data."""
+    def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
+        """The model as it is, in the units of the data; a `Solution` or the `kind` asked for."""
         columns = self._factor.columns.copy()
-        return self.log.solution(algorithm, stop, columns, self._factor.coef(), self.rss)
+        return self.log.solution(algorithm, stop, columns, self._factor.coef(), self.rss, **more)
 
     # ------------------------------------------------------------------ the verbs
 

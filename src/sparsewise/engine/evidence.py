@@ -350,7 +350,7 @@ class Evidence(ActiveSet):
                 np.maximum(rss[first:last], 0.0), X[first:last], size, evidences[first:last],
             )  # fmt: skip
 
-    def solution(self, algorithm: str, stop: Stop) -> BayesianSolution:
+    def solution(self, algorithm: str, stop: Stop, **more: Any) -> BayesianSolution:
         """The model as it is, in the units of the data."""
         factor, problem = self._factor, self.problem
         columns, k = factor.columns.copy(), factor.size

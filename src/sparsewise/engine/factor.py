@@ -9,8 +9,8 @@ import numpy as np
 
 from sparsewise.compiled import load_kernels
 from sparsewise.design.base import Array, square_sums
-from sparsewise.engine.tolerances import tolerances
 from sparsewise.problem import Problem
+from sparsewise.tolerances import tolerances
 
 
 class Factor:

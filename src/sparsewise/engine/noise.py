@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sparsewise.bayes import weight
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
-from sparsewise.engine.tolerances import tolerances
 from sparsewise.problem import Problem, check_positive, check_tolerance, problem
+from sparsewise.tolerances import tolerances
 
 Climb = Callable[[Evidence], Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from sparsewise.engine.tolerances import tolerances
 from sparsewise.problem import Problem, check_count, check_tolerance
 from sparsewise.solution import Stop
+from sparsewise.tolerances import tolerances
 
 
 class Until(NamedTuple):

@@ -1,0 +1,128 @@
+"""The best subset of each size, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.algorithms.forward import forward
+from sparsewise.design.base import Array
+from sparsewise.engine.active_set import ActiveSet, begin
+from sparsewise.guarantees.search import MOST_COLUMNS, Search
+from sparsewise.problem import check_columns, check_tolerance
+from sparsewise.solution import Solution, Stop
+
+
+@dataclass(frozen=True, repr=False, eq=False, init=False)
+class BestSubsets(Solution):
+    """The best subset of each size; as a `Solution`, that of the largest size.
+
+    ``path.at(k)`` is the best subset of k columns (the best found, if time ran out), with its
+    coefficients.
+
+    Attributes
+    ----------
+    lower_bounds : dict of int to float
+        By size: no subset of that size has a squared residual below this.
+    """
+
+    lower_bounds: dict[int, float]
+
+    @property
+    def gaps(self) -> dict[int, float]:
+        """By size: by what part of it the squared residual might still be lowered; 0: proved."""
+        gaps = {}
+        for size, low in self.lower_bounds.items():
+            found = self.path.at(size).squared_residual
+            gaps[size] = max(1 - low / found, 0.0) if found > 0 else 0.0
+        return gaps
+
+    @property
+    def proved(self) -> bool:
+        """Whether the subset of every size is known to be the best."""
+        return not any(self.gaps.values())
+
+    def _more(self) -> str:
+        gaps = self.gaps
+        if self.proved:
+            return "  proved   the best subset of every size\n"
+        open_sizes = [size for size, gap in gaps.items() if gap]
+        worst = max(open_sizes, key=lambda size: gaps[size])
+        return (
+            f"  proved   {len(gaps) - len(open_sizes)} of {len(gaps)} sizes; the squared residual "
+            f"of {worst} may be up to {gaps[worst]:.1%} lower\n"
+        )
+
+
+def best_subset(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int,
+    time_limit: float | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+) -> BestSubsets:
+    """The subsets of 1, 2, …, `sparsity` columns that leave the smallest residuals.
+
+    By leaps and bounds (Furnival and Wilson 1974): no subset of a set of columns fits better than
+    the set, so whole branches of the tree of all 2^m subsets are ruled out at once. 30 columns take
+    a fraction of a second and 40 typically a few; the time grows exponentially with m.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from, at most 200 of them.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int
+        The largest size.
+    time_limit : float, optional
+        Seconds after which to return the best found so far, with a lower bound for each size.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+
+    Returns
+    -------
+    BestSubsets
+        A `Solution` for the largest size, with all others in its path.
+    """
+    seconds = check_tolerance(time_limit, "time_limit")
+    active, limit = begin(
+        "best_subset", A, y, include, exclude, (), None, sparsity=sparsity, residual=None
+    )
+    forced, m = active.order, active.problem.shape[1]
+    barred = check_columns(exclude, m, "exclude")
+    if m - len(barred) > MOST_COLUMNS:
+        raise ValueError(
+            f"best_subset can choose among at most {MOST_COLUMNS} columns, not "
+            f"{m - len(barred)}; exclude some, or use rmp0, foba or srr and certify the result."
+        )
+    if active.problem.is_zero or limit.most == active.size:
+        return _result(active, limit.full, {})
+    search = Search(active.problem, limit.most, include=forced, exclude=barred)
+    for subset in _forward_path(active.problem.design, y, search.most, forced, barred):
+        search.offer(subset)
+    done = search.run(seconds)
+    bounds = search.lower_bounds()
+    low: dict[int, float] = {}
+    for size in range(active.size + 1, search.most + 1):
+        active.return_to(frozenset(search.subset(size)))
+        if active.size < size:  # the rest depends on these
+            return _result(active, Stop.DEPENDENT, low)
+        found = active.rss if done else min(float(bounds[size - search.least]), active.rss)
+        low[size] = active.problem.units.squared(found)
+    return _result(active, Stop.PROVED if done else Stop.TIME_LIMIT, low)
+
+
+def _forward_path(A: Any, y: ArrayLike, most: int, include: Any, exclude: Any) -> Iterator[Array]:
+    """What Forward Regression finds: nothing returned is to be worse than that."""
+    path = forward(A, y, sparsity=most, include=include, exclude=exclude).path
+    return (path.at(size).support for size in path.sizes if size > 0)
+
+
+def _result(active: ActiveSet, stop: Stop, lower_bounds: dict[int, float]) -> BestSubsets:
+    return active.solution("best_subset", stop, kind=BestSubsets, lower_bounds=lower_bounds)

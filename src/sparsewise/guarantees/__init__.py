@@ -1,0 +1,30 @@
+"""Will it recover, and is this the best subset? The paper's section 4 as functions."""
+
+from sparsewise.guarantees.certificate import Certificate, Swap, certify
+from sparsewise.guarantees.dictionary import ExactRecovery, babel, coherence, exact_recovery
+from sparsewise.guarantees.recovery import (
+    BackwardBound,
+    ForwardBound,
+    RecoveryProbability,
+    backward_noise_bound,
+    forward_noise_bound,
+    forward_recovery_probability,
+    recovery_probability,
+)
+
+__all__ = [
+    "BackwardBound",
+    "Certificate",
+    "ExactRecovery",
+    "ForwardBound",
+    "RecoveryProbability",
+    "Swap",
+    "babel",
+    "backward_noise_bound",
+    "certify",
+    "coherence",
+    "exact_recovery",
+    "forward_noise_bound",
+    "forward_recovery_probability",
+    "recovery_probability",
+]

@@ -1,0 +1,390 @@
+"""Is this subset the best of its size? A certificate for the output of any algorithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise.design.base import Array, square_sums
+from sparsewise.guarantees.dictionary import (
+    inner_products,
+    is_dependent,
+    largest_sums,
+    projections,
+    unit_factor,
+)
+from sparsewise.guarantees.recovery import extreme_singular_values
+from sparsewise.guarantees.search import Search, can_search
+from sparsewise.problem import Problem, check_columns, check_tolerance, problem
+from sparsewise.tolerances import tolerances
+
+
+class HasSupport(Protocol):
+    """What an algorithm returns, as far as it matters here."""
+
+    @property
+    def support(self) -> Array:
+        """The chosen columns."""
+
+
+class Swap(NamedTuple):
+    """An exchange of one column for another, and by how much ‖r‖² falls."""
+
+    out: int
+    into: int
+    fall: float
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate:
+    """What can be said of a subset: the best of its size, beaten by another, or unknown.
+
+    Attributes
+    ----------
+    status : {"optimal", "unknown", "beaten"}
+        "optimal": no subset of at most as many columns fits better (with ``proof="bound"``, none
+        fits as well). "beaten": `better` fits better.
+    columns : tuple of int
+        The subset.
+    residual_norm : float
+        ‖r‖ of the least-squares fit.
+    bound : float
+        The subset is certified if ‖r‖ is below this.
+    exchanged : int
+        The number of columns exchanged for others for which the bound is lowest.
+    singular_value : float
+        For that number, a lower bound of the smallest singular value of the subset together with
+        as many other (unit) columns.
+    source : str
+        What that comes from.
+    min_abs : float
+        The smallest coefficient, for unit columns.
+    proof : {"bound", "search"} or None
+        How it was certified.
+    better : tuple of int or None
+        A subset of the same size that fits better, where one was found.
+    swap : Swap or None
+        The best exchange of one column for another, where it was looked for and there is one.
+    swap_optimal : bool or None
+        Whether no exchange of one column lowers ‖r‖; None where it was not looked for.
+    """
+
+    status: Literal["optimal", "unknown", "beaten"]
+    columns: tuple[int, ...]
+    residual_norm: float
+    bound: float
+    exchanged: int
+    singular_value: float
+    source: str
+    min_abs: float
+    proof: Literal["bound", "search"] | None = None
+    better: tuple[int, ...] | None = None
+    swap: Swap | None = None
+    swap_optimal: bool | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+    @property
+    def margin(self) -> float:
+        """bound / ‖r‖: above 1 for a subset that the bound certifies."""
+        return self.bound / self.residual_norm if self.residual_norm > 0 else math.inf
+
+    def sentence(self, names: Sequence[str] | None = None) -> str:
+        """The verdict in one plain sentence, with the columns by name if names are given."""
+        if self.status == "optimal":
+            how = " (every other was ruled out)" if self.proof == "search" else ""
+            return f"certified best subset of {self.size}{how}"
+        if self.better is not None:
+            return f"not the best subset of {self.size}: {self._change(names)} fits better"
+        if self.bound == 0:
+            why = "for all the bounds can tell, other columns may stand in for these"
+        else:
+            why = f"residual is {1 / self.margin:.2g}× the bound"
+        swaps = "; no exchange of one column for another fits better" if self.swap_optimal else ""
+        return f"not certified: {why}{swaps}"
+
+    def _change(self, names: Sequence[str] | None) -> str:
+        """What leads from the subset to the better one."""
+        assert self.better is not None
+
+        def told(columns: set[int]) -> str:
+            return ", ".join(str(j) if names is None else names[j] for j in sorted(columns))
+
+        ours, theirs = set(self.columns), set(self.better)
+        return f"{told(theirs - ours)} in place of {told(ours - theirs)}"
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate: {self}\n"
+            f"  residual        {self.residual_norm:.4g}; certain below {self.bound:.4g}\n"
+            f"  smallest coef   {self.min_abs:.4g} (unit columns)\n"
+            f"  singular value  at least {self.singular_value:.4g} with {self.exchanged} "
+            f"exchanged, by {self.source}"
+        )
+
+
+def certify(
+    A: Any,
+    y: ArrayLike,
+    solution: HasSupport | Iterable[int],
+    *,
+    swaps: bool = False,
+    time_limit: float | None = 0.0,
+) -> Certificate:
+    """Whether the support of a solution is the best subset of its size.
+
+    Let the columns be unit, S the support with k columns, x its least-squares coefficients and r
+    its residual. For an exchange of d columns for others let X be the sum of the d smallest |x_i|²,
+    s² a lower bound on the squared singular values of S with any d others, and Λ an upper bound on
+    those of any d others. If for every d up to k
+
+        ‖r‖² < X s² · min over u in [s², Λ] of (u + u²/Λ) / ((4 - s²/Λ) u - s²),
+
+    S is the unique best subset of at most k columns (docs/guarantees.md has the proof). This is
+    at least the factor s/√(2(2 - s²)) · min|x_i| of Thm. 4.6, and min|x_i| for orthonormal columns,
+    where no more is possible. s² is the best of
+
+    - the square of the smallest singular value of A, where it has full column rank;
+    - 1 - μ₁(k + d - 1), by the Babel function;
+    - the lesser eigenvalue of [[λ, -β], [-β, 1 - μ']], with λ the least eigenvalue of A_S*A_S, μ'
+      the Babel function at d - 1 of the columns outside S, and β² the largest sum of d inner
+      products of a column of S with others, times the largest of an outside column with all of S.
+
+    It costs O(n m²), in blocks of columns.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns there are to choose from.
+    y : array-like of shape (n,)
+        The target.
+    solution : Solution or iterable of int
+        What an algorithm returned, or the columns of your own choice.
+    swaps : bool
+        Whether to look for an exchange of one column that fits better, too: two passes over A.
+    time_limit : float or None
+        Where the bound does not decide and A has at most 200 columns: seconds to search all
+        subsets of this size by leaps and bounds (see `best_subset`); None for as long as it takes.
+
+    Returns
+    -------
+    Certificate
+        The verdict, the figures behind it, and as text one plain sentence.
+    """
+    data = problem(A, y)
+    seconds = check_tolerance(time_limit, "time_limit")
+    support: Any = getattr(solution, "support", solution)
+    columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
+    fit = _Fit(data, columns)
+    bound = _lowest_bound(fit)
+    certain = fit.norm * (1 + 1e-9) + fit.rounding < bound.value * (1 - 1e-9)
+    proof: Literal["bound", "search"] | None = "bound" if certain or not columns.size else None
+    swap = best_swap(fit) if swaps else None
+    better = None if swap is None else _exchanged(columns, swap)
+    if proof is None and better is None and seconds != 0.0 and can_search(data):
+        search = Search(data, columns.size, incumbent=columns)
+        if search.run(seconds):
+            proof = "search"
+        if search.improved:
+            proof, better = None, search.subset(columns.size)
+    return Certificate(
+        status="optimal" if proof else "beaten" if better else "unknown",
+        columns=tuple(columns.tolist()),
+        residual_norm=fit.norm * data.scale,
+        bound=bound.value * data.scale,
+        exchanged=bound.exchanged,
+        singular_value=bound.singular_value,
+        source=bound.source,
+        min_abs=fit.min_abs * data.scale,
+        proof=proof,
+        better=better,
+        swap=None if swap is None else swap._replace(fall=swap.fall * data.scale**2),
+        swap_optimal=None if not swaps else swap is None,
+    )
+
+
+class _Fit:
+    """Least squares on a support, for unit columns and a unit target, in double precision."""
+
+    def __init__(self, data: Problem, columns: Array) -> None:
+        self.data, self.columns, self.size = data, columns, columns.size
+        self.Q, self.R = unit_factor(data.design, columns)
+        if is_dependent(self.R, data.design):
+            raise ValueError(
+                f"These {self.size} columns depend linearly on each other (or one is zero), so "
+                "that fewer of them fit as well; certify an independent choice."
+            )
+        self.U = np.linalg.solve(self.R, np.eye(self.size))
+        y = data.y.astype(np.result_type(data.y.dtype, np.float64), copy=False)
+        self.x = self.U @ (self.Q.conj().T @ y)
+        self.r = y - self.Q @ (self.Q.conj().T @ y)
+        self.r -= self.Q @ (self.Q.conj().T @ self.r)
+        self.norm = float(np.linalg.norm(self.r))
+        self.min_abs = float(np.abs(self.x).min(initial=math.inf)) if self.size else 0.0
+        self.tolerance = tolerances(data.y.dtype)
+        # The data have rounding errors of their own.
+        self.rounding = 64 * self.tolerance.eps * (1 + float(np.abs(self.x).sum()))
+
+
+# --- the bound ------------------------------------------------------------------------------------
+
+
+class _Bound(NamedTuple):
+    """The lowest bound on ‖r‖ over the numbers of columns exchanged, and where it comes from."""
+
+    value: float
+    exchanged: int
+    singular_value: float
+    source: str
+
+
+def _lowest_bound(fit: _Fit) -> _Bound:
+    """The bound of `certify` for each number of columns exchanged, the lowest of them."""
+    most = min(fit.size, fit.data.shape[1] - fit.size)
+    if most == 0:  # only subsets of these, which are worse unless a coefficient is zero
+        sure = fit.size == 0 or fit.min_abs > 0
+        return _Bound(math.inf if sure else 0.0, 0, 1.0, "there being no other columns")
+    smallest_x = np.cumsum(np.sort(np.square(np.abs(fit.x))))
+    squared, sources, above = _singular_values(fit, most)
+    bounds = [
+        math.sqrt(X * room_to_tell(s, L))
+        for X, s, L in zip(smallest_x[:most], squared, above, strict=True)
+    ]
+    at = int(np.argmin(bounds))
+    singular_value = math.sqrt(max(squared[at], 0.0))
+    return _Bound(bounds[at], at + 1, singular_value, sources[at])
+
+
+def room_to_tell(squared: float, above: float) -> float:
+    """s² · min over u in [s², Λ] of (u + u²/Λ) / ((4 - s²/Λ) u - s²); 0 unless s² > 0."""
+    if squared <= 0:
+        return 0.0
+    slope = 4 - squared / above
+    u = (squared + math.sqrt(squared * (squared + slope * above))) / slope
+    u = min(max(u, squared), above)
+    return squared * (u + u * u / above) / (slope * u - squared)
+
+
+def _singular_values(fit: _Fit, most: int) -> tuple[Array, list[str], Array]:
+    """For 1, …, `most` exchanged columns: lower bounds s², their names, and upper bounds Λ."""
+    design = fit.data.design
+    candidates = {}
+    above = np.full(most, np.inf)
+    if design.shape[1] <= design.shape[0]:
+        smallest, largest = extreme_singular_values(design)
+        candidates["the singular values of A"] = np.full(most, smallest**2)
+        above[:] = largest**2
+    together, outside = _babel_sums(fit, most)
+    rounding = 8 * fit.tolerance.eps * (fit.size + most)
+    candidates["the Babel function"] = 1 - together - rounding
+    candidates["the Babel function around the support"] = _around(fit, outside) - rounding
+    names, values = list(candidates), np.array(list(candidates.values()))
+    best = np.argmax(values, axis=0)
+    above = np.minimum(above, 1 + outside + rounding)
+    return values.max(axis=0), [names[i] for i in best], np.maximum(above, 1.0)
+
+
+def _babel_sums(fit: _Fit, most: int) -> tuple[Array, Array]:
+    """μ₁(k), …, μ₁(k + most - 1), and μ₁(0), …, μ₁(most - 1) of the columns outside the support.
+
+    Once the last of both are 1 or more they say nothing, and the rest is not looked at.
+    """
+    k, m = fit.size, fit.data.shape[1]
+    inside = np.zeros(m, bool)
+    inside[fit.columns] = True
+    together, outside = np.zeros(most), np.zeros(most)
+    for block, inner in inner_products(fit.data.design):
+        sums = largest_sums(inner, k + most - 1)[k - 1 :]
+        together = np.maximum(together, sums.max(axis=1))
+        free = ~inside[block]
+        if most > 1 and free.any():
+            sums = largest_sums(inner[~inside][:, free], most - 1)
+            outside[1:] = np.maximum(outside[1:], sums.max(axis=1))
+        if outside[-1] >= 1:
+            break
+    return together, outside
+
+
+def _around(fit: _Fit, outside: Array) -> Array:
+    """The lesser eigenvalue of [[λ, -β], [-β, 1 - μ']] for each number of exchanged columns."""
+    most = outside.size
+    across = np.abs(projections(fit.data.design, fit.Q @ fit.R))
+    across = np.delete(across, fit.columns, axis=0)
+    by_rows = largest_sums(across, most).max(axis=1)
+    by_columns = float(across.sum(axis=1).max())
+    own = 1 / float(np.linalg.norm(fit.U, 2)) ** 2
+    others = 1 - outside
+    return (own + others - np.hypot(own - others, 2 * np.sqrt(by_rows * by_columns))) / 2
+
+
+# --- exchanges of one column ----------------------------------------------------------------------
+
+
+def best_swap(fit: _Fit) -> Swap | None:
+    """The exchange of one column for another that lowers ‖r‖² most; None: there is none.
+
+    Let q_i be the direction that only column i of the support spans, t_i = q_i*y, p = a_j*q_i,
+    and c = a_j*r, e the squared distance of a_j from the span. Without i, they are c + p t_i and
+    e + |p|²: with j in place of i, ‖r‖² falls by
+
+        |c + p t_i|²/(e + |p|²) - |t_i|² = (|c|² + 2 Re(c̄ p t_i) - |t_i|² e) / (e + |p|²),
+
+    which is free of cancellation in this form.
+    """
+    nothing_to_gain = fit.norm**2 <= fit.tolerance.exact
+    if nothing_to_gain or fit.size in (0, fit.data.shape[1]):
+        return None
+    corr, energy, P = _measured(fit)
+    length = np.sqrt(square_sums(fit.U.conj().T))
+    best: Swap | None = None
+    for i, leaving in enumerate(fit.columns.tolist()):
+        p, t = P @ (fit.U[i].conj() / length[i]), fit.x[i] / length[i]
+        cross = 2 * (corr.conj() * p * t).real
+        lost = np.square(np.abs(t)) * energy
+        left = energy + np.square(np.abs(p))
+        fall = np.square(np.abs(corr)) + cross - lost
+        sure = fall > fit.tolerance.tie * (np.square(np.abs(corr)) + np.abs(cross) + lost)
+        sure &= left > fit.tolerance.dependent
+        fall = np.divide(fall, left, out=np.full(left.size, -1.0), where=sure)
+        j = int(np.argmax(fall))
+        if fall[j] > 0 and (best is None or fall[j] > best.fall):
+            best = Swap(leaving, j, float(fall[j]))
+    return best
+
+
+def _measured(fit: _Fit) -> tuple[Array, Array, Array]:
+    """a_j*r, the squared distance from the span of the support, and a_j*Q for every column.
+
+    Columns near the span, of which 1 - ‖a_j*Q‖² leaves few digits, are measured by themselves.
+    """
+    design = fit.data.design
+    corr = projections(design, fit.r[:, None])[:, 0]
+    P = projections(design, fit.Q)
+    energy = 1 - square_sums(P.conj().T)
+    energy[fit.columns] = corr[fit.columns] = 0
+    energy[fit.data.inverse_norms == 0] = 0
+    near = np.flatnonzero(energy < fit.tolerance.eps**0.25)
+    near = near[~np.isin(near, fit.columns) & (fit.data.inverse_norms[near] > 0)]
+    for part in np.array_split(near, max(1, near.size // 256)):
+        rest = design.columns(part) * fit.data.inverse_norms[part]
+        for _ in range(2):
+            rest = rest - fit.Q @ (fit.Q.conj().T @ rest)
+        energy[part] = square_sums(rest)
+        corr[part] = rest.conj().T @ fit.r
+    return corr, energy, P
+
+
+def _exchanged(columns: Array, swap: Swap) -> tuple[int, ...]:
+    """The columns after an exchange, ascending."""
+    return tuple(sorted({*columns.tolist(), swap.into} - {swap.out}))

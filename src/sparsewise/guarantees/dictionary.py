@@ -1,0 +1,149 @@
+"""The figures of a dictionary: coherence, Babel function, exact recovery (section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsewise.design import Design, as_design
+from sparsewise.design.base import BLOCK_BYTES, Array
+from sparsewise.problem import check_columns, check_count
+from sparsewise.tolerances import tolerances
+
+
+def coherence(A: Any) -> float:
+    """The coherence μ = max |⟨a_i, a_j⟩| over different columns, scaled to unit norm (Def. 4.1).
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The dictionary.
+
+    Returns
+    -------
+    float
+        Between 0 (orthogonal columns) and 1 (some column is a multiple of another).
+    """
+    design = as_design(A)
+    return float(babel(design, 1)[0]) if design.shape[1] > 1 else 0.0
+
+
+def babel(A: Any, k: int) -> Array:
+    """The Babel function μ₁(1), …, μ₁(k) of unit columns (Def. 4.2, Tropp 2004).
+
+    μ₁(k) = max Σ_j |⟨a_i, a_j⟩| over a column a_i and any k others. It needs all inner products,
+    O(n m²), but looks at them a block of columns at a time: memory is O(m·block).
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The dictionary. Columns of zeros count as orthogonal to all others.
+    k : int
+        Between 1 and m - 1: over how many other columns to sum.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        μ₁(1), which is the coherence, to μ₁(k).
+    """
+    design = as_design(A)
+    most = check_count(k, "k", 1, design.shape[1] - 1)
+    assert most is not None
+    highest = np.zeros(most)
+    for _, inner in inner_products(design):
+        np.maximum(highest, largest_sums(inner, most).max(axis=1), out=highest)
+    return highest
+
+
+class ExactRecovery(NamedTuple):
+    """Whether a support can be told from any coefficients on it, by the exact recovery condition.
+
+    Attributes
+    ----------
+    value : float
+        max over columns outside of ‖A_S⁺ a_j‖₁.
+    holds : bool
+        Whether that is below 1.
+    """
+
+    value: float
+    holds: bool
+
+
+def exact_recovery(A: Any, support: Iterable[int]) -> ExactRecovery:
+    """The exact recovery condition max_{j ∉ S} ‖A_S⁺ a_j‖₁ < 1 of a support S (Thm. 4.3).
+
+    If it holds, OMP, Forward Regression and Basis Pursuit recover every x supported on S from
+    y = A x; if not, OMP and Forward Regression fail for some such x (Tropp 2004; Soussen et al.
+    2013). Columns are scaled to unit norm first.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The dictionary.
+    support : iterable of int
+        The columns S.
+
+    Returns
+    -------
+    ExactRecovery
+        The value, and whether it is below 1. Dependent columns can't be told apart: infinity.
+    """
+    design = as_design(A)
+    m = design.shape[1]
+    columns = np.array(check_columns(support, m, "support"), np.int64)
+    outside = np.ones(m, bool)
+    outside[columns] = False
+    if not columns.size or not outside.any():
+        return ExactRecovery(0.0, True)
+    Q, R = unit_factor(design, columns)
+    if is_dependent(R, design):
+        return ExactRecovery(np.inf, False)
+    P = projections(design, Q)[outside]
+    weights = np.linalg.solve(R, P.conj().T)  # R is triangular: LU leaves it as it is
+    value = float(np.abs(weights).sum(axis=0).max())
+    return ExactRecovery(value, value < 1)
+
+
+def unit_factor(design: Design, columns: Array) -> tuple[Array, Array]:
+    """Q and R of these columns scaled to unit norm, in double precision."""
+    unit = design.columns(columns) * design.inverse_norms()[columns]
+    Q, R = np.linalg.qr(unit.astype(np.result_type(unit.dtype, np.float64), copy=False))
+    return Q, R
+
+
+def is_dependent(R: Array, design: Design) -> bool:
+    """Whether unit columns with this R are dependent, for all that the data can tell."""
+    if len(R) < R.shape[1]:
+        return True
+    least = float(np.abs(np.diagonal(R)).min(initial=1.0))
+    return least**2 <= tolerances(design.dtype).dependent
+
+
+def projections(design: Design, V: Array) -> Array:
+    """⟨a_j, v⟩ of every unit column a_j and every column v of V, in one pass over A."""
+    dtype = np.result_type(design.dtype, np.complex64) if V.dtype.kind == "c" else design.dtype
+    inverse = design.inverse_norms()
+    return design.rmatmat(V.astype(dtype, copy=False)) * inverse[:, None]
+
+
+def inner_products(design: Design) -> Iterator[tuple[slice, Array]]:
+    """|⟨a_i, a_j⟩| of unit columns: all i (rows) against a block of columns j; 0 for i = j."""
+    n, m = design.shape
+    inverse = design.inverse_norms()
+    width = max(16, BLOCK_BYTES // (max(n, m) * design.dtype.itemsize))
+    for first in range(0, m, width):
+        block = slice(first, min(first + width, m))
+        inner = np.abs(projections(design, design.columns(block) * inverse[block]))
+        inner[np.arange(block.start, block.stop), np.arange(inner.shape[1])] = 0
+        yield block, np.minimum(inner, 1, out=inner)
+
+
+def largest_sums(inner: Array, most: int) -> Array:
+    """Sums of the largest 1, …, `most` entries of each column, one row for each number."""
+    if most < len(inner):
+        inner = np.partition(inner, len(inner) - most, axis=0)[-most:]
+    ordered = -np.sort(-inner, axis=0)
+    return np.cumsum(ordered, axis=0, dtype=np.float64)

@@ -1,0 +1,208 @@
+"""Leaps and bounds, compiled: the exact best subset of each size (Furnival and Wilson, 1974).
+
+A node of the search tree is a set of columns of which the first few are fixed, held as the triangle
+R and the vector t of its least-squares problem: the first j columns leave ‖r‖² = rss + Σ_{c >= j}
+|t_c|². Child i drops column i and fixes those before it, so that every subset is met once.
+A subset of a set never fits better than the set: a child that is no better than the best subsets
+found so far is left out with all that is below it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsewise.kernels import abs2, jit
+
+
+class Stack(NamedTuple):
+    """The nodes from the root to the current one, and what the search has found.
+
+    Attributes
+    ----------
+    R, t, columns : arrays
+        Of each node; column c of R is column columns[c] of the root.
+    width, fixed : arrays of int
+        How many columns a node has, and how many of them can't be dropped.
+    rss, loss : arrays
+        ‖r‖² of all columns of a node, and how much it grows by if one of them is dropped.
+    next : array of int
+        The next child to look at; children go down to `fixed`.
+    best, sets : arrays
+        The lowest ‖r‖² of each size found so far, and its columns.
+    """
+
+    R: Any
+    t: Any
+    columns: Any
+    width: Any
+    fixed: Any
+    rss: Any
+    loss: Any
+    next: Any
+    best: Any
+    sets: Any
+
+
+class Scratch(NamedTuple):
+    """Room to work in."""
+
+    M: Any
+    v: Any
+    order: Any
+
+
+@jit
+def without(R, t, width, i, S, s):
+    """R and t without column i into S and s, triangular again by rotations.
+
+    Returns how much ‖r‖² grows by.
+    """
+    for row in range(width):
+        for c in range(width - 1):
+            S[row, c] = R[row, c] if c < i else R[row, c + 1]
+        s[row] = t[row]
+    for c in range(i, width - 1):
+        length = np.sqrt(abs2(S[c, c]) + abs2(S[c + 1, c]))
+        if length == 0:
+            continue
+        a, b = S[c, c] / length, S[c + 1, c] / length
+        for col in range(c, width - 1):
+            upper, lower = S[c, col], S[c + 1, col]
+            S[c, col] = np.conj(a) * upper + np.conj(b) * lower
+            S[c + 1, col] = a * lower - b * upper
+        upper, lower = s[c], s[c + 1]
+        s[c] = np.conj(a) * upper + np.conj(b) * lower
+        s[c + 1] = a * lower - b * upper
+        S[c + 1, c] = 0
+    return abs2(s[width - 1])
+
+
+@jit
+def measure_losses(R, t, width, fixed, U, loss):
+    """How much ‖r‖² grows by if column i is dropped: |x_i|² / Σ_c |U_ic|² with U = R⁻¹."""
+    for i in range(width - 1, fixed - 1, -1):
+        U[i, i] = 1 / R[i, i]
+        x = U[i, i] * t[i]
+        diagonal = abs2(U[i, i])
+        for c in range(i + 1, width):
+            total = R[i, i + 1] * U[i + 1, c]
+            for row in range(i + 2, c + 1):
+                total += R[i, row] * U[row, c]
+            U[i, c] = -total * U[i, i]
+            x += U[i, c] * t[c]
+            diagonal += abs2(U[i, c])
+        loss[i] = abs2(x) / diagonal
+
+
+@jit
+def sort_by_loss(loss, fixed, width, order):
+    """The free columns by falling loss into `order`; whether they were in order already."""
+    in_order = True
+    for i in range(fixed, width):
+        at = i
+        while at > fixed and loss[order[at - 1]] < loss[i]:
+            order[at] = order[at - 1]
+            at -= 1
+            in_order = False
+        order[at] = i
+    return in_order
+
+
+@jit
+def rearrange(R, columns, loss, fixed, width, order, scratch):
+    """The free columns in this order, with all that belongs to them."""
+    M, v = scratch.M, scratch.v
+    for i in range(fixed, width):
+        for row in range(width):
+            M[row, i] = R[row, order[i]]
+        v[i] = loss[order[i]]
+        order[i] = columns[order[i]]
+    for i in range(fixed, width):
+        for row in range(width):
+            R[row, i] = M[row, i]
+        loss[i] = v[i]
+        columns[i] = order[i]
+
+
+@jit
+def triangular(R, t, fixed, width, w):
+    """R upper triangular again, from column `fixed` on, by reflections; t turns with it."""
+    for c in range(fixed, width - 1):
+        squares = 0.0
+        for row in range(c, width):
+            w[row] = R[row, c]
+            squares += abs2(w[row])
+        norm, size = np.sqrt(squares), np.sqrt(abs2(w[c]))
+        if norm == 0:
+            continue
+        w[c] += norm * w[c] / size if size > 0 else norm
+        scale = 1 / (norm * (norm + size))
+        for col in range(c, width):
+            inner = np.conj(w[c]) * R[c, col]
+            for row in range(c + 1, width):
+                inner += np.conj(w[row]) * R[row, col]
+            inner *= scale
+            for row in range(c, width):
+                R[row, col] -= inner * w[row]
+        inner = np.conj(w[c]) * t[c]
+        for row in range(c + 1, width):
+            inner += np.conj(w[row]) * t[row]
+        inner *= scale
+        for row in range(c, width):
+            t[row] -= inner * w[row]
+            R[row, c] = R[row, c] if row == c else 0
+
+
+@jit
+def enter(stack, depth, least, most, scratch):
+    """Look at the first columns of a node, in falling order of loss: good subsets of each size.
+
+    With the best first, the children with the most below them are the least promising.
+    """
+    R, t, columns = stack.R[depth], stack.t[depth], stack.columns[depth]
+    loss, width, fixed = stack.loss[depth], stack.width[depth], stack.fixed[depth]
+    measure_losses(R, t, width, fixed, scratch.M, loss)
+    if width - fixed > 2 and not sort_by_loss(loss, fixed, width, scratch.order):
+        rearrange(R, columns, loss, fixed, width, scratch.order, scratch)
+        triangular(R, t, fixed, width, scratch.M[0])
+    rss = stack.rss[depth]
+    for size in range(width, max(fixed, least) - 1, -1):
+        if size <= most and rss < stack.best[size]:
+            stack.best[size] = rss
+            stack.sets[size, :size] = columns[:size]
+        rss += abs2(t[size - 1])
+    stack.next[depth] = min(width, most) - 1 if width > least else -1
+
+
+@jit
+def is_promising(bound, best, rounding):
+    """Whether a subset with this bound may beat the best by more than rounding."""
+    return bound < best * (1 - 1e-11) - 2 * rounding * np.sqrt(best) - rounding * rounding
+
+
+@jit
+def search(stack, depth, nodes, least, most, rounding, scratch):
+    """Go on from a node, for at most so many nodes; return the depth then: -1 when all is done."""
+    while depth >= 0 and nodes > 0:
+        i = stack.next[depth]
+        stack.next[depth] -= 1
+        if i < stack.fixed[depth]:
+            depth -= 1
+            continue
+        bound = stack.rss[depth] + stack.loss[depth, i]
+        # Below child i are subsets of i + 1 columns and more; larger ones fit no worse.
+        if not is_promising(bound, stack.best[max(i + 1, least)], rounding):
+            continue
+        width = stack.width[depth]
+        S, s = stack.R[depth + 1], stack.t[depth + 1]
+        grown = without(stack.R[depth], stack.t[depth], width, i, S, s)
+        stack.columns[depth + 1, :i] = stack.columns[depth, :i]
+        stack.columns[depth + 1, i : width - 1] = stack.columns[depth, i + 1 : width]
+        stack.rss[depth + 1] = stack.rss[depth] + grown
+        stack.width[depth + 1], stack.fixed[depth + 1] = width - 1, i
+        depth += 1
+        nodes -= 1
+        enter(stack, depth, least, most, scratch)
+    return depth
