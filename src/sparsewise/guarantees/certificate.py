@@ -54,7 +54,8 @@ class Certificate:
     residual_norm : float
         ‖r‖ of the least-squares fit.
     bound : float
-        The subset is certified if ‖r‖ is below this.
+        The subset is certified if ‖r‖ is below this; infinite where nothing depends on it, all
+        other subsets having been looked at.
     exchanged : int
         The number of columns exchanged for others for which the bound is lowest.
     singular_value : float
@@ -125,13 +126,18 @@ class Certificate:
         return self.sentence()
 
     def __repr__(self) -> str:
-        return (
-            f"Certificate: {self}\n"
-            f"  residual        {self.residual_norm:.4g}; certain below {self.bound:.4g}\n"
-            f"  smallest coef   {self.min_abs:.4g} (unit columns)\n"
-            f"  singular value  at least {self.singular_value:.4g} with {self.exchanged} "
-            f"exchanged, by {self.source}"
-        )
+        lines = [
+            f"Certificate: {self}",
+            f"  residual        {self.residual_norm:.4g}",
+            f"  smallest coef   {self.min_abs:.4g} (unit columns)",
+        ]
+        if math.isfinite(self.bound):
+            lines[1] += f"; certain below {self.bound:.4g}"
+            lines.append(
+                f"  singular value  at least {self.singular_value:.4g} with {self.exchanged} "
+                f"exchanged, by {self.source}"
+            )
+        return "\n".join(lines)
 
 
 def certify(
@@ -146,14 +152,14 @@ def certify(
 
     Let the columns be unit, S the support with k columns, x its least-squares coefficients and r
     its residual. For an exchange of d columns for others let X be the sum of the d smallest |x_i|²,
-    s² a lower bound on the squared singular values of S with any d others, and Λ an upper bound on
-    those of any d others. If for every d up to k
+    s a lower bound on the singular values of S with any d others, and Λ an upper bound on the
+    squared singular values of any d others. If for every d up to k
 
-        ‖r‖² < X s² · min over u in [s², Λ] of (u + u²/Λ) / ((4 - s²/Λ) u - s²),
+        ‖r‖ < √X · s / (2 - s/√Λ),
 
     S is the unique best subset of at most k columns (docs/guarantees.md has the proof). This is
-    at least the factor s/√(2(2 - s²)) · min|x_i| of Thm. 4.6, and min|x_i| for orthonormal columns,
-    where no more is possible. s² is the best of
+    more than the s/√(2(2 - s²)) · min|x_i| of Thm. 4.6, and min|x_i| for orthonormal columns, where
+    no more is possible. s² is the best of
 
     - the square of the smallest singular value of A, where it has full column rank;
     - 1 - μ₁(k + d - 1), by the Babel function;
@@ -172,7 +178,8 @@ def certify(
     solution : Solution or iterable of int
         What an algorithm returned, or the columns of your own choice.
     swaps : bool
-        Whether to look for an exchange of one column that fits better, too: two passes over A.
+        Whether to look at every exchange of one column for another, too: two passes over A. Where
+        none fits better, the bound need only hold for exchanges of two columns and more.
     time_limit : float or None
         Where the bound does not decide and A has at most 200 columns: seconds to search all
         subsets of this size by leaps and bounds (see `best_subset`); None for as long as it takes.
@@ -187,10 +194,10 @@ def certify(
     support: Any = getattr(solution, "support", solution)
     columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
     fit = _Fit(data, columns)
-    bound = _lowest_bound(fit)
+    swap, settled = exchanges_of_one(fit) if swaps else (None, False)
+    bound = _lowest_bound(fit, settled)
     certain = fit.norm * (1 + 1e-9) + fit.rounding < bound.value * (1 - 1e-9)
-    proof: Literal["bound", "search"] | None = "bound" if certain or not columns.size else None
-    swap = best_swap(fit) if swaps else None
+    proof: Literal["bound", "search"] | None = "bound" if certain else None
     better = None if swap is None else _exchanged(columns, swap)
     if proof is None and better is None and seconds != 0.0 and can_search(data):
         search = Search(data, columns.size, incumbent=columns)
@@ -249,8 +256,11 @@ class _Bound(NamedTuple):
     source: str
 
 
-def _lowest_bound(fit: _Fit) -> _Bound:
-    """The bound of `certify` for each number of columns exchanged, the lowest of them."""
+def _lowest_bound(fit: _Fit, one_is_settled: bool) -> _Bound:
+    """The bound of `certify` for each number of columns exchanged, the lowest of them.
+
+    Exchanges of one column may have been looked at one by one.
+    """
     most = min(fit.size, fit.data.shape[1] - fit.size)
     if most == 0:  # only subsets of these, which are worse unless a coefficient is zero
         sure = fit.size == 0 or fit.min_abs > 0
@@ -261,19 +271,18 @@ def _lowest_bound(fit: _Fit) -> _Bound:
         math.sqrt(X * room_to_tell(s, L))
         for X, s, L in zip(smallest_x[:most], squared, above, strict=True)
     ]
+    if one_is_settled:
+        bounds[0] = math.inf
     at = int(np.argmin(bounds))
     singular_value = math.sqrt(max(squared[at], 0.0))
     return _Bound(bounds[at], at + 1, singular_value, sources[at])
 
 
 def room_to_tell(squared: float, above: float) -> float:
-    """s² · min over u in [s², Λ] of (u + u²/Λ) / ((4 - s²/Λ) u - s²); 0 unless s² > 0."""
+    """(s / (2 - s/√Λ))², given s² and Λ; 0 unless s² > 0."""
     if squared <= 0:
         return 0.0
-    slope = 4 - squared / above
-    u = (squared + math.sqrt(squared * (squared + slope * above))) / slope
-    u = min(max(u, squared), above)
-    return squared * (u + u * u / above) / (slope * u - squared)
+    return squared / (2 - math.sqrt(min(squared / above, 1.0))) ** 2
 
 
 def _singular_values(fit: _Fit, most: int) -> tuple[Array, list[str], Array]:
@@ -331,8 +340,8 @@ def _around(fit: _Fit, outside: Array) -> Array:
 # --- exchanges of one column ----------------------------------------------------------------------
 
 
-def best_swap(fit: _Fit) -> Swap | None:
-    """The exchange of one column for another that lowers ‖r‖² most; None: there is none.
+def exchanges_of_one(fit: _Fit) -> tuple[Swap | None, bool]:
+    """The exchange that lowers ‖r‖² most, if any does; and whether all of them clearly raise it.
 
     Let q_i be the direction that only column i of the support spans, t_i = q_i*y, p = a_j*q_i,
     and c = a_j*r, e the squared distance of a_j from the span. Without i, they are c + p t_i and
@@ -342,25 +351,30 @@ def best_swap(fit: _Fit) -> Swap | None:
 
     which is free of cancellation in this form.
     """
-    nothing_to_gain = fit.norm**2 <= fit.tolerance.exact
-    if nothing_to_gain or fit.size in (0, fit.data.shape[1]):
-        return None
+    tolerance, others = fit.tolerance, np.ones(fit.data.shape[1], bool)
+    others[fit.columns] = False
+    if not fit.size or not others.any():
+        return None, True
+    if fit.norm**2 <= tolerance.exact:
+        return None, False
     corr, energy, P = _measured(fit)
     length = np.sqrt(square_sums(fit.U.conj().T))
     best: Swap | None = None
+    all_raise = True
     for i, leaving in enumerate(fit.columns.tolist()):
         p, t = P @ (fit.U[i].conj() / length[i]), fit.x[i] / length[i]
+        gained, lost = np.square(np.abs(corr)), np.square(np.abs(t)) * energy
         cross = 2 * (corr.conj() * p * t).real
-        lost = np.square(np.abs(t)) * energy
         left = energy + np.square(np.abs(p))
-        fall = np.square(np.abs(corr)) + cross - lost
-        sure = fall > fit.tolerance.tie * (np.square(np.abs(corr)) + np.abs(cross) + lost)
-        sure &= left > fit.tolerance.dependent
-        fall = np.divide(fall, left, out=np.full(left.size, -1.0), where=sure)
+        fall, unsure = gained + cross - lost, tolerance.tie * (gained + np.abs(cross) + lost)
+        # A column that can't take i's place leaves ‖r‖² where it is without i.
+        can = others & (left > tolerance.dependent)
+        all_raise &= bool(np.all(fall[can] < -unsure[can]))
+        fall = np.divide(fall, left, out=np.full(left.size, -1.0), where=can & (fall > unsure))
         j = int(np.argmax(fall))
         if fall[j] > 0 and (best is None or fall[j] > best.fall):
             best = Swap(leaving, j, float(fall[j]))
-    return best
+    return best, all_raise and fit.min_abs > fit.rounding
 
 
 def _measured(fit: _Fit) -> tuple[Array, Array, Array]:
@@ -372,7 +386,6 @@ def _measured(fit: _Fit) -> tuple[Array, Array, Array]:
     corr = projections(design, fit.r[:, None])[:, 0]
     P = projections(design, fit.Q)
     energy = 1 - square_sums(P.conj().T)
-    energy[fit.columns] = corr[fit.columns] = 0
     energy[fit.data.inverse_norms == 0] = 0
     near = np.flatnonzero(energy < fit.tolerance.eps**0.25)
     near = near[~np.isin(near, fit.columns) & (fit.data.inverse_norms[near] > 0)]
