@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from benchmarks import memory, peers
 from benchmarks.measure import Measurement, race
-from benchmarks.problems import autoregressive, decaying, friedman, gaussian, ripple
+from benchmarks.problems import autoregressive, decaying, friedman, gaussian, loud, ripple
 
 PREPARED = "forward, A prepared"
 GEMVS = "k GEMVs"
@@ -31,6 +31,7 @@ CONTENDERS: Mapping[str, peers.Contender] = {
     "omp": peers.omp,
     "rmp0": peers.rmp0,
     "backward": peers.backward_path,
+    "best_subset": peers.best_subset,
     GEMVS: peers.gemvs,
     SPAMS: peers.spams_omp,
     SKLEARN: peers.sklearn_omp,
@@ -126,6 +127,11 @@ CASES = (
         "2000×500, full path",
         timed(lambda seed: gaussian(2000, 500, 20, seed=seed), "backward", LSTSQ),
         rounds=10,
+    ),
+    Case(
+        "subsets",
+        "500×30, noise as large as the signal, k = 10",
+        timed(lambda seed: loud(500, 30, 10, seed=seed), "best_subset", ABESS, problems=100),
     ),
     Case(
         "large",
@@ -271,6 +277,7 @@ COMPARISONS = (
     Comparison("rmp0", "rmp0", FASTCAN, bound=1.0, strict=True),
     Comparison("rmp0", "forward", SPAMS),
     Comparison("backward", "backward", LSTSQ, bound=2.0),
+    Comparison("subsets", "best_subset", ABESS),
     Comparison("large", "forward", GEMVS, bound=1.1),
     Comparison("large", "omp", GEMVS),
     Comparison("large", "forward", SPAMS),

@@ -90,6 +90,16 @@ def forward(problem: Problem) -> Run:
     )
 
 
+def best_subset(problem: Problem) -> Run:
+    """The best subsets of sizes 1, …, k of sparsewise, proved."""
+    from sparsewise import best_subset as solve
+
+    return Run(
+        call=lambda: solve(problem.A, problem.y, sparsity=problem.sparsity),
+        answer=lambda solution: as_returned(problem, solution),
+    )
+
+
 def forward_prepared(problem: Problem) -> Run:
     """The same on a dictionary that is checked and measured once, as for many targets.
 

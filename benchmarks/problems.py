@@ -62,6 +62,15 @@ def autoregressive(
     return _problem(rows, k, order=order, rng=rng)
 
 
+def loud(n: int, m: int, k: int, *, seed: int = 0) -> Problem:
+    """Neighbours of correlation 0.6, and noise as large as the signal: subsets are hard to tell."""
+    quiet = autoregressive(n, m, k, rho=0.6, seed=seed)
+    noise = np.random.default_rng(seed + 1).standard_normal((n,))
+    noise -= noise.mean()
+    size = np.linalg.norm(quiet.y) / np.linalg.norm(noise)
+    return Problem(A=quiet.A, y=quiet.y + size * noise, truth=quiet.truth)
+
+
 def _problem(rows: Floats, k: int, *, order: Order, rng: np.random.Generator) -> Problem:
     """Finish a problem from the columns of A, given as rows, which are overwritten.
 

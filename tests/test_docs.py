@@ -18,9 +18,9 @@ def test_doctest_of_the_package():
     assert result.failed == 0
 
 
-def examples() -> list[str]:
-    """The Python examples of the readme, in order."""
-    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def examples(page: str = "README.md") -> list[str]:
+    """The Python examples of a page, in order."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
 def test_the_ten_lines_of_the_readme(capsys):
@@ -35,11 +35,26 @@ def test_the_ten_lines_of_the_readme(capsys):
     assert bayes.check(names["A"], names["y"]).ok
 
 
+def test_guarantees_of_the_readme():
+    """The example as it stands, given a dictionary."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((200, 30))
+    names = {"sw": sparsewise, "A": A, "y": A[:, [3, 17, 29]] @ [2.0, -1.5, 1.0]}
+    exec(examples()[1], names)
+    assert names["certificate"].status == "optimal"
+    assert names["best"].path.at(3).support.tolist() == [3, 17, 29]
+
+
+def test_guarantees_of_their_page(capsys):
+    exec(examples("docs/guarantees.md")[0], {})
+    assert capsys.readouterr().out == "certified best subset of 3\n"
+
+
 def test_relevance_vectors_of_the_readme():
     """The example as it stands, given some points."""
     X = np.linspace(0, 10, 60)[:, None]
     names = {"X": X, "y": np.sin(X[:, 0]), "X_new": X[::7] + 0.05}
-    exec(examples()[1], names)
+    exec(examples()[2], names)
     np.testing.assert_allclose(names["mean"], np.sin(names["X_new"][:, 0]), atol=0.05)
     assert names["std"].shape == names["mean"].shape
 

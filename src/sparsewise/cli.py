@@ -1,4 +1,4 @@
-"""The command ``sparsewise``: fit a table, list the algorithms.
+"""The command ``sparsewise``: fit a table, certify a choice of features, list the algorithms.
 
 A table is fitted by Sparse Bayesian Learning, which needs no threshold, unless a method or a word
 that stops one is given.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import math
 import os
 import sys
@@ -19,17 +20,23 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sparsewise import __version__
-from sparsewise.messages import InputError, count, listing, look_up, printable
+from sparsewise.messages import InputError, count, listing, look_up, printable, quoted
 
 if TYPE_CHECKING:
     from sparsewise.solution import Solution
-    from sparsewise.tables import FloatArray, Table
+    from sparsewise.tables import FloatArray, RawTable, Table
 
 Algorithm = Callable[..., "Solution"]
 
 STOPPING_WORDS = ("sparsity", "residual", "delta")
 # What of an algorithm's signature can be set here.
 WORDS = (*STOPPING_WORDS, "batch", "sigma", "price", "updates")
+
+# A certificate takes about n m² steps, or 50 m² where there are fewer rows: its m² inner products
+# are sorted, too. So many take a second or two, which is no longer than reading such a table.
+MOST_STEPS = 5e9
+# Seconds that fit has for an exact search: certify is there for those who can wait.
+SHORT_SEARCH = 1.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,6 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=lambda args: parser.print_help())
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
     _add_fit(commands, common)
+    _add_certify(commands, common)
     _add_algorithms(commands, common)
     return parser
 
@@ -100,14 +108,8 @@ def _add_fit(commands: Any, common: argparse.ArgumentParser) -> None:
         "separated by commas.",
     )
     parser.set_defaults(run=fit)
-    data = parser.add_argument_group("data")
-    data.add_argument("data", nargs="?", metavar="DATA", help="CSV or TSV file; - for stdin")
-    data.add_argument("--example", metavar="NAME", help="a built-in table instead: diabetes")
-    data.add_argument("--target", metavar="COLUMN", help="the column to explain")
-    data.add_argument("--features", metavar="NAMES", help="candidates (default: all other columns)")
-    data.add_argument("--exclude", metavar="NAMES", default="", help="columns to leave out")
+    data = _add_data(parser, features="candidates (default: all other columns)")
     data.add_argument("--include", metavar="NAMES", default="", help="features to keep in any case")
-    data.add_argument("--no-intercept", action="store_true", help="force the fit through 0")
     how = parser.add_argument_group("method")
     how.add_argument("--method", metavar="NAME", help="see: sparsewise algorithms (default: rmp)")
     how.add_argument("--sparsity", type=int, metavar="K", help="at most K features")
@@ -141,6 +143,18 @@ def _add_fit(commands: Any, common: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_data(parser: argparse.ArgumentParser, features: str) -> Any:
+    """Add the options that name a table and its columns; return their group."""
+    data = parser.add_argument_group("data")
+    data.add_argument("data", nargs="?", metavar="DATA", help="CSV or TSV file; - for stdin")
+    data.add_argument("--example", metavar="NAME", help="a built-in table instead: diabetes")
+    data.add_argument("--target", metavar="COLUMN", help="the column to explain")
+    data.add_argument("--features", metavar="NAMES", help=features)
+    data.add_argument("--exclude", metavar="NAMES", default="", help="columns to leave out")
+    data.add_argument("--no-intercept", action="store_true", help="force the fit through 0")
+    return data
+
+
 def fit(args: argparse.Namespace) -> None:
     """Run ``sparsewise fit``."""
     from sparsewise.algorithms import ALGORITHMS
@@ -152,7 +166,7 @@ def fit(args: argparse.Namespace) -> None:
     _check_words(method, algorithm, words)
 
     from sparsewise.problem import DependentColumnsError
-    from sparsewise.report import Fit, Page, show_fit
+    from sparsewise.report import WITHOUT_INTERCEPT, Fit, Page, show_fit
     from sparsewise.tables import positions, split_names
 
     table = _load(args)
@@ -162,7 +176,7 @@ def fit(args: argparse.Namespace) -> None:
     sigma_given = "sigma" in words
     notes = _fill_in(words, algorithm, A, y, intercept)
     if not intercept:
-        notes.append("without an intercept, R² compares with 0 rather than with the mean")
+        notes.append(WITHOUT_INTERCEPT)
     if _is_bayesian(algorithm):
         _check_rows(n_rows, len(include), intercept)
         A, y = (_rotated(A), _rotated(y)) if intercept else (A, y)
@@ -173,6 +187,8 @@ def fit(args: argparse.Namespace) -> None:
             raise InputError(_dependent(method, error.columns, include, table.names)) from error
         except (ValueError, TypeError) as error:
             raise InputError(str(error)) from error
+    with Page(sys.stderr).status("certifying"):
+        certificate = _certificate(A, y, solution, table.names)
     show_fit(
         Fit(
             label=table.label,
@@ -185,18 +201,26 @@ def fit(args: argparse.Namespace) -> None:
             total=float(y @ y),
             sigma_given=sigma_given,
             notes=notes,
+            certificate=certificate,
         ),
         Page(),
     )
 
 
-def _load(args: argparse.Namespace) -> Table:
+def _read(args: argparse.Namespace) -> RawTable:
     """Read the table that the arguments name."""
-    from sparsewise.tables import load_example, read_table, select, split_names
+    from sparsewise.tables import load_example, read_table
 
     if (args.data is None) == (args.example is None):
         raise InputError("give one table: a file, - for standard input, or --example diabetes")
-    raw = read_table(args.data) if args.example is None else load_example(args.example)
+    return read_table(args.data) if args.example is None else load_example(args.example)
+
+
+def _load(args: argparse.Namespace) -> Table:
+    """Read the table and choose its columns."""
+    from sparsewise.tables import select, split_names
+
+    raw = _read(args)
     features = None if args.features is None else split_names(args.features)
     exclude = split_names(args.exclude)
     both = [name for name in split_names(args.include) if name in exclude]
@@ -319,7 +343,7 @@ def _dependent(
     dependent = [names[j] for j in columns]
     trouble = f"{listing(dependent)} can't be told from the rest (constant or a combination)"
     if set(columns) <= set(include):
-        return f"{trouble}: leave {'it' if len(columns) == 1 else 'them'} out of --include"
+        return f"{trouble}: leave {_them(dependent)} out of --include"
     return (
         f"{method} starts from all features, but {trouble}: --exclude {as_argument(dependent)}, "
         "or use rmp0, foba or forward"
@@ -388,6 +412,152 @@ def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, st
         f"delta = {delta:.4g}: a feature must be worth delta² = s² log n, its price in the BIC "
         f"(s² = {variance:.4g}, the residual variance with all features)"
     )
+
+
+def _certificate(
+    A: FloatArray, y: FloatArray, solution: Solution, names: Sequence[str]
+) -> str | None:
+    """Say whether the chosen features are the best of their number, unless there are none."""
+    from sparsewise.guarantees import certify
+
+    n, m = A.shape
+    if not solution.support.size or not y.any():
+        return None
+    if max(n, 50) * m**2 > MOST_STEPS:
+        return "not looked at, as so large a table takes a while: sparsewise certify does it"
+    try:
+        certificate = certify(A, y, solution, swaps=True, time_limit=SHORT_SEARCH)
+    except ValueError as error:
+        reason = str(error).rstrip(".")
+        return f"not certified: {reason[:1].lower()}{reason[1:]}"
+    return certificate.sentence([printable(name) for name in names])
+
+
+# --- sparsewise certify ---------------------------------------------------------------------------
+
+
+def _add_certify(commands: Any, common: argparse.ArgumentParser) -> None:
+    parser = commands.add_parser(
+        "certify",
+        parents=[common],
+        help="tell whether a choice of features is the best of its size",
+        description="Tell whether a choice of features is the best of its size: whether as many "
+        "others of the table's columns leave a smaller residual.",
+        epilog="All columns but the target are candidates, unless excluded. There are three "
+        "answers: the choice is certified; another one that fits better is named; or neither could "
+        "be shown. The bound compares the residual with the smallest coefficients; where it "
+        "does not decide and there are at most 200 candidates, all subsets of this size are "
+        "searched by leaps and bounds. NAMES are separated by commas.",
+    )
+    parser.set_defaults(run=certify)
+    _add_data(parser, features="the choice to certify")
+    how = parser.add_argument_group("search and output")
+    how.add_argument(
+        "--time-limit",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help="for the exact search (default: 10; 0: bound and single exchanges only)",
+    )
+    how.add_argument("--json", action="store_true", help="print one JSON object instead")
+
+
+def certify(args: argparse.Namespace) -> None:
+    """Run ``sparsewise certify``."""
+    from sparsewise import guarantees
+    from sparsewise.report import Certified, Page, show_certificate
+    from sparsewise.tables import positions, select, split_names
+
+    if not args.time_limit >= 0:
+        raise InputError(f"--time-limit must be at least 0 seconds, not {args.time_limit:g}")
+    raw = _read(args)
+    chosen, exclude = split_names(args.features or ""), split_names(args.exclude)
+    if not chosen:
+        raise InputError(f"--features is needed: the choice to certify, of {listing(raw.columns)}")
+    both = [name for name in chosen if name in exclude]
+    if both:
+        raise InputError(f"{listing(both)} can't be certified and excluded at once")
+    table = select(raw, target=args.target, chosen=chosen, exclude=exclude)
+    columns = positions(chosen, table.names)
+    intercept = not args.no_intercept
+    A, y = _centred(table)[:2] if intercept else (table.X, table.y)
+    _check_choice(A, y, columns, table, intercept)
+    with Page(sys.stderr).status("certifying"):
+        try:
+            certificate = guarantees.certify(A, y, columns, swaps=True, time_limit=args.time_limit)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+    better = certificate.better
+    certified = Certified(
+        label=table.label,
+        target=table.target,
+        names=table.names,
+        n_rows=len(y),
+        certificate=certificate,
+        intercept=intercept,
+        total=float(y @ y),
+        better_squared=None if better is None else _squared_residual(A[:, list(better)], y),
+        time_limit=args.time_limit,
+    )
+    if args.json:
+        # As ASCII: it can be written in any encoding.
+        print(json.dumps(certified.fields(), indent=2, allow_nan=False))
+    else:
+        show_certificate(certified, Page())
+
+
+def _check_choice(
+    A: FloatArray, y: FloatArray, columns: Sequence[int], table: Table, intercept: bool
+) -> None:
+    """Raise an error for a choice that has no unique fit, and for a target without variation."""
+    n = len(y)
+    constant = "constant" if intercept else "zero"
+    if len(columns) + intercept > n:
+        besides = " and the intercept" if intercept else ""
+        raise InputError(
+            f"{count(n, 'row')} can't tell {count(len(columns), 'feature')}{besides} apart: "
+            "choose fewer"
+        )
+    if not y.any():
+        raise InputError(f"the target {quoted(table.target)} is {constant}: any choice explains it")
+    zero = [table.names[j] for j in columns if not A[:, j].any()]
+    if zero:
+        raise InputError(f"{listing(zero)} {_verb(zero)} {constant}: leave {_them(zero)} out")
+    dependent = [table.names[j] for j in _dependent_columns(A, columns)]
+    if dependent:
+        depends = "depends" if len(dependent) == 1 else "depend"
+        raise InputError(
+            f"{listing(dependent)} {depends} linearly on the other chosen features, so that fewer "
+            f"fit as well: leave {_them(dependent)} out"
+        )
+
+
+def _dependent_columns(A: FloatArray, columns: Sequence[int]) -> list[int]:
+    """Return those of the columns that are combinations of the ones before them."""
+    import numpy as np
+
+    from sparsewise.tolerances import tolerances
+
+    part = A[:, columns] / np.abs(A[:, columns]).max(axis=0)
+    R = np.linalg.qr(part / np.linalg.norm(part, axis=0), mode="r")
+    rest = np.square(np.diagonal(R))
+    return [j for j, r in zip(columns, rest, strict=True) if r <= tolerances(A.dtype).dependent]
+
+
+def _squared_residual(A: FloatArray, y: FloatArray) -> float:
+    """Return the squared residual of a least-squares fit on all columns, none of them zero."""
+    import numpy as np
+
+    U = A / np.abs(A).max(axis=0)
+    return float(np.sum((y - U @ np.linalg.lstsq(U, y, rcond=None)[0]) ** 2))
+
+
+def _verb(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 # --- sparsewise algorithms ------------------------------------------------------------------------

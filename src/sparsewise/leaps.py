@@ -156,7 +156,16 @@ def triangular(R, t, fixed, width, w):
 
 
 @jit
-def enter(stack, depth, least, most, scratch):
+def independent(R, width, dependent):
+    """How many of the first columns are independent: |R_cc|² is what those before c leave of it."""
+    for c in range(width):
+        if abs2(R[c, c]) <= dependent:
+            return c
+    return width
+
+
+@jit
+def enter(stack, depth, least, most, dependent, scratch):
     """Look at the first columns of a node, in falling order of loss: good subsets of each size.
 
     With the best first, the children with the most below them are the least promising.
@@ -167,9 +176,9 @@ def enter(stack, depth, least, most, scratch):
     if width - fixed > 2 and not sort_by_loss(loss, fixed, width, scratch.order):
         rearrange(R, columns, loss, fixed, width, scratch.order, scratch)
         triangular(R, t, fixed, width, scratch.M[0])
-    rss = stack.rss[depth]
+    rss, largest = stack.rss[depth], min(independent(R, width, dependent), most)
     for size in range(width, max(fixed, least) - 1, -1):
-        if size <= most and rss < stack.best[size]:
+        if size <= largest and rss < stack.best[size]:
             stack.best[size] = rss
             stack.sets[size, :size] = columns[:size]
         rss += abs2(t[size - 1])
@@ -183,7 +192,7 @@ def is_promising(bound, best, rounding):
 
 
 @jit
-def search(stack, depth, nodes, least, most, rounding, scratch):
+def search(stack, depth, nodes, least, most, rounding, dependent, scratch):
     """Go on from a node, for at most so many nodes; return the depth then: -1 when all is done."""
     while depth >= 0 and nodes > 0:
         i = stack.next[depth]
@@ -204,5 +213,5 @@ def search(stack, depth, nodes, least, most, rounding, scratch):
         stack.width[depth + 1], stack.fixed[depth + 1] = width - 1, i
         depth += 1
         nodes -= 1
-        enter(stack, depth, least, most, scratch)
+        enter(stack, depth, least, most, dependent, scratch)
     return depth

@@ -177,22 +177,26 @@ def check_tolerance(value: float | None, name: str) -> float | None:
     """A finite or infinite number of at least 0, or None."""
     if value is None:
         return None
-    number = _number(value, name)
+    number = check_number(value, name)
     if not number >= 0:
         raise ValueError(f"{name} must be at least 0, not {value}.")
     return number
 
 
-def _number(value: float, name: str) -> float:
+def check_number(value: float, name: str) -> float:
+    """A number, perhaps infinite."""
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, not {value!r}.") from None
+    if math.isnan(number):
+        raise ValueError(f"{name} must be a number, not NaN.")
+    return number
 
 
 def check_positive(value: float, name: str) -> float:
     """A finite number greater than 0."""
-    number = _number(value, name)
+    number = check_number(value, name)
     if not 0 < number < math.inf:
         raise ValueError(f"{name} must be a finite number greater than 0, not {value}.")
     return number
@@ -200,8 +204,11 @@ def check_positive(value: float, name: str) -> float:
 
 def check_count(value: int | None, name: str, low: int, high: float = math.inf) -> int | None:
     """A whole number between low and high, or None."""
-    if value is None:
-        return None
+    return None if value is None else check_whole(value, name, low, high)
+
+
+def check_whole(value: int, name: str, low: int, high: float = math.inf) -> int:
+    """A whole number between low and high."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -83,6 +83,7 @@ def select(
     target: str | None = None,
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    chosen: Sequence[str] = (),
 ) -> Table:
     """Choose target and features by name, and turn their cells into numbers.
 
@@ -96,16 +97,18 @@ def select(
         The candidate columns; all but the target if not given.
     exclude : sequence of str
         Columns to leave out of the candidates.
+    chosen : sequence of str
+        Names that must be among the candidates.
     """
     target = raw.default_target if target is None else target
     if target is None:
         raise InputError(f"--target is needed: one of the columns {listing(raw.columns)}")
     look_up([target], raw.columns, "column")
-    look_up([*(features or ()), *exclude], raw.columns, "column")
-    if target in (features or ()):
+    look_up([*(features or ()), *chosen, *exclude], raw.columns, "column")
+    if target in (*(features or ()), *chosen):
         raise InputError(f"{quoted(target)} can't be the target and a feature at once")
-    chosen = raw.columns if features is None else dict.fromkeys(features)
-    names = tuple(name for name in chosen if name != target and name not in exclude)
+    candidates = raw.columns if features is None else dict.fromkeys(features)
+    names = tuple(name for name in candidates if name != target and name not in exclude)
     if not names:
         raise InputError("no features are left: the table needs a column besides the target")
     y, *X = _numbers(raw, [target, *names])

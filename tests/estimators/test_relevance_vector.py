@@ -278,6 +278,31 @@ def test_given_noise():
 # --- candidates, memory --------------------------------------------------------------------------
 
 
+def test_certificate():
+    """Far apart, kernels are as good as orthogonal: the choice is proved. None unless asked for."""
+    X = 20.0 * np.arange(30)[:, None]
+    y = 0.01 * np.random.default_rng(0).standard_normal(30)
+    y[[3, 8, 21]] += [5.0, -4.0, 3.0]
+    words = {"kernel": "rbf", "length_scale": 1.0, "algorithm": "rmp0", "delta": 0.5}
+    model = RelevanceVectorRegressor(**words, fit_intercept=False, certify=True).fit(X, y)
+    assert model.relevance_.tolist() == [3, 8, 21]
+    assert model.certificate_.status == "optimal"
+    assert model.certificate_.columns == (3, 8, 21)
+    assert not hasattr(RelevanceVectorRegressor(**words).fit(X, y), "certificate_")
+
+
+@pytest.mark.parametrize("cache_size", [200, 0.02, 0])
+def test_certificate_however_the_kernel_is_held(cache_size):
+    X = np.linspace(-10, 10, 120)[:, None]
+    y = np.sinc(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(120)
+    words = {"length_scale": 1.0, "n_candidates": 40, "random_state": 0, "certify": True}
+    expected = RelevanceVectorRegressor(**words).fit(X, y).certificate_
+    found = RelevanceVectorRegressor(**words, cache_size=cache_size).fit(X, y).certificate_
+    assert (found.status, found.columns) == (expected.status, expected.columns)
+    assert found.residual_norm == pytest.approx(expected.residual_norm, rel=1e-6)
+    assert found.bound == pytest.approx(expected.bound, rel=1e-3, abs=1e-9)
+
+
 def test_candidates():
     X, y = data()
     model = regressor("rmp", n_candidates=40, random_state=3).fit(X, y)

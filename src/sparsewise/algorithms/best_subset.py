@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.forward import forward
-from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.guarantees.search import MOST_COLUMNS, Search
 from sparsewise.problem import check_columns, check_tolerance
@@ -103,25 +102,20 @@ def best_subset(
         )
     if active.problem.is_zero or limit.most == active.size:
         return _result(active, limit.full, {})
-    search = Search(active.problem, limit.most, include=forced, exclude=barred)
-    for subset in _forward_path(active.problem.design, y, search.most, forced, barred):
-        search.offer(subset)
+    # Nothing returned is to be worse than what Forward Regression finds, nor larger: where that
+    # ends, the fit is exact or the other columns are dependent.
+    greedy = forward(active.problem.design, y, sparsity=limit.most, include=forced, exclude=barred)
+    search = Search(active.problem, greedy.support.size, include=forced, exclude=barred)
+    for size in greedy.path.sizes:
+        search.offer(greedy.path.at(size).support)
     done = search.run(seconds)
-    bounds = search.lower_bounds()
     low: dict[int, float] = {}
-    for size in range(active.size + 1, search.most + 1):
+    for size, bound in enumerate(search.lower_bounds().tolist(), search.least):
         active.return_to(frozenset(search.subset(size)))
-        if active.size < size:  # the rest depends on these
-            return _result(active, Stop.DEPENDENT, low)
-        found = active.rss if done else min(float(bounds[size - search.least]), active.rss)
-        low[size] = active.problem.units.squared(found)
-    return _result(active, Stop.PROVED if done else Stop.TIME_LIMIT, low)
-
-
-def _forward_path(A: Any, y: ArrayLike, most: int, include: Any, exclude: Any) -> Iterator[Array]:
-    """What Forward Regression finds: nothing returned is to be worse than that."""
-    path = forward(A, y, sparsity=most, include=include, exclude=exclude).path
-    return (path.at(size).support for size in path.sizes if size > 0)
+        found = active.rss if done else min(bound, active.rss)
+        low[active.size] = active.problem.units.squared(found)
+    stop = Stop.PROVED if greedy.stop is Stop.SPARSITY else greedy.stop
+    return _result(active, stop if done else Stop.TIME_LIMIT, low)
 
 
 def _result(active: ActiveSet, stop: Stop, lower_bounds: dict[int, float]) -> BestSubsets:

@@ -60,6 +60,8 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         Megabytes for values of the kernel. All n x m are computed once and kept if they fit; else
         their triangle (of QR), if m x m fit and m is at most n/2. Otherwise they are computed anew,
         tile by tile, in each pass of the algorithm, which takes far longer.
+    certify : bool
+        Whether to ask, too, if the chosen kernels are the best of their number, at O(n m²).
     random_state : int, RandomState or None
         Draws the candidates, and the points of the median where there are more than 1,000. None:
         other candidates in each fit, but the same points of the median.
@@ -79,6 +81,8 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         with a degree of freedom less for each weight and the intercept.
     solution_ : Solution
         What the algorithm returned, its columns being the candidates: path, stop, evidence.
+    certificate_ : Certificate
+        Whether no other choice of as many candidates fits better; only with ``certify=True``.
     length_scale_ : float or None
         The length scale used; None for a kernel that is not by name.
     kernel_ : callable
@@ -112,6 +116,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "fit_intercept": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="left")],
+        "certify": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -126,6 +131,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         n_candidates: int | None = None,
         fit_intercept: bool = True,
         cache_size: float = 200,
+        certify: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.kernel = kernel
@@ -136,6 +142,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         self.n_candidates = n_candidates
         self.fit_intercept = fit_intercept
         self.cache_size = cache_size
+        self.certify = certify
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -163,7 +170,10 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         self._level, target = _centre(target) if self.fit_intercept else (0.0, target)
         design = KernelDesign(self.kernel_, points, points[candidates], centred=self.fit_intercept)
         solve: Callable[..., Solution] = ALGORITHMS[self.algorithm]
-        self.solution_ = solve(*self._at_hand(design, target), **words)
+        data = self._at_hand(design, target)
+        self.solution_ = solve(*data, **words)
+        if self.certify:
+            self.certificate_ = self.solution_.certificate(*data, swaps=True)
         self.relevance_ = candidates[self.solution_.support]
         self.relevance_vectors_ = points[self.relevance_]
         self.coef_ = self.solution_.coef[self.solution_.support]

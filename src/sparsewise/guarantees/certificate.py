@@ -57,7 +57,8 @@ class Certificate:
         The subset is certified if ‖r‖ is below this; infinite where nothing depends on it, all
         other subsets having been looked at.
     exchanged : int
-        The number of columns exchanged for others for which the bound is lowest.
+        The number of columns exchanged for others for which the bound is lowest; 0 where fewer
+        of these columns fit as well, or there are no others.
     singular_value : float
         For that number, a lower bound of the smallest singular value of the subset together with
         as many other (unit) columns.
@@ -105,7 +106,9 @@ class Certificate:
             return f"certified best subset of {self.size}{how}"
         if self.better is not None:
             return f"not the best subset of {self.size}: {self._change(names)} fits better"
-        if self.bound == 0:
+        if self.exchanged == 0:
+            why = "fewer of these columns fit as well"
+        elif self.bound == 0:
             why = "for all the bounds can tell, other columns may stand in for these"
         else:
             why = f"residual is {1 / self.margin:.2g}× the bound"
@@ -194,12 +197,13 @@ def certify(
     support: Any = getattr(solution, "support", solution)
     columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
     fit = _Fit(data, columns)
-    swap, settled = exchanges_of_one(fit) if swaps else (None, False)
+    swap, settled = exchanges_of_one(fit) if swaps and not fit.redundant else (None, False)
     bound = _lowest_bound(fit, settled)
     certain = fit.norm * (1 + 1e-9) + fit.rounding < bound.value * (1 - 1e-9)
     proof: Literal["bound", "search"] | None = "bound" if certain else None
     better = None if swap is None else _exchanged(columns, swap)
-    if proof is None and better is None and seconds != 0.0 and can_search(data):
+    undecided = proof is None and better is None and not fit.redundant
+    if undecided and seconds != 0.0 and can_search(data):
         search = Search(data, columns.size, incumbent=columns)
         if search.run(seconds):
             proof = "search"
@@ -217,31 +221,35 @@ def certify(
         proof=proof,
         better=better,
         swap=None if swap is None else swap._replace(fall=swap.fall * data.scale**2),
-        swap_optimal=None if not swaps else swap is None,
+        swap_optimal=swap is None if swaps and not fit.redundant else None,
     )
 
 
 class _Fit:
-    """Least squares on a support, for unit columns and a unit target, in double precision."""
+    """Least squares on a support, for unit columns and a unit target, in double precision.
+
+    `redundant`: fewer of its columns fit as well, for all that the data can tell.
+    """
 
     def __init__(self, data: Problem, columns: Array) -> None:
         self.data, self.columns, self.size = data, columns, columns.size
-        self.Q, self.R = unit_factor(data.design, columns)
-        if is_dependent(self.R, data.design):
-            raise ValueError(
-                f"These {self.size} columns depend linearly on each other (or one is zero), so "
-                "that fewer of them fit as well; certify an independent choice."
-            )
-        self.U = np.linalg.solve(self.R, np.eye(self.size))
         y = data.y.astype(np.result_type(data.y.dtype, np.float64), copy=False)
-        self.x = self.U @ (self.Q.conj().T @ y)
-        self.r = y - self.Q @ (self.Q.conj().T @ y)
-        self.r -= self.Q @ (self.Q.conj().T @ self.r)
+        self.Q, self.R = unit_factor(data.design, columns)
+        dependent = is_dependent(self.R, data.design)
+        if dependent:
+            self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=None)[0]
+            self.r = y - self.Q @ (self.R @ self.x)
+        else:
+            self.U = np.linalg.solve(self.R, np.eye(self.size))
+            self.x = self.U @ (self.Q.conj().T @ y)
+            self.r = y - self.Q @ (self.Q.conj().T @ y)
+            self.r -= self.Q @ (self.Q.conj().T @ self.r)
         self.norm = float(np.linalg.norm(self.r))
-        self.min_abs = float(np.abs(self.x).min(initial=math.inf)) if self.size else 0.0
         self.tolerance = tolerances(data.y.dtype)
         # The data have rounding errors of their own.
         self.rounding = 64 * self.tolerance.eps * (1 + float(np.abs(self.x).sum()))
+        self.min_abs = float(np.abs(self.x).min()) if self.size and not dependent else 0.0
+        self.redundant = self.size > 0 and self.min_abs <= self.rounding
 
 
 # --- the bound ------------------------------------------------------------------------------------
@@ -261,10 +269,11 @@ def _lowest_bound(fit: _Fit, one_is_settled: bool) -> _Bound:
 
     Exchanges of one column may have been looked at one by one.
     """
+    if fit.redundant:
+        return _Bound(0.0, 0, 0.0, "a column that is not needed")
     most = min(fit.size, fit.data.shape[1] - fit.size)
-    if most == 0:  # only subsets of these, which are worse unless a coefficient is zero
-        sure = fit.size == 0 or fit.min_abs > 0
-        return _Bound(math.inf if sure else 0.0, 0, 1.0, "there being no other columns")
+    if most == 0:
+        return _Bound(math.inf, 0, 1.0, "want of other columns")
     smallest_x = np.cumsum(np.sort(np.square(np.abs(fit.x))))
     squared, sources, above = _singular_values(fit, most)
     bounds = [
@@ -307,9 +316,9 @@ def _singular_values(fit: _Fit, most: int) -> tuple[Array, list[str], Array]:
 def _babel_sums(fit: _Fit, most: int) -> tuple[Array, Array]:
     """μ₁(k), …, μ₁(k + most - 1), and μ₁(0), …, μ₁(most - 1) of the columns outside the support.
 
-    Once the last of both are 1 or more they say nothing, and the rest is not looked at.
+    Once the last of both are 1 or more, nothing can be told of a wide A: the rest is not looked at.
     """
-    k, m = fit.size, fit.data.shape[1]
+    k, (n, m) = fit.size, fit.data.shape
     inside = np.zeros(m, bool)
     inside[fit.columns] = True
     together, outside = np.zeros(most), np.zeros(most)
@@ -320,8 +329,8 @@ def _babel_sums(fit: _Fit, most: int) -> tuple[Array, Array]:
         if most > 1 and free.any():
             sums = largest_sums(inner[~inside][:, free], most - 1)
             outside[1:] = np.maximum(outside[1:], sums.max(axis=1))
-        if outside[-1] >= 1:
-            break
+        if m > n and outside[-1] >= 1:
+            return np.full(most, np.inf), np.full(most, np.inf)
     return together, outside
 
 
@@ -351,7 +360,7 @@ def exchanges_of_one(fit: _Fit) -> tuple[Swap | None, bool]:
 
     which is free of cancellation in this form.
     """
-    tolerance, others = fit.tolerance, np.ones(fit.data.shape[1], bool)
+    tolerance, others = fit.tolerance, fit.data.inverse_norms > 0
     others[fit.columns] = False
     if not fit.size or not others.any():
         return None, True
@@ -366,15 +375,18 @@ def exchanges_of_one(fit: _Fit) -> tuple[Swap | None, bool]:
         gained, lost = np.square(np.abs(corr)), np.square(np.abs(t)) * energy
         cross = 2 * (corr.conj() * p * t).real
         left = energy + np.square(np.abs(p))
-        fall, unsure = gained + cross - lost, tolerance.tie * (gained + np.abs(cross) + lost)
-        # A column that can't take i's place leaves ‖r‖² where it is without i.
+        fall = gained + cross - lost
+        unsure = tolerance.tie * (gained + np.abs(cross) + lost) + 16 * tolerance.eps * (
+            fit.norm * (np.abs(corr) + np.abs(p * t)) + np.square(np.abs(t)) * np.sqrt(energy)
+        )
         can = others & (left > tolerance.dependent)
-        all_raise &= bool(np.all(fall[can] < -unsure[can]))
+        # What hardly differs from the rest of the support could fit anything: nothing is settled.
+        all_raise &= bool(np.all(fall[can] < -unsure[can])) and not np.any(others & ~can)
         fall = np.divide(fall, left, out=np.full(left.size, -1.0), where=can & (fall > unsure))
         j = int(np.argmax(fall))
         if fall[j] > 0 and (best is None or fall[j] > best.fall):
             best = Swap(leaving, j, float(fall[j]))
-    return best, all_raise and fit.min_abs > fit.rounding
+    return best, all_raise
 
 
 def _measured(fit: _Fit) -> tuple[Array, Array, Array]:
@@ -385,7 +397,7 @@ def _measured(fit: _Fit) -> tuple[Array, Array, Array]:
     design = fit.data.design
     corr = projections(design, fit.r[:, None])[:, 0]
     P = projections(design, fit.Q)
-    energy = 1 - square_sums(P.conj().T)
+    energy = np.maximum(1 - square_sums(P.conj().T), 0)
     energy[fit.data.inverse_norms == 0] = 0
     near = np.flatnonzero(energy < fit.tolerance.eps**0.25)
     near = near[~np.isin(near, fit.columns) & (fit.data.inverse_norms[near] > 0)]

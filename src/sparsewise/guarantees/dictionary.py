@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import BLOCK_BYTES, Array
-from sparsewise.problem import check_columns, check_count
+from sparsewise.problem import check_columns, check_whole
 from sparsewise.tolerances import tolerances
 
 
@@ -49,8 +49,10 @@ def babel(A: Any, k: int) -> Array:
         μ₁(1), which is the coherence, to μ₁(k).
     """
     design = as_design(A)
-    most = check_count(k, "k", 1, design.shape[1] - 1)
-    assert most is not None
+    m = design.shape[1]
+    if m == 1:
+        raise ValueError("A has a single column, and no others to compare it with; give it more.")
+    most = check_whole(k, "k", 1, m - 1)
     highest = np.zeros(most)
     for _, inner in inner_products(design):
         np.maximum(highest, largest_sums(inner, most).max(axis=1), out=highest)
@@ -96,21 +98,27 @@ def exact_recovery(A: Any, support: Iterable[int]) -> ExactRecovery:
     columns = np.array(check_columns(support, m, "support"), np.int64)
     outside = np.ones(m, bool)
     outside[columns] = False
-    if not columns.size or not outside.any():
-        return ExactRecovery(0.0, True)
     Q, R = unit_factor(design, columns)
     if is_dependent(R, design):
         return ExactRecovery(np.inf, False)
+    if not columns.size or not outside.any():
+        return ExactRecovery(0.0, True)
     P = projections(design, Q)[outside]
     weights = np.linalg.solve(R, P.conj().T)  # R is triangular: LU leaves it as it is
     value = float(np.abs(weights).sum(axis=0).max())
     return ExactRecovery(value, value < 1)
 
 
+def unit_columns(design: Design, columns: Array) -> Array:
+    """These columns scaled to unit norm, in double precision; zeros stay zeros."""
+    norms = design.norms()[columns]
+    values = design.columns(columns)
+    return values.astype(np.result_type(values.dtype, np.float64)) / np.where(norms > 0, norms, 1)
+
+
 def unit_factor(design: Design, columns: Array) -> tuple[Array, Array]:
     """Q and R of these columns scaled to unit norm, in double precision."""
-    unit = design.columns(columns) * design.inverse_norms()[columns]
-    Q, R = np.linalg.qr(unit.astype(np.result_type(unit.dtype, np.float64), copy=False))
+    Q, R = np.linalg.qr(unit_columns(design, columns))
     return Q, R
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsewise.compiled import load_leaps
 from sparsewise.design.base import Array
+from sparsewise.guarantees.dictionary import unit_columns
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 200
 """With more columns there is no hope of an end (and the stack would take gigabytes)."""
 
-RIDGE = 1e-7
-"""Weight of the rows that make dependent columns independent: ‖r‖² grows by RIDGE² ‖x‖²."""
+RIDGE = 1e-8
+"""Weight of the rows that let dependent columns have a triangle: ‖r‖² grows by RIDGE² ‖x‖²."""
 
-NODES = 4096
-"""How many nodes are searched between two looks at the clock."""
+STRETCH = 5e7
+"""About how many multiplications (m³ a node) there are between two looks at the clock."""
 
 
 def can_search(data: Problem) -> bool:
@@ -71,13 +72,16 @@ class Search:
         self.most = min(most, self.columns.size)
         self.least = max(len(forced), 1) if incumbent is None else self.most
         self._rounding = 64 * tolerances(self._R.dtype).eps
+        self._data_rounding = 64 * tolerances(data.y.dtype).eps
+        self._dependent = tolerances(data.y.dtype).dependent + self._ridge**2
         self._stack, self._scratch = self._begin(len(forced))
         self._to_beat = math.inf
         if incumbent is not None:
             self._must_be_beaten(incumbent)
         self._depth = 0 if self.columns.size else -1
         if self.columns.size:
-            self._leaps.enter(self._stack, 0, self.least, self.most, self._scratch)
+            words = (self.least, self.most, self._dependent, self._scratch)
+            self._leaps.enter(self._stack, 0, *words)
 
     @property
     def done(self) -> bool:
@@ -92,9 +96,10 @@ class Search:
     def run(self, seconds: float | None) -> bool:
         """Search, at most so long (None: to the end); return whether all is done."""
         self._go_on(0)  # compiles, where that is still to be done: not the caller's time
+        nodes = 1 + int(STRETCH / self.columns.size**3) if self.columns.size else 1
         end = math.inf if seconds is None else time.monotonic() + seconds
         while not self.done and time.monotonic() < end:
-            self._go_on(NODES)
+            self._go_on(nodes)
         return self.done
 
     def subset(self, size: int) -> tuple[int, ...]:
@@ -113,8 +118,9 @@ class Search:
 
     def _go_on(self, nodes: int) -> None:
         self._depth = self._leaps.search(
-            self._stack, self._depth, nodes, self.least, self.most, self._rounding, self._scratch
-        )
+            self._stack, self._depth, nodes, self.least, self.most, self._rounding,
+            self._dependent, self._scratch,
+        )  # fmt: skip
 
     def _begin(self, fixed: int) -> tuple[Stack, Scratch]:
         """A stack with the root on it, and room to work in."""
@@ -145,7 +151,8 @@ class Search:
     def _must_be_beaten(self, columns: Array) -> None:
         """Begin with a subset to be beaten by more than rounding and the ridge can make up."""
         rss, size = self._fit(columns)
-        slack = 1e-9 * rss + 2 * self._rounding * math.sqrt(rss) + self._rounding**2
+        error = self._data_rounding * (1 + size)
+        slack = 1e-9 * rss + 2 * error * math.sqrt(rss) + error**2
         self._to_beat = max(rss - slack - (self._ridge * size) ** 2, 0.0)
         self._keep(columns, self._to_beat)
 
@@ -173,8 +180,7 @@ def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:
     """
     kind = np.result_type(data.y.dtype, np.float64)
     m = columns.size
-    unit = data.design.columns(columns) * data.inverse_norms[columns]
-    table = np.column_stack([unit.astype(kind), data.y.astype(kind)])
+    table = np.column_stack([unit_columns(data.design, columns), data.y.astype(kind)])
     R: Any = np.linalg.qr(table, mode="r")
     ridge = 0.0
     if len(R) < m or np.abs(np.diagonal(R)[:m]).min(initial=1.0) < RIDGE:
