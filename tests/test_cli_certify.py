@@ -86,7 +86,7 @@ def test_fit_is_certified_exactly_if_nothing_is_better(run, method, intercept):
 def test_fit_names_what_is_better(run):
     out = run("fit", "--example", "diabetes", "--method", "omp", "--sparsity", 4)
     found = test_cli.coefficients(out).keys() - {"(intercept)"}
-    change = re.fullmatch(r"not the .* 4: (\w+) in place of (\w+) fits better", subset_line(out))
+    change = re.fullmatch(r"not the .* 4: (\w+) in place of (\w+) fits best", subset_line(out))
     better = {change[1], *found} - {change[2]}
     assert least_squares(better)[1] < least_squares(found)[1]
 
@@ -146,7 +146,7 @@ def test_names_in_fit_are_safe_to_print(run, csv):
     path = csv(random_table(names=["\x1b[31mred", "[bold]b", "größe", "d, e", 'f"g', "列"]))
     args = ("fit", path, "--target", "y", "--method", "forward", "--sparsity", 1)
     out = run(*args, "--include", "größe")
-    assert subset_line(out) == "not the best subset of 1: ?[31mred in place of größe fits better"
+    assert subset_line(out) == "not the best subset of 1: ?[31mred in place of größe fits best"
 
 
 # --- verdicts -------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_a_certified_choice_as_a_process():
 def test_a_beaten_choice(run):
     out = run("certify", "--example", "diabetes", "--features", "sex,bmi,bp,s1,s5")
     assert out.startswith(
-        "sex, bmi, bp, s1, s5: not the best subset of 5: s3 in place of s1 fits better\n"
+        "sex, bmi, bp, s1, s5: not the best subset of 5: s3 in place of s1 fits best\n"
     )
     yours, better = (least_squares(f"sex bmi bp {s} s5".split())[1] for s in ("s1", "s3"))
     rows = test_cli.section(out, "Fit")
@@ -242,7 +242,7 @@ def test_a_pair_that_beats_a_pair(run, csv, verdict):
     X, y = rng.integers(-9, 10, size=(7, 6)), rng.integers(-9, 10, size=7)
     args = (csv(table("abcdef", X, y)), "--target", "y", "--features", "a,d")
     out = run("certify", *args)
-    assert out.startswith("a, d: not the best subset of 2: c, f in place of a, d fits better\n")
+    assert out.startswith("a, d: not the best subset of 2: c, f in place of a, d fits best\n")
     assert "found by the exact search" in out
     assert "no exchange of one feature for another fits better" in out
     found = verdict(*args)
@@ -272,6 +272,8 @@ def test_one_feature_needs_no_bound(run):
 def test_a_feature_that_adds_nothing(run, csv, verdict):
     args = (csv(EXACT), "--target", "y", "--features")
     assert verdict(*args, "a")["status"] == "optimal"
+    # What rounding leaves of the residual is not shown.
+    assert test_cli.section(run("certify", *args, "a"), "Fit") == [["yours", "a", "0", "1.0000"]]
     out = run("certify", *args, "a,b")
     assert out.startswith("a, b: not certified: fewer of these columns fit as well\n")
     assert "leave out what adds nothing" in out

@@ -180,7 +180,8 @@ def enter(stack, depth, least, most, dependent, scratch):
     for size in range(width, max(fixed, least) - 1, -1):
         if size <= largest and rss < stack.best[size]:
             stack.best[size] = rss
-            stack.sets[size, :size] = columns[:size]
+            for c in range(size):
+                stack.sets[size, c] = columns[c]
         rss += abs2(t[size - 1])
     stack.next[depth] = min(width, most) - 1 if width > least else -1
 
@@ -207,8 +208,8 @@ def search(stack, depth, nodes, least, most, rounding, dependent, scratch):
         width = stack.width[depth]
         S, s = stack.R[depth + 1], stack.t[depth + 1]
         grown = without(stack.R[depth], stack.t[depth], width, i, S, s)
-        stack.columns[depth + 1, :i] = stack.columns[depth, :i]
-        stack.columns[depth + 1, i : width - 1] = stack.columns[depth, i + 1 : width]
+        for c in range(width - 1):
+            stack.columns[depth + 1, c] = stack.columns[depth, c if c < i else c + 1]
         stack.rss[depth + 1] = stack.rss[depth] + grown
         stack.width[depth + 1], stack.fixed[depth + 1] = width - 1, i
         depth += 1

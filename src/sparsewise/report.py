@@ -303,10 +303,12 @@ def _proof(certified: Certified) -> str:
     found = certified.certificate
     if found.status == "optimal":
         return _proof_of_the_best(found)
-    if found.swap is not None:
-        return "the better subset was found by exchanging one feature; others may be better still"
     if found.better is not None:
-        return "the better subset was found by the exact search"
+        how = "the better subset was found by"
+        if found.proof == "search":
+            return f"{how} the exact search: no other of this size fits better"
+        by = "exchanging one feature" if found.swap else "the exact search"
+        return f"{how} {by}; others may be better still"
     if found.exchanged == 0:
         return "none: leave out what adds nothing, and certify the rest"
     if len(certified.names) > MOST_COLUMNS:

@@ -67,7 +67,7 @@ class Certificate:
     min_abs : float
         The smallest coefficient, for unit columns.
     proof : {"bound", "search"} or None
-        How it was certified.
+        How it was certified; "search" for a beaten subset says that `better` is the best.
     better : tuple of int or None
         A subset of the same size that fits better, where one was found.
     swap : Swap or None
@@ -105,7 +105,8 @@ class Certificate:
             how = " (every other was ruled out)" if self.proof == "search" else ""
             return f"certified best subset of {self.size}{how}"
         if self.better is not None:
-            return f"not the best subset of {self.size}: {self._change(names)} fits better"
+            fits = "fits best" if self.proof == "search" else "fits better"
+            return f"not the best subset of {self.size}: {self._change(names)} {fits}"
         if self.exchanged == 0:
             why = "fewer of these columns fit as well"
         elif self.bound == 0:
@@ -202,15 +203,12 @@ def certify(
     certain = fit.norm * (1 + 1e-9) + fit.rounding < bound.value * (1 - 1e-9)
     proof: Literal["bound", "search"] | None = "bound" if certain else None
     better = None if swap is None else _exchanged(columns, swap)
-    undecided = proof is None and better is None and not fit.redundant
-    if undecided and seconds != 0.0 and can_search(data):
+    if not certain and not fit.redundant and seconds != 0.0 and can_search(data):
         search = Search(data, columns.size, incumbent=columns)
-        if search.run(seconds):
-            proof = "search"
-        if search.improved:
-            proof, better = None, search.subset(columns.size)
+        proof = "search" if search.run(seconds) else None
+        better = search.subset(columns.size) if search.improved else better
     return Certificate(
-        status="optimal" if proof else "beaten" if better else "unknown",
+        status="beaten" if better else "optimal" if proof else "unknown",
         columns=tuple(columns.tolist()),
         residual_norm=fit.norm * data.scale,
         bound=bound.value * data.scale,
