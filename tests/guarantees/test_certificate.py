@@ -518,7 +518,9 @@ def test_with_time_every_narrow_problem_is_decided(design, limit):
         assert c.status == ("optimal" if c.columns == truth else "beaten"), (seed, c)
         assert c.better == (None if c.columns == truth else truth)
         seen[c.status, c.proof] += 1
-        assert (c.proof is None) == (c.status == "beaten")
+        assert c.proof == "search" or (c.status, c.proof) == ("optimal", "bound")
+        with_swaps = certify(A, y, S, swaps=True, time_limit=limit)
+        assert (with_swaps.status, with_swaps.better) == (c.status, c.better)
         assert runner_up - norm > 1e-9 * size or ours == norm  # no ties among these
     assert seen["optimal", "search"] > 0
 
@@ -547,11 +549,20 @@ def test_more_than_200_columns_are_not_searched(monkeypatch):
         certify(A[:, :200], y, [0], time_limit=None)
 
 
-def test_what_the_bound_or_a_swap_decides_is_not_searched(monkeypatch):
+def test_what_the_bound_decides_is_not_searched(monkeypatch):
     monkeypatch.setattr(certificate, "Search", NoSearch)
     assert certify(np.eye(4), [5.0, 4.0, 0.1, 0.1], [0, 1], time_limit=None).proof == "bound"
-    beaten = certify(np.eye(4), [5.0, 4.0, 0.1, 0.1], [0, 2], swaps=True, time_limit=None)
-    assert beaten.better == (0, 1)
+
+
+def test_the_search_goes_beyond_an_exchange_of_one():
+    y = [5.0, 4.0, 0.2, 0.1]
+    one = certify(np.eye(4), y, [2, 3], swaps=True)
+    assert (one.status, one.proof, one.better) == ("beaten", None, (0, 2))
+    assert one.swap == (3, 0, pytest.approx(24.99))
+    all_of_them = certify(np.eye(4), y, [2, 3], swaps=True, time_limit=None)
+    assert (all_of_them.status, all_of_them.proof) == ("beaten", "search")
+    assert all_of_them.better == (0, 1)
+    assert all_of_them.swap == one.swap
 
 
 def test_out_of_time_the_verdict_is_open_or_beaten():
@@ -704,7 +715,7 @@ def test_it_reads_well():
     assert beaten.sentence(names) == "not the best subset of 2: sex in place of bp fits better"
     far = certify(np.eye(4), y, [2, 3], time_limit=None)
     assert far.sentence(names) == (
-        "not the best subset of 2: age, sex in place of bmi, bp fits better"
+        "not the best subset of 2: age, sex in place of bmi, bp fits best"
     )
     lines = repr(beaten).splitlines()
     assert lines[0] == f"Certificate: {beaten}"

@@ -205,8 +205,10 @@ def certify(
     better = None if swap is None else _exchanged(columns, swap)
     if not certain and not fit.redundant and seconds != 0.0 and can_search(data):
         search = Search(data, columns.size, incumbent=columns)
+        if better is not None:
+            search.offer(np.array(better))
         proof = "search" if search.run(seconds) else None
-        better = search.subset(columns.size) if search.improved else better
+        better = search.subset(columns.size) if search.improved else None
     return Certificate(
         status="beaten" if better else "optimal" if proof else "unknown",
         columns=tuple(columns.tolist()),
