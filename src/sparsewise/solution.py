@@ -64,11 +64,11 @@ class Stop(Enum):
     )
     PROVED = (
         "every other subset was looked at or ruled out",
-        "path.at(k) is the best subset of k features; compare the sizes by a criterion.",
+        "Compare the sizes by a criterion: path.at(k) is the best subset of k features.",
     )
     TIME_LIMIT = (
         "the time is up",
-        "lower_bounds says what a longer search may still find; raise time_limit for it.",
+        "Raise time_limit for a longer search; lower_bounds says what it may still find.",
     )
     CALLBACK = (
         "the callback asked to stop",
