@@ -16,7 +16,7 @@ from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
 if TYPE_CHECKING:
-    from sparsewise.leaps import Scratch, Stack
+    from sparsewise.compiled.leaps import Scratch, Stack
 
 MOST_COLUMNS = 200
 """With more columns there is no hope of an end (and the stack would take gigabytes)."""

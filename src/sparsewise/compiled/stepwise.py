@@ -1,9 +1,9 @@
-"""Every compiled function; the only file that imports numba.
+"""The factor of the active columns, the scores of the others, and the steps between them.
 
-Arrays in, arrays out. Row i of Q is the i-th basis vector q_i, and row i of U its recipe,
+Row i of Q is the i-th basis vector q_i, and row i of U its recipe,
 q_i = Σ_row U[i, row] a_row, in terms of the active columns scaled to unit norm; k rows are in use,
 with room for more. (As matrices with these columns, A_S U = Q and Q*Q = I.) Real and complex
-share the source: conjugates are written out. Everything is C-ordered: one compilation per type.
+share the source: conjugates are written out.
 
 Sparse Bayesian Learning damps the columns: below A_S stands the diagonal matrix D with
 d_i² = σ²/γ_i, so that [A_S; D] U = [Q; D U] has orthonormal columns. Nothing else changes: with
@@ -12,27 +12,15 @@ D = 0 (an array of no length) all this is stepwise regression, the paper's theor
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
-from numba import njit
 
-# Sums may be reordered (that is what makes them quick), but NaN and infinity keep their meaning.
-jit = partial(
-    njit, cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
+from sparsewise.compiled.jit import abs2, jit
 
 # The state of a column.
 OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
 
 # Why a kernel came back.
 MORE, FULL, SMALL, FITTED, EXACT, NONE_LEFT, LOCKED, STALE, FADED, DRIFTED, UNSURE = range(11)
-
-
-@jit
-def abs2(z):
-    """|z|²."""
-    return z.real * z.real + z.imag * z.imag
 
 
 @jit

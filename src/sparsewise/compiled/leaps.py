@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.kernels import abs2, jit
+from sparsewise.compiled.jit import abs2, inner_jit, jit
 
 
 class Stack(NamedTuple):
@@ -155,7 +155,7 @@ def triangular(R, t, fixed, width, w):
             R[row, c] = R[row, c] if row == c else 0
 
 
-@jit
+@inner_jit
 def independent(R, width, dependent):
     """How many of the first columns are independent: |R_cc|² is what those before c leave of it."""
     for c in range(width):
@@ -186,7 +186,7 @@ def enter(stack, depth, least, most, dependent, scratch):
     stack.next[depth] = min(width, most) - 1 if width > least else -1
 
 
-@jit
+@inner_jit
 def is_promising(bound, best, rounding):
     """Whether a subset with this bound may beat the best by more than rounding."""
     return bound < best * (1 - 1e-11) - 2 * rounding * np.sqrt(best) - rounding * rounding
