@@ -60,7 +60,15 @@ class Stop(Enum):
     )
     MAX_OUTER = (
         "the limit on rounds is reached",
-        "max_outer=None goes on until the support is stable.",
+        "Allow more rounds (max_outer=None, or a larger rounds) to go on until nothing changes.",
+    )
+    CONVERGED = (
+        "the duality gap is as small as asked for",
+        "Lower tol for a more accurate minimiser.",
+    )
+    SETTLED = (
+        "another round of weights changes the coefficients too little",
+        "Lower tol if the coefficients should settle further.",
     )
     PROVED = (
         "every other subset was looked at or ruled out",
@@ -163,9 +171,7 @@ class Path(Sequence[Step]):
     @property
     def initial(self) -> Model:
         """The model before the first step."""
-        columns = np.array(self.start, np.int64)
-        squared, x = self._first()
-        return Model(np.sort(columns), self._units.coef(columns, x), self._units.squared(squared))
+        return self._model(list(self.start), self._first())
 
     @property
     def steps(self) -> list[Step]:
@@ -179,6 +185,10 @@ class Path(Sequence[Step]):
         """The model sizes met, ascending."""
         return sorted({len(order) for _, order, _ in self._replay()})
 
+    def models(self) -> list[Model]:
+        """The model after each step."""
+        return [self._model(order, met) for step, order, met in self._replay() if step is not None]
+
     def at(self, k: int) -> Model:
         """The best model with k features met on the way, with its coefficients."""
         best: tuple[float, list[int], Array] | None = None
@@ -190,9 +200,13 @@ class Path(Sequence[Step]):
                 f"No model with {k} features was met; path.sizes lists those that were."
             )
         squared, order, x = best
+        return self._model(order, (squared, x))
+
+    def _model(self, order: list[int], met: tuple[float, Array]) -> Model:
+        """Columns, squared residual and coefficients in the units of the data."""
         columns = np.array(order, dtype=np.int64)
-        coef = self._units.coef(columns, x[: len(order)])
-        return Model(np.sort(columns), coef, self._units.squared(squared))
+        coef = self._units.coef(columns, met[1][: len(order)])
+        return Model(np.sort(columns), coef, self._units.squared(met[0]))
 
     def _replay(self) -> Iterator[tuple[Step | None, list[int], tuple[float, Array]]]:
         """The first model, then each step, with columns after it and (squared residual, coefs)."""

@@ -246,6 +246,12 @@ class Factor:
         self._largest = max(self._largest, self.size)
         self.rss = float(rss)
 
+    def was_changed(self, size: int, rss: float, dropped: int) -> None:
+        """A kernel has added and dropped columns, and turned the basis at once."""
+        self.size, self.rss = size, rss
+        self._turned += dropped
+        self._largest = max(self._largest, size)
+
     def retreat(self, k: int, size: int) -> None:
         """Directions k..size, written by a kernel, are not to be: give r back their part."""
         self._r += self.t[k:size] @ self.Q[k:size]
@@ -292,7 +298,7 @@ class Factor:
     def revise(
         self, steps: int, least_rise: float, prior: tuple[float, float, float, float]
     ) -> tuple[Array, Array, Array, Array, int]:
-        """Delete or re-estimate damped columns, at most `steps` times (see `kernels.revise`).
+        """Delete or re-estimate damped columns, at most `steps` times (see `stepwise.revise`).
 
         Returns the columns (-1 - j where j was deleted), the rises of the evidence less price,
         ‖r‖² and posterior mean after each step, and why the kernel came back.
