@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sparsewise.algorithms.backward import backward
+from sparsewise.algorithms.bp import bp
+from sparsewise.algorithms.bp_ard import bp_ard
+from sparsewise.algorithms.bp_candes import bp_candes
+from sparsewise.algorithms.bpdn import bpdn
 from sparsewise.algorithms.fast_sbl import fast_sbl
+from sparsewise.algorithms.fista import fista
 from sparsewise.algorithms.foba import foba
+from sparsewise.algorithms.focuss import focuss
 from sparsewise.algorithms.forward import forward
 from sparsewise.algorithms.gomp import gomp
+from sparsewise.algorithms.ista import ista
+from sparsewise.algorithms.l1_path import l1_path
 from sparsewise.algorithms.lace import lace
 from sparsewise.algorithms.mp import mp
 from sparsewise.algorithms.oblivious import oblivious
@@ -37,16 +45,31 @@ ALGORITHMS: dict[str, Callable[..., Solution]] = {
     "rmp": rmp,
     "fast_sbl": fast_sbl,
     "sbl": sbl,
+    "bp": bp,
+    "bpdn": bpdn,
+    "bp_candes": bp_candes,
+    "bp_ard": bp_ard,
+    "focuss": focuss,
+    "ista": ista,
+    "fista": fista,
 }
 """Every algorithm by name."""
 
 __all__ = [
     "ALGORITHMS",
     "backward",
+    "bp",
+    "bp_ard",
+    "bp_candes",
+    "bpdn",
     "fast_sbl",
+    "fista",
     "foba",
+    "focuss",
     "forward",
     "gomp",
+    "ista",
+    "l1_path",
     "lace",
     "mp",
     "oblivious",

@@ -1,0 +1,46 @@
+"""Basis Pursuit: the smallest ℓ1 norm that fits exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.algorithms.bpdn import Solver, minimise
+from sparsewise.engine.log import Callback
+from sparsewise.l1 import L1Solution
+
+
+def bp(
+    A: Any,
+    y: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    debias: bool = False,
+    solver: Solver = "auto",
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> L1Solution:
+    """min Σ w_j |x_j| subject to A x = y (Chen, Donoho and Saunders 1998).
+
+    The limit of `bpdn` for a residual of zero: the end of the path.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target, which must be in the range of A.
+    weights, debias, solver, include, exclude, callback
+        As for `bpdn`.
+
+    Returns
+    -------
+    L1Solution
+        With the dual vector that proves optimality.
+    """
+    return minimise(
+        "bp", A, y, 0.0, weights, debias, solver, include, exclude, callback
+    )  # fmt: skip

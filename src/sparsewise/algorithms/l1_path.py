@@ -1,0 +1,70 @@
+"""The whole path of ℓ1-penalised least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise.algorithms.bpdn import check_bound, choose_solver
+from sparsewise.engine.homotopy import Homotopy
+from sparsewise.engine.l1 import l1_solution
+from sparsewise.engine.log import Callback, Log
+from sparsewise.l1 import L1Path, check_weights
+from sparsewise.problem import problem
+from sparsewise.solution import Stop
+
+
+def l1_path(
+    A: Any,
+    y: ArrayLike,
+    *,
+    penalty: float = 0.0,
+    residual: float = 0.0,
+    weights: ArrayLike | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    callback: Callback | None = None,
+) -> L1Path:
+    """The minimisers of ½‖A x - y‖² + λ Σ w_j |x_j| for every λ: the path of the lasso.
+
+    x is piecewise linear in λ. It is followed from the λ at which it is zero, from bend to bend,
+    each with one pass over A, down to λ = `penalty` or to where ‖r‖ = `residual`, whichever comes
+    first (by default to the end, least squares or an exact fit).
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from; real.
+    y : array-like of shape (n,)
+        The target.
+    penalty : float
+        The least λ of interest.
+    residual : float
+        The least ‖r‖ of interest.
+    weights, include, exclude, callback
+        As for `bpdn`.
+
+    Returns
+    -------
+    L1Path
+        All of it: ``path.at_penalty(λ)`` and ``path.at_residual(ρ)`` are exact models in between.
+        As a solution, its end.
+    """
+    data, lowest, bound = problem(A, y), check_bound(penalty, "penalty"), check_bound(residual)
+    choose_solver("homotopy", data)
+    cost = check_weights(data, weights, include, exclude)
+    log = Log(data, callback)
+    path = Homotopy(log, cost)
+    first = path.first_penalty
+    lowest_unit = min(lowest / data.scale * cost.top, first)
+    stop = path.shrink((bound / data.scale) ** 2 if bound else None, to=lowest_unit)
+    if stop is Stop.EXHAUSTED and not lowest and path.fits_exactly:
+        stop = Stop.EXACT_FIT
+    scale = data.scale / cost.top
+    return l1_solution(
+        log, "l1_path", stop, cost, path.minimiser(), None, False, kind=L1Path,
+        penalties=np.array([first, *path.bends, path.penalty]) * scale,
+    )  # fmt: skip
