@@ -30,7 +30,7 @@ Algorithm = Callable[..., "Solution"]
 
 STOPPING_WORDS = ("sparsity", "residual", "delta")
 # What of an algorithm's signature can be set here.
-WORDS = (*STOPPING_WORDS, "batch", "sigma", "price", "updates")
+WORDS = (*STOPPING_WORDS, "penalty", "batch", "sigma", "price", "updates", "debias")
 
 # A certificate takes about n m² steps, or 50 m² where there are fewer rows: its m² inner products
 # are sorted, too. So many take a second or two, which is no longer than reading such a table.
@@ -79,7 +79,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="sparsewise",
         parents=[common],
-        description="Sparse regression: Sparse Bayesian Learning and stepwise algorithms.",
+        description="Sparse regression: Sparse Bayesian Learning, stepwise algorithms and basis "
+        "pursuit.",
         epilog="Try: sparsewise fit --example diabetes",
     )
     parser.add_argument("--version", action="version", version=f"sparsewise {__version__}")
@@ -102,10 +103,11 @@ def _add_fit(commands: Any, common: argparse.ArgumentParser) -> None:
         description="Choose the features of a table that explain its target.",
         epilog="The method is rmp, Sparse Bayesian Learning with the noise inferred, unless a word "
         "says otherwise: --delta means rmp0, --sparsity and --residual forward, --batch gomp, "
-        "--updates sbl. rmp0, foba, forward, backward and lace, if named without a word that "
-        "stops them, ask of a feature to lower the squared residual by s² log n, its price in the "
-        "Bayesian information criterion (s²: residual variance with all features). NAMES are "
-        "separated by commas.",
+        "--updates sbl, --penalty fista, --debias bpdn. rmp0, foba, forward, backward and lace, if "
+        "named without a word that stops them, ask of a feature to lower the squared residual by "
+        "s² log n, its price in the Bayesian information criterion (s²: residual variance with all "
+        "features). bpdn, bp_candes, bp_ard and focuss, if named without --residual, leave a "
+        "residual as large as the noise of all n rows, s √n. NAMES are separated by commas.",
     )
     parser.set_defaults(run=fit)
     data = _add_data(parser, features="candidates (default: all other columns)")
@@ -124,12 +126,26 @@ def _add_fit(commands: Any, common: argparse.ArgumentParser) -> None:
         "D²",
     )
     how.add_argument("--batch", type=int, metavar="B", help="features per step (method gomp)")
+    l1 = parser.add_argument_group(
+        "basis pursuit (methods bp, bpdn, bp-candes, bp-ard, focuss, ista, fista)"
+    )
+    l1.add_argument(
+        "--penalty",
+        type=float,
+        metavar="L",
+        help="what a coefficient costs beside half the squared residual, for columns of norm 1 "
+        "(methods ista, fista)",
+    )
+    l1.add_argument(
+        "--debias", action="store_true", default=None, help="refit the choice by least squares"
+    )
     bayes = parser.add_argument_group("Sparse Bayesian Learning (methods rmp, fast-sbl, sbl)")
     bayes.add_argument(
         "--sigma",
         type=float,
         metavar="S",
-        help="standard deviation of the noise, in the target's units (default: inferred)",
+        help="standard deviation of the noise, in the target's units (default: inferred; method "
+        "bp-ard takes it, too)",
     )
     bayes.add_argument(
         "--price",
@@ -175,18 +191,25 @@ def fit(args: argparse.Namespace) -> None:
     A, y, centre = _centred(table) if intercept else (table.X, table.y, None)
     sigma_given = "sigma" in words
     notes = _fill_in(words, algorithm, A, y, intercept)
+    if _is_l1(algorithm):
+        _check_included(A, include, table.names)
+        if "sigma" in _words_of(algorithm) and words["residual"] > 0:  # the noise of each row
+            words.setdefault("sigma", words["residual"] / math.sqrt(n_rows))
     if not intercept:
         notes.append(WITHOUT_INTERCEPT)
     if _is_bayesian(algorithm):
         _check_rows(n_rows, len(include), intercept)
-        A, y = (_rotated(A), _rotated(y)) if intercept else (A, y)
+    if intercept and (_is_bayesian(algorithm) or _is_l1(algorithm)):
+        A, y = _rotated(A), _rotated(y)
     with Page(sys.stderr).status("fitting"):
         try:
-            solution = algorithm(A, y, include=include, **words)
+            solution = algorithm(A, y, include=include, **words, **_weights(algorithm, A))
         except DependentColumnsError as error:
             raise InputError(_dependent(method, error.columns, include, table.names)) from error
         except (ValueError, TypeError) as error:
             raise InputError(str(error)) from error
+    if _is_l1(algorithm) and solution.support.size:
+        notes += _l1_notes(words)
     with Page(sys.stderr).status("certifying"):
         certificate = _certificate(A, y, solution, table.names)
     show_fit(
@@ -233,15 +256,33 @@ def _default_method(words: dict[str, Any]) -> str:
     """Return the method that the words call for; without any, one that needs no threshold."""
     if "batch" in words:
         return "gomp"
+    if "debias" in words and "penalty" not in words:
+        return "bpdn"
     if words.keys() & {"sparsity", "residual"}:
         return "forward"
     if "delta" in words:
         return "rmp0"
+    if "penalty" in words:
+        return "fista"
     return "sbl" if "updates" in words else "rmp"
 
 
 def _is_bayesian(algorithm: Algorithm) -> bool:
-    return "sigma" in _words_of(algorithm)
+    return "price" in _words_of(algorithm)
+
+
+def _is_l1(algorithm: Algorithm) -> bool:
+    """Return whether coefficients have a price, so that they are shrunk and can be debiased."""
+    return "debias" in _words_of(algorithm)
+
+
+def _default_word(algorithm: Algorithm) -> str | None:
+    """Return the word that decides what a feature must be worth and that has a default here."""
+    if _is_bayesian(algorithm):
+        return "price"
+    if _is_l1(algorithm):
+        return "residual" if "residual" in _words_of(algorithm) else None
+    return "delta"
 
 
 def _check_words(method: str, algorithm: Algorithm, words: dict[str, Any]) -> None:
@@ -252,13 +293,17 @@ def _check_words(method: str, algorithm: Algorithm, words: dict[str, Any]) -> No
             raise InputError(f"{method} does not take --{word}; it takes {_options(takes)}")
     if _is_bayesian(algorithm):
         return
-    # Where no stopping word is given, delta has a default.
-    given = words.keys() | ({"delta"} if not words.keys() & set(STOPPING_WORDS) else set())
+    # Where no stopping word is given, one has a default.
+    given = words.keys() | ({_default_word(algorithm)} - {None} if not _stops(words) else set())
     missing = [word for word, needed in takes.items() if needed and word not in given]
     if missing:
         raise InputError(f"{method} needs {_options(missing)}")
-    if not given & takes.keys():
+    if not given & takes.keys() and not _is_l1(algorithm):
         raise InputError(f"{method} needs one of {_options(takes)}")
+
+
+def _stops(words: dict[str, Any]) -> bool:
+    return bool(words.keys() & set(STOPPING_WORDS))
 
 
 def _words_of(algorithm: Algorithm) -> dict[str, bool]:
@@ -293,7 +338,8 @@ def _rotated(centred: FloatArray) -> FloatArray:
 
     These are the rows below the first of H x, with the reflection H that takes the constant to the
     first axis. A flat prior on the intercept leaves exactly this of the data: lengths and angles
-    are kept, and the evidence counts the one row less that the mean has used up.
+    are kept, and the evidence counts the one row less that the mean has used up. Nor is there an
+    n-th direction left for rounding errors to spoil an exact fit with.
     """
     rest: FloatArray = centred[1:] - centred[0] / (math.sqrt(len(centred)) + 1)
     return rest
@@ -354,10 +400,8 @@ def _fill_in(
     words: dict[str, Any], algorithm: Algorithm, A: FloatArray, y: FloatArray, intercept: bool
 ) -> list[str]:
     """Give the word that decides what a feature must be worth its default; return notes on it."""
-    word, default = "delta", _bic_delta
-    if _is_bayesian(algorithm):
-        word, default = "price", _uniform_price
-    elif words.keys() & set(STOPPING_WORDS):
+    word = _default_word(algorithm)
+    if word is None or (word != "price" and _stops(words)):
         return []
     if not y.any():
         words.setdefault(word, 0.0)
@@ -365,7 +409,11 @@ def _fill_in(
         return [f"the target is {value}"]
     if word in words:
         return []
-    words[word], note = default(A, y, intercept)
+    if word == "residual":
+        words[word], note = _noisy_residual(A, y, intercept, words.get("sigma"))
+    else:
+        default = {"price": _uniform_price, "delta": _bic_delta}[word]
+        words[word], note = default(A, y, intercept)
     return [note]
 
 
@@ -387,9 +435,38 @@ def _uniform_price(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float
 def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, str]:
     """Return delta, delta² = s² log n: the price of a feature in the BIC; and words for it.
 
-    With the noise variance known, BIC = ‖r‖²/s² + k log n (Schwarz 1978); s² is estimated by the
-    least-squares fit on all features.
+    With the noise variance known, BIC = ‖r‖²/s² + k log n (Schwarz 1978).
     """
+    variance = _noise_variance(
+        A, y, intercept, "choose when to stop by --sparsity, --residual or --delta, or use rmp"
+    )
+    delta = math.sqrt(variance * math.log(len(y)))
+    return delta, (
+        f"delta = {delta:.4g}: a feature must be worth delta² = s² log n, its price in the BIC "
+        f"(s² = {variance:.4g}, the residual variance with all features)"
+    )
+
+
+def _noisy_residual(
+    A: FloatArray, y: FloatArray, intercept: bool, sigma: float | None
+) -> tuple[float, str]:
+    """Return s √n, the norm of the noise of n rows; and words for it.
+
+    The discrepancy principle (Morozov 1966): a residual as large as the noise, since what is
+    smaller fits the noise, too.
+    """
+    if sigma is None:
+        way_out = "say by --residual what may be left (0: an exact fit), or use rmp"
+        variance = _noise_variance(A, y, intercept, way_out)
+        origin = f"s² = {variance:.4g}, the residual variance with all features"
+    else:
+        variance, origin = sigma**2, f"s = {sigma:.4g}, as given"
+    residual = math.sqrt(variance * len(y))
+    return residual, f"residual = {residual:.4g}: s √n, as large as the noise ({origin})"
+
+
+def _noise_variance(A: FloatArray, y: FloatArray, intercept: bool, way_out: str) -> float:
+    """Return s², the residual variance of least squares on all features."""
     import numpy as np
 
     from sparsewise.report import ROUNDING
@@ -397,8 +474,7 @@ def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, st
     n, m = A.shape
     if n <= m + intercept:
         raise InputError(
-            f"{count(n, 'row')} can't tell the noise of {count(m, 'feature')}: "
-            "choose when to stop by --sparsity, --residual or --delta, or use rmp"
+            f"{count(n, 'row')} can't tell the noise of {count(m, 'feature')}: {way_out}"
         )
     norms = np.linalg.norm(A, axis=0)
     U = A / np.where(norms > 0, norms, 1.0)
@@ -406,12 +482,38 @@ def _bic_delta(A: FloatArray, y: FloatArray, intercept: bool) -> tuple[float, st
     squared = float(np.sum((y - U @ coef) ** 2))
     if squared <= ROUNDING * float(y @ y):
         squared = 0.0
-    variance = squared / (n - int(rank) - intercept)
-    delta = math.sqrt(variance * math.log(n))
-    return delta, (
-        f"delta = {delta:.4g}: a feature must be worth delta² = s² log n, its price in the BIC "
-        f"(s² = {variance:.4g}, the residual variance with all features)"
-    )
+    return squared / (n - int(rank) - intercept)
+
+
+def _weights(algorithm: Algorithm, A: FloatArray) -> dict[str, Any]:
+    """Return weights that make units irrelevant, if the algorithm takes any: the norms of A.
+
+    The others scale the columns themselves.
+    """
+    import numpy as np
+
+    takes_them = "weights" in inspect.signature(algorithm).parameters
+    return {"weights": np.linalg.norm(A, axis=0)} if takes_them else {}
+
+
+def _l1_notes(words: dict[str, Any]) -> list[str]:
+    """Say what a coefficient costs, and what that does to it."""
+    notes = ["features cost as columns of norm 1 would, so that their units don't matter"]
+    if words.get("debias"):
+        notes.append("the coefficients are refitted by least squares")
+    elif words.get("residual") or words.get("penalty"):
+        notes.append("the coefficients are shrunk, as they cost; --debias refits them")
+    return notes
+
+
+def _check_included(A: FloatArray, include: Sequence[int], names: Sequence[str]) -> None:
+    """Raise an error where features that cost nothing can't be told from each other."""
+    columns = [j for j in include if not A[:, j].any()]
+    if include and not columns:
+        n = len(A)
+        columns = [*_dependent_columns(A, include[:n]), *include[n:]]
+    if columns:
+        raise InputError(_dependent("", columns, include, names))
 
 
 def _certificate(

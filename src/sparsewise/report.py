@@ -18,6 +18,7 @@ from rich.text import Text
 
 from sparsewise.bayes import BayesianSolution, log_evidence
 from sparsewise.guarantees.search import MOST_COLUMNS
+from sparsewise.l1 import L1Solution, Reweighted
 from sparsewise.messages import count, printable, shortened
 from sparsewise.tolerances import tolerances
 
@@ -200,6 +201,7 @@ def show_fit(fit: Fit, page: Page) -> None:
     page.facts(
         [
             *(("noise", sentence) for sentence in _noise(fit)),
+            *_l1(fit),
             *([("subset", fit.certificate)] if fit.certificate is not None else []),
             ("stopped", f"{solution.stop}"),
             ("advice", f"{solution.stop.advice}"),
@@ -245,8 +247,9 @@ def show_algorithms(rows: Iterable[tuple[str, str, str]], page: Page) -> None:
     page.table({"method": "left", "what it does": "left", "words": "left"}, rows)
     page.print()
     page.print(
-        "* is needed; without a star, one of the words is enough. sigma, price and\n"
-        "updates may all be left out.",
+        "* is needed; without a star, one of the words is enough. sigma, price, updates\n"
+        "and debias may all be left out; sparsewise fit has defaults for residual and\n"
+        "delta: see sparsewise fit --help.",
         style="dim",
     )
 
@@ -259,6 +262,23 @@ def _noise(fit: Fit) -> Iterator[str]:
         origin = "as given" if fit.sigma_given else "inferred"
         evidence = f"log evidence = {fit.bayesian.log_evidence:.2f}"
         yield f"σ = {fit.bayesian.sigma:.4g}, {origin}; {evidence}"
+
+
+def _l1(fit: Fit) -> Iterator[tuple[str, str]]:
+    """Yield what the coefficients cost, and the rounds of weights that led there."""
+    solution = fit.solution
+    if not isinstance(solution, L1Solution):
+        return
+    before = " before the refit" if solution.debiased else ""
+    figures = [f"Σ w|x| = {solution.objective:.6g}{before}"]
+    if math.isfinite(solution.penalty):  # for the empty model, any large enough
+        figures.append(f"penalty {solution.penalty:.4g}")
+    if solution.bound is not None:
+        figures.append(f"residual at most {solution.bound:.4g}")
+    yield "l1", ", ".join(figures)
+    if isinstance(solution, Reweighted):
+        sizes = shortened([str(one.size) for one in solution.rounds], most=20)
+        yield "rounds", f"{len(solution.rounds)}, with {sizes} features"
 
 
 def _choices(certified: Certified) -> Iterator[tuple[str, ...]]:
@@ -396,6 +416,23 @@ def _path_rows(fit: Fit) -> Iterator[tuple[str | Text, ...]]:
             amounts[number],
             shares[number],
         )
+    if isinstance(solution, L1Solution):
+        yield _end_row(fit, solution)
+
+
+def _end_row(fit: Fit, solution: L1Solution) -> tuple[str | Text, ...]:
+    """Return where a path ends: past its last bend, or at the refit of its support."""
+    squared = solution.residual_norm**2
+    squared = squared if squared > ROUNDING * fit.total else 0.0
+    cells = (
+        "",
+        "refit" if solution.debiased else "end",
+        "",
+        str(solution.support.size),
+        numerals([fit.total, squared], figures=6)[1],
+        _r_squared(squared, fit.total),
+    )
+    return tuple(Text(cell, style="dim") for cell in cells)
 
 
 def _evidences(fit: Fit) -> list[tuple[str, ...]]:
