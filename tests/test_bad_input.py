@@ -11,6 +11,7 @@ import sparsewise
 from sparsewise import ALGORITHMS, Stop
 from tests.problems import (
     BAYES,
+    BY_COLUMNS,
     BY_DELTA,
     ELIMINATION,
     FAMILIES,
@@ -37,7 +38,7 @@ def refused(*fragments: str, error=(ValueError, TypeError)):
         assert fragment in message, message
 
 
-@pytest.fixture(params=ALGORITHMS)
+@pytest.fixture(params=BY_COLUMNS)
 def name(request):
     return request.param
 
@@ -145,7 +146,7 @@ def small(name):
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
 @pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array, aslinearoperator])
 def test_empty(shape, stored):
-    for name in ALGORITHMS:
+    for name in BY_COLUMNS:
         with refused("empty", error=ValueError):
             ALGORITHMS[name](stored(np.ones(shape)), np.ones(shape[0]), **words(name, GOOD))
 
@@ -171,7 +172,7 @@ def test_column_vector_is_told_how_to_flatten():
     ids=["string", "None", "dict", "date", "record", "list of str", "ragged", "mapping", "word"],
 )
 def test_types(wrong):
-    for name in ALGORITHMS:
+    for name in BY_COLUMNS:
         with refused():
             call(name, A=wrong)
         with refused():

@@ -35,12 +35,22 @@ def test_the_ten_lines_of_the_readme(capsys):
     assert bayes.check(names["A"], names["y"]).ok
 
 
+def test_basis_pursuit_of_the_readme():
+    """The example as it stands, given a dictionary."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 80))
+    names = {"sw": sparsewise, "A": A, "y": A[:, [3, 17, 29]] @ [2.0, -1.5, 1.0]}
+    exec(examples()[1], names)
+    assert names["solution"].check(A, names["y"]).gap < 1e-12
+    assert {3, 17, 29} <= set(names["solution"].support.tolist())
+
+
 def test_guarantees_of_the_readme():
     """The example as it stands, given a dictionary."""
     rng = np.random.default_rng(0)
     A = rng.standard_normal((200, 30))
     names = {"sw": sparsewise, "A": A, "y": A[:, [3, 17, 29]] @ [2.0, -1.5, 1.0]}
-    exec(examples()[1], names)
+    exec(examples()[2], names)
     assert names["certificate"].status == "optimal"
     assert names["best"].path.at(3).support.tolist() == [3, 17, 29]
 
@@ -54,7 +64,7 @@ def test_relevance_vectors_of_the_readme():
     """The example as it stands, given some points."""
     X = np.linspace(0, 10, 60)[:, None]
     names = {"X": X, "y": np.sin(X[:, 0]), "X_new": X[::7] + 0.05}
-    exec(examples()[2], names)
+    exec(examples()[3], names)
     np.testing.assert_allclose(names["mean"], np.sin(names["X_new"][:, 0]), atol=0.05)
     assert names["std"].shape == names["mean"].shape
 

@@ -5,15 +5,26 @@ import pytest
 
 from sparsewise import ALGORITHMS
 from tests.bayes_reference import ALL_REFERENCES, BAYES_REFERENCES
-from tests.problems import BAYES, BY_PROPERTY, FAMILIES, correlated, gaussian, variants, words
+from tests.problems import (
+    BAYES,
+    BY_COLUMNS,
+    BY_PROPERTY,
+    FAMILIES,
+    L1,
+    correlated,
+    gaussian,
+    variants,
+    words,
+)
 
 SEEDS = range(6)
-STEPWISE = [name for name in ALGORITHMS if name not in BAYES]
+STEPWISE = [name for name in BY_COLUMNS if name not in BAYES]
 DENSE = [name for name in BAYES if name not in BY_PROPERTY]
 
 
 def test_every_algorithm_has_a_reference():
-    assert set(ALGORITHMS) == set(ALL_REFERENCES)
+    assert {*BY_COLUMNS, *L1} == set(ALGORITHMS)
+    assert set(BY_COLUMNS) == set(ALL_REFERENCES)
     assert all(function.__name__ == name for name, function in ALGORITHMS.items())
 
 

@@ -9,6 +9,7 @@ import sparsewise
 from sparsewise import ALGORITHMS, Stop
 from tests.problems import (
     BAYES,
+    BY_COLUMNS,
     BY_DELTA,
     ELIMINATION,
     FAMILIES,
@@ -33,7 +34,7 @@ def solve(name, p, **more):
     return ALGORITHMS[name](p.A, p.y, **words(name, p) | more)
 
 
-@pytest.fixture(params=ALGORITHMS)
+@pytest.fixture(params=BY_COLUMNS)
 def name(request):
     return request.param
 
