@@ -24,6 +24,11 @@ THOUSAND = "1,000 GEMVs"
 ARD = "scikit-learn ARDRegression"
 RVR = "RelevanceVectorRegressor"
 EMRVR = "sklearn-rvm EMRVR"
+CLARABEL = "Clarabel"
+ECOS = "ECOS"
+SPGL1 = "spgl1"
+LARS = "scikit-learn lars_path"
+CLARABEL_ARD = "the same rounds on Clarabel"
 
 CONTENDERS: Mapping[str, peers.Contender] = {
     "forward": peers.forward,
@@ -47,12 +52,21 @@ CONTENDERS: Mapping[str, peers.Contender] = {
     ARD: peers.sklearn_ard,
     RVR: peers.relevance_vector,
     EMRVR: peers.emrvr,
+    "bpdn": peers.bpdn,
+    "bp_ard": peers.bp_ard,
+    "l1_path": peers.l1_path,
+    CLARABEL: peers.clarabel,
+    ECOS: peers.ecos,
+    SPGL1: peers.spgl1,
+    LARS: peers.lars_path,
+    CLARABEL_ARD: peers.clarabel_ard,
 }
 
 
 # What tells whose answers are better: the squared residuals, the log evidence, how often the
-# support behind the data was found, or the squared error on test points.
-Judged = Literal["residual", "evidence", "recovery", "error"]
+# support behind the data was found, the squared error on test points, or Σ|x| within a bound on the
+# residual.
+Judged = Literal["residual", "evidence", "recovery", "error", "objective"]
 
 
 @dataclass(frozen=True)
@@ -261,6 +275,28 @@ CASES = (
         rounds=5,
         in_quick=False,
     ),
+    Case(
+        "l1",
+        "64×128, k = 16, ℓ1 (mean of 8)",
+        timed(
+            lambda seed: gaussian(64, 128, 16, seed=seed),
+            *("bpdn", CLARABEL, ECOS, SPGL1, "l1_path", LARS, "bp_ard", CLARABEL_ARD),
+            problems=100,
+            on_clock=8,
+        ),
+        rounds=10,
+        quick_rounds=3,
+    ),
+    Case(
+        "l1-500",
+        "500×1000, k = 50, ℓ1",
+        timed(
+            lambda seed: gaussian(500, 1000, 50, seed=seed),
+            *("bpdn", CLARABEL, SPGL1, "l1_path", LARS),
+        ),
+        rounds=7,
+        in_quick=False,
+    ),
 )
 
 COMPARISONS = (
@@ -312,4 +348,12 @@ COMPARISONS = (
     Comparison("ard", INFERRED, ARD, judged="recovery"),
     Comparison("friedman", RVR, EMRVR, bound=1 / 20, judged="error"),
     Comparison("ripple", RVR, EMRVR, bound=1 / 20, judged="error"),
+    Comparison("l1", "bpdn", CLARABEL, bound=1 / 10, judged="objective"),
+    Comparison("l1", "bpdn", ECOS, bound=1 / 10, judged="objective"),
+    Comparison("l1", "bpdn", SPGL1, bound=1 / 5, judged="objective"),
+    Comparison("l1", "l1_path", LARS, bound=1.0, judged="objective"),
+    Comparison("l1", "bp_ard", CLARABEL_ARD, bound=1 / 10, judged="recovery"),
+    Comparison("l1-500", "bpdn", CLARABEL, bound=1 / 50, judged="objective"),
+    Comparison("l1-500", "bpdn", SPGL1, judged="objective"),
+    Comparison("l1-500", "l1_path", LARS, bound=1.0, judged="objective"),
 )

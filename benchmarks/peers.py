@@ -15,6 +15,9 @@ import numpy as np
 
 from benchmarks.problems import DELTA, SIGMA, Floats, Integers, Points, Problem
 
+SCALED_UP = 1e6
+NEGLIGIBLE = 1e-6  # part of the largest coefficient that an interior point means as zero
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -26,6 +29,8 @@ class Answer:
     recovered: bool | None = None  # whether the support is the one behind the data
     log_evidence: float | None = None
     test_error: float | None = None  # mean square, on points not learnt from
+    objective: float | None = None  # Σ|x|
+    excess: float | None = None  # by how much ‖A x - y‖ exceeds its bound, relatively
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,25 @@ def with_evidence(problem: Problem, answer: Answer, gamma: Floats) -> Answer:
     log_det = 2 * np.log(np.diagonal(L)).sum()
     log_evidence = -0.5 * (n * np.log(2 * np.pi) + log_det + z @ z)
     return replace(answer, log_evidence=float(log_evidence))
+
+
+def within_bound(problem: Problem, x: Floats, support: Any = None) -> Answer:
+    """The answer of one who minimises Σ|x| with ‖A x - y‖ <= DELTA, judged by its x as it is.
+
+    An interior point is nowhere zero: what is below 1e-6 of the largest is no part of the support,
+    unless that is known.
+    """
+    if support is None:
+        support = np.flatnonzero(np.abs(x) > NEGLIGIBLE * np.abs(x).max())
+    residual = problem.y - problem.A @ x
+    squared = float(residual @ residual)
+    return Answer(
+        support=np.asarray(support),
+        squared_residual=squared,
+        recovered=np.array_equal(support, problem.truth),
+        objective=float(np.abs(x).sum()),
+        excess=squared**0.5 / DELTA - 1,
+    )
 
 
 # --- sparsewise: judged by the coefficients it returns, not by a refit
@@ -193,6 +217,53 @@ def sbl_mackay(problem: Problem) -> Run:
     from sparsewise import sbl as solve
 
     return _bayesian(problem, solve, sigma=SIGMA, updates="mackay")
+
+
+def _compile_homotopy() -> None:
+    """What takes longer to compile than the budget of a contender is compiled beforehand."""
+    from sparsewise import bpdn as solve
+
+    solve(np.eye(3), np.arange(3.0), residual=0.1)
+
+
+def bpdn(problem: Problem) -> Run:
+    """Basis Pursuit Denoising of sparsewise, with the tolerance as its bound."""
+    from sparsewise import bpdn as solve
+
+    _compile_homotopy()
+    return Run(
+        call=lambda: solve(problem.A, problem.y, residual=DELTA),
+        answer=lambda solution: _of_solution(problem, solution),
+    )
+
+
+def bp_ard(problem: Problem) -> Run:
+    """BP ARD of sparsewise."""
+    from sparsewise import bp_ard as solve
+
+    _compile_homotopy()
+    return Run(
+        call=lambda: solve(problem.A, problem.y, residual=DELTA),
+        answer=lambda solution: _of_solution(problem, solution),
+    )
+
+
+def _of_solution(problem: Problem, solution: Any) -> Answer:
+    answer = within_bound(problem, solution.coef, solution.support)
+    return replace(answer, passes=int(solution.n_passes))
+
+
+def l1_path(problem: Problem) -> Run:
+    """The whole path of sparsewise; judged where its residual is the tolerance."""
+    from sparsewise import l1_path as solve
+
+    def answer(solution: Any) -> Answer:
+        model = solution.at_residual(DELTA)
+        passes = int(solution.n_passes)
+        return replace(within_bound(problem, model.coef, model.support), passes=passes)
+
+    _compile_homotopy()
+    return Run(call=lambda: solve(problem.A, problem.y), answer=answer)
 
 
 def relevance_vector(points: Points) -> Run:
@@ -358,3 +429,132 @@ def emrvr(points: Points) -> Run:
         return model
 
     return Run(call=call, answer=lambda model: _predicted(points, model))
+
+
+# --- peers that minimise Σ|x| with ‖A x - y‖ <= DELTA
+
+
+class Cone:
+    """min wᵀt  s.t.  |x_j| <= t_j,  ‖A x - y‖ <= DELTA, as G z + s = h with s in a cone.
+
+    With x split into two parts in place of t, A would be there twice, and the solvers take twice
+    as long.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        from scipy import sparse
+
+        n, m = problem.A.shape
+        one, nothing = sparse.identity(m), sparse.csc_array((n, m))
+        rows = [
+            sparse.hstack([one, -one]),
+            sparse.hstack([-one, -one]),
+            sparse.csc_array((1, 2 * m)),
+            sparse.hstack([sparse.csc_array(problem.A), nothing]),
+        ]
+        self.G = sparse.csc_matrix(sparse.vstack(rows))
+        self.h = np.concatenate([np.zeros(2 * m), [DELTA], problem.y])
+        self.shape = n, m
+
+    def cost(self, weights: Floats | None = None) -> Floats:
+        """The linear objective."""
+        m = self.shape[1]
+        return np.concatenate([np.zeros(m), np.ones(m) if weights is None else weights])
+
+    def clarabel(self, weights: Floats | None = None) -> Floats:
+        """The minimiser by Clarabel as it comes, but on one thread."""
+        import clarabel
+        from scipy.sparse import csc_matrix
+
+        n, m = self.shape
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.max_threads = 1
+        cones = [clarabel.NonnegativeConeT(2 * m), clarabel.SecondOrderConeT(n + 1)]
+        none = csc_matrix((2 * m, 2 * m))
+        solver = clarabel.DefaultSolver(none, self.cost(weights), self.G, self.h, cones, settings)
+        return np.array(solver.solve().x[:m])
+
+
+def clarabel(problem: Problem) -> Run:
+    """Clarabel (Rust), an interior-point method, as it comes."""
+    cone = Cone(problem)
+    return Run(call=cone.clarabel, answer=lambda x: within_bound(problem, x))
+
+
+def ecos(problem: Problem) -> Run:
+    """ECOS (C), the interior-point method of the paper's experiments, as it comes."""
+    import ecos as library
+
+    cone = Cone(problem)
+    n, m = problem.A.shape
+    sizes = {"l": 2 * m, "q": [n + 1]}
+    return Run(
+        call=lambda: library.solve(cone.cost(), cone.G, cone.h, sizes, verbose=False),
+        answer=lambda found: within_bound(problem, found["x"][:m]),
+    )
+
+
+def spgl1(problem: Problem) -> Run:
+    """SPGL1, spectral projected gradients along the Pareto curve.
+
+    As it comes it exceeds the bound by up to 0.3 %. With tolerances of 1e-6 (in place of 1e-4), and
+    iterations enough for them, that is 0.01 %.
+    """
+    from spgl1 import spg_bpdn
+
+    words = {"opt_tol": 1e-6, "dec_tol": 1e-6, "iter_lim": 100_000}
+    return Run(
+        call=lambda: spg_bpdn(problem.A, problem.y, DELTA, **words),
+        answer=lambda found: within_bound(problem, found[0]),
+    )
+
+
+def clarabel_ard(problem: Problem) -> Run:
+    """The rounds of BP ARD, with the same weights and end, each from scratch by Clarabel."""
+    from sparsewise.algorithms.bp_ard import relevance_weights
+    from sparsewise.problem import problem as prepared
+
+    cone = Cone(problem)
+
+    def call() -> Floats:
+        data = prepared(problem.A, problem.y)
+        weights = np.ones(cone.shape[1])
+        x = cone.clarabel(weights)
+        for _ in range(8):
+            chosen = np.where(np.abs(x) > NEGLIGIBLE * np.abs(x).max(), x, 0.0)
+            weights = relevance_weights(data, chosen / data.scale, weights, DELTA / data.scale)
+            before, x = x, cone.clarabel(weights / weights.max())
+            if np.abs(x - before).max() <= 1e-4 * np.abs(before).max():
+                break
+        return x
+
+    return Run(call=call, answer=lambda x: within_bound(problem, x))
+
+
+def lars_path(problem: Problem) -> Run:
+    """scikit-learn's lars_path of the lasso, with all its bends.
+
+    It takes λ below 1.2e-7 n for zero, whatever the size of the target, and leaves up to half of
+    the bends out. A target scaled up lets it come to the end.
+    """
+    from sklearn.linear_model import lars_path as solve
+
+    target = SCALED_UP * problem.y
+
+    def answer(found: tuple[Any, ...]) -> Answer:
+        return within_bound(problem, _at_bound(problem, found[2] / SCALED_UP))
+
+    return Run(
+        call=lambda: solve(problem.A, target, method="lasso", max_iter=1_000_000), answer=answer
+    )
+
+
+def _at_bound(problem: Problem, path: Floats) -> Floats:
+    """The point of a piecewise linear path, one column a bend, where ‖A x - y‖ is DELTA."""
+    residuals = problem.y[:, None] - problem.A @ path
+    last = int(np.argmax(np.linalg.norm(residuals, axis=0) <= DELTA))
+    r, step = residuals[:, last - 1], residuals[:, last] - residuals[:, last - 1]
+    a, b, c = step @ step, r @ step, r @ r - DELTA**2
+    share = c / (np.sqrt(b**2 - a * c) - b)
+    return path[:, last - 1] + share * (path[:, last] - path[:, last - 1])
