@@ -191,7 +191,6 @@ class Homotopy:
         shrinks = to == 0.0
         code = kernels.END if not start else kernels.MORE
         while code not in (kernels.END, kernels.MET):
-            self._check_bends()
             code = self._some_bends(limit, shrinks)
             left = float(self._at[kernels.LEFT])
             self.penalty = to + (start - to) * left
@@ -226,6 +225,7 @@ class Homotopy:
 
     def _bends_of_small(self, bound: float, limits: tuple[float, ...]) -> int:
         """All in one compiled call, on all of A."""
+        self._check_bends()
         factor, design = self._factor, self.data.design
         count = self._bends
         columns, left = np.empty(count, np.int64), np.empty(count)
@@ -251,6 +251,7 @@ class Homotopy:
         while not self.log.halted:
             if at[kernels.LEFT] < faded * at[kernels.FRESH]:
                 return kernels.STALE
+            self._check_bends()
             b = self.data.correlate(state.u).astype(self._dtype, copy=False)
             kind, place, time = kernels.next_bend(state, b, bound, exact, slow, noise)
             kernels.move(state, b, time)
