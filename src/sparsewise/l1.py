@@ -115,7 +115,8 @@ class L1Solution(Solution):
     bound : float or None
         The bound on ‖r‖; None where λ was given instead.
     penalty : float
-        λ with a_j*r = λ w_j x_j/|x_j| on the support; 0 where r = 0.
+        λ with a_j*r = λ w_j x_j/|x_j| on the support; 0 where r = 0, infinite where the bound
+        leaves nothing to pay for.
     dual : ndarray of shape (n,)
         ν with |a_j*ν| <= w_j and a_j*ν = w_j x_j/|x_j| on the support, which proves optimality
         (r = λν where λ > 0).

@@ -201,7 +201,7 @@ def test_a_bound_of_the_norm_of_y_needs_nothing(factor):
     A, y = normal(rng, 10, 20), normal(rng, 10)
     found = conic(A, y, factor * np.linalg.norm(y))
     assert found.support.size == 0
-    assert found.penalty == pytest.approx(np.abs(A.T @ y).max(), rel=1e-10)
+    assert found.penalty == np.inf
     if np.isfinite(factor):
         assert found.check(A, y).ok
     assert conic(A, np.zeros(10), 0.0).support.size == 0

@@ -116,7 +116,7 @@ class Lasso:
         if free.size:
             rest = data.y - data.design.matvec(x * data.inverse_norms)
             x[free] = np.linalg.lstsq(unit_columns(data, free), rest, rcond=None)[0]
-        support = np.flatnonzero(x)
+        support = np.union1d(np.flatnonzero(x), free)
         accuracy = max(self.tol, self.gap, self._optimality(found))
         minimiser = Minimiser(support, x[support], self.dual, self.penalty, accuracy)
         return l1_solution(Log(data, None), algorithm, stop, self.weights, minimiser, None, debias)

@@ -70,8 +70,7 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
     x[free] = _least_squares(B[:, free], y)
     r = y - B @ x
     if np.linalg.norm(r) <= bound + 4 * EPS:  # nothing needs to be paid for
-        needed = np.abs(B.conj().T @ r)[~free] / w[~free]
-        return _minimiser(data, columns, x, nu, float(needed.max(initial=0.0)), 0.0)
+        return _minimiser(data, columns, free, x, nu, math.inf, 0.0)
 
     Q = _range(B)
     target = Q.conj().T @ y
@@ -95,7 +94,7 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
         # No dual vector attains the optimum; ν + t (y - Qy) comes as close as rounding lets it.
         nu = nu + outside * (float(np.linalg.norm(nu)) / (distance * math.sqrt(EPS)))
     nu, accuracy = Core(B, w, y, bound).judge(x, nu)
-    return _minimiser(data, columns, x, nu, penalty, accuracy)
+    return _minimiser(data, columns, free, x, nu, penalty, accuracy)
 
 
 def check_reachable(data: Problem, bound: float, distance: float) -> None:
@@ -105,9 +104,16 @@ def check_reachable(data: Problem, bound: float, distance: float) -> None:
 
 
 def _minimiser(
-    data: Problem, columns: Array, x: Array, nu: Array, penalty: float, accuracy: float
+    data: Problem,
+    columns: Array,
+    free: Array,
+    x: Array,
+    nu: Array,
+    penalty: float,
+    accuracy: float,
 ) -> Minimiser:
-    chosen = np.flatnonzero(x)
+    """The columns with non-zero coefficients and those that cost nothing."""
+    chosen = np.flatnonzero((x != 0) | free)
     return Minimiser(
         columns[chosen], x[chosen].astype(data.y.dtype), nu.astype(data.y.dtype), penalty, accuracy
     )
