@@ -162,7 +162,7 @@ class _Recomputed:
         norms = data.design.norms()[support]
         with np.errstate(divide="ignore"):
             self.d = solution.sigma / (np.sqrt(solution.gamma[support]) * norms)
-        unit = data.design.columns(support) * data.inverse_norms[support]
+        unit = data.design.unit_columns(support)
         k, n = support.size, len(data.y)
         Q, R = np.linalg.qr(np.vstack([unit, np.diag(self.d)]))
         self.Q, self.below = Q[:n], Q[n:]
@@ -248,7 +248,7 @@ class _Recomputed:
         open_columns = np.flatnonzero(~closed & (data.inverse_norms > 0))
         for first in range(0, open_columns.size, 64):
             columns = open_columns[first : first + 64]
-            V = data.design.columns(columns) * data.inverse_norms[columns]
+            V = data.design.unit_columns(columns)
             below = np.zeros((self.d.size, columns.size), V.dtype)
             for _ in range(2):
                 H = self.Q.conj().T @ V + self.below.conj().T @ below

@@ -638,10 +638,11 @@ def _dependent_columns(A: FloatArray, columns: Sequence[int]) -> list[int]:
     """Return those of the columns that are combinations of the ones before them."""
     import numpy as np
 
+    from sparsewise.design import as_design
+    from sparsewise.guarantees.dictionary import unit_factor
     from sparsewise.tolerances import tolerances
 
-    part = A[:, columns] / np.abs(A[:, columns]).max(axis=0)
-    R = np.linalg.qr(part / np.linalg.norm(part, axis=0), mode="r")
+    _, R = unit_factor(as_design(A), np.array(columns))
     rest = np.square(np.diagonal(R))
     return [j for j, r in zip(columns, rest, strict=True) if r <= tolerances(A.dtype).dependent]
 

@@ -331,7 +331,7 @@ class Solution:
         coef, support = self.coef / data.scale, self.support
         residual = data.y - data.design.matvec(coef)
         norm = float(np.linalg.norm(residual))
-        columns = data.design.columns(support) * data.inverse_norms[support]
+        columns = data.design.unit_columns(support)
         normal = float(np.abs(columns.conj().T @ residual).max(initial=0.0))
         error = abs(norm - self.residual_norm / data.scale)
         support_ok = bool((np.diff(support) > 0).all() and not np.delete(coef, support).any())

@@ -12,6 +12,7 @@ from sparsewise.algorithms.bpdn import Solver, check_bound
 from sparsewise.algorithms.reweighting import reweighted
 from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.log import Callback
+from sparsewise.guarantees.dictionary import projections
 from sparsewise.l1 import L1Solution
 from sparsewise.problem import Problem, check_positive
 from sparsewise.tolerances import tolerances
@@ -90,8 +91,7 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
     S = np.flatnonzero(x)
     size, own = np.abs(x[S]), np.asarray(weights[S], np.float64)
     free = own == 0
-    unit = data.design.columns(S) * data.inverse_norms[S]
-    P = (data.design.rmatmat(unit) * data.inverse_norms[:, None]).conj().T
+    P = projections(data.design, data.design.unit_columns(S)).conj().T
     P = P.astype(np.result_type(P.dtype, np.float64), copy=False)
     routines: Any = get_lapack_funcs(("potrf", "trtri", "trtrs"), (P,))
     factor, invert, solve = routines

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.bpdn import check_bound
-from sparsewise.algorithms.proximal import orthonormal_basis, unit_columns
+from sparsewise.algorithms.proximal import orthonormal_basis
 from sparsewise.design.base import Array
 from sparsewise.engine.conic import check_reachable
 from sparsewise.engine.l1 import least_squares
@@ -153,8 +153,8 @@ class _Model:
         kind = np.result_type(data.y.dtype, np.float64)
         self.data, self.log, self.free = data, Log(data, None), weights.free
         self.columns = np.flatnonzero(np.isfinite(weights.unit) & (weights.unit > 0))
-        self.F = unit_columns(data, self.free).astype(kind)
-        self.A = unit_columns(data, self.columns).astype(kind)
+        self.F = data.design.unit_columns(self.free).astype(kind)
+        self.A = data.design.unit_columns(self.columns).astype(kind)
         self.Q = orthonormal_basis(self.F)
         self.B, self.y = self._projected(self.A), self._projected(data.y.astype(kind))
 

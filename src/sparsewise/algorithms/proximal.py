@@ -13,7 +13,7 @@ from sparsewise.design.base import Array
 from sparsewise.engine.l1 import Minimiser, l1_solution
 from sparsewise.engine.log import Log
 from sparsewise.l1 import L1Solution, check_weights
-from sparsewise.problem import Problem, check_positive, problem
+from sparsewise.problem import check_positive, problem
 from sparsewise.solution import Stop
 from sparsewise.tolerances import tolerances
 
@@ -54,7 +54,7 @@ class Lasso:
         real = self.data.inverse_norms.dtype
         self.paid = np.isfinite(self.weights.unit) & (self.weights.unit > 0)
         self.limits = np.where(self.paid, self.penalty * self.weights.unit, np.inf).astype(real)
-        self.basis = orthonormal_basis(unit_columns(self.data, self.weights.free))
+        self.basis = orthonormal_basis(self.data.design.unit_columns(self.weights.free))
         self.y = self._projected(self.data.y)
         self.L = 0.0
         self.gap = math.inf
@@ -81,7 +81,7 @@ class Lasso:
         product, squared = inner(self.y, r), inner(r, r)
         scale = max(min(most, product / squared if squared > 0 else 0.0), 0.0)
         dual = scale * product - scale**2 * squared / 2
-        primal = inner(self.y - now.fit, self.y - now.fit) / 2 + self._cost(now.x)
+        primal = self.objective(now)
         self.gap = abs(primal - dual) / primal if primal > 0 else 0.0
         self.dual = r * (scale / self.penalty)
         return self.gap <= self.tol
@@ -115,7 +115,7 @@ class Lasso:
         x = found.x.copy()
         if free.size:
             rest = data.y - data.design.matvec(x * data.inverse_norms)
-            x[free] = np.linalg.lstsq(unit_columns(data, free), rest, rcond=None)[0]
+            x[free] = np.linalg.lstsq(data.design.unit_columns(free), rest, rcond=None)[0]
         support = np.union1d(np.flatnonzero(x), free)
         accuracy = max(self.tol, self.gap, self._optimality(found))
         minimiser = Minimiser(support, x[support], self.dual, self.penalty, accuracy)
@@ -166,11 +166,6 @@ def soft(v: Array, threshold: Array) -> Array:
 def inner(u: Array, v: Array) -> float:
     """Re u*v."""
     return float(np.vdot(u, v).real)
-
-
-def unit_columns(data: Problem, columns: Array) -> Array:
-    """These columns of A, scaled to unit norm."""
-    return data.design.columns(columns) * data.inverse_norms[columns]
 
 
 def orthonormal_basis(U: Array) -> Array:

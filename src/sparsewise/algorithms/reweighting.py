@@ -48,7 +48,7 @@ def reweighted(
     solve = _conic(data, bound) if choose_solver(solver, data) == "conic" else _path(log, bound)
     found, stop = solve(weights)
     x = _dense(data, found)
-    told = [Round(found.columns.size, _cost(found, weights, data), np.inf)]
+    told = [Round(found.columns.size, found.cost(weights, data), np.inf)]
     for _ in range(most):
         if stop is Stop.CALLBACK or not x.any():
             break
@@ -56,7 +56,7 @@ def reweighted(
         found, stop = solve(weights)
         before, x = x, _dense(data, found)
         change = float(np.abs(x - before).max() / np.abs(before).max())
-        told.append(Round(found.columns.size, _cost(found, weights, data), change))
+        told.append(Round(found.columns.size, found.cost(weights, data), change))
         if change <= small:
             stop = Stop.SETTLED
             break
@@ -112,8 +112,3 @@ def _dense(data: Problem, found: Minimiser) -> Array:
     x = np.zeros(data.shape[1], data.y.dtype)
     x[found.columns] = found.x
     return x
-
-
-def _cost(found: Minimiser, weights: Weights, data: Problem) -> float:
-    """Σ w_j |x_j| in the units of the data."""
-    return float(np.abs(found.x) @ weights.unit[found.columns]) * weights.top * data.scale

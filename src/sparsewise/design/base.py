@@ -65,6 +65,10 @@ class Design(ABC):
     def columns(self, J: Array | slice) -> Array:
         """The columns J, side by side: n x len(J)."""
 
+    def unit_columns(self, J: Array | slice) -> Array:
+        """The columns J scaled to unit norm; a column of zeros stays one."""
+        return self.columns(J) * self.inverse_norms()[J]
+
     @abstractmethod
     def matvec(self, x: Array) -> Array:
         """A x."""

@@ -61,7 +61,7 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
     """
     columns = np.flatnonzero(np.isfinite(weights.unit))
     w = weights.unit[columns]
-    B = data.design.columns(columns) * data.inverse_norms[columns]
+    B = data.design.unit_columns(columns)
     kind = np.complex128 if data.y.dtype.kind == "c" or B.dtype.kind == "c" else np.float64
     B, y = B.astype(kind), data.y.astype(kind)
 

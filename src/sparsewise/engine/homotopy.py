@@ -64,7 +64,7 @@ class Homotopy:
         m = self.data.shape[1]
         self._weight, self._delta = np.zeros(m, self._dtype), np.zeros(m, self._dtype)
         self._at = np.zeros(5)
-        self._scratch = np.zeros((6, 0), self._dtype)
+        self._scratch = np.zeros((5, 0), self._dtype)
         self._vectors = np.zeros((2, self.data.shape[0]), self._dtype)
         self._state = np.zeros(m, np.int8)
         self._signs = np.zeros(self._factor.room, self._dtype)
@@ -305,9 +305,9 @@ class Homotopy:
         """The state as kernels take it."""
         factor, room = self._factor, self._factor.room
         self._at[self._kernels.SIZE], self._at[self._kernels.RSS] = factor.size, factor.rss
-        if self._scratch.shape[1] < room:
-            self._scratch = np.zeros((6, 2 * room + 2), self._dtype)
-        x, dx, e, g, h, _ = self._scratch
+        if self._scratch.shape[1] < 2 * room + 2:  # what orthogonalising k columns needs
+            self._scratch = np.zeros((5, 2 * room + 2), self._dtype)
+        x, dx, e, g, h = self._scratch
         return self._kernels.State(
             factor.Q, factor.U, factor.t, factor.r, factor.order, self._signs, self._free,
             x, dx, e, g, self._vectors[0], self._corr, self._weight, self._delta, self._state,

@@ -37,6 +37,10 @@ class Minimiser(NamedTuple):
     penalty: float
     accuracy: float
 
+    def cost(self, weights: Weights, data: Problem) -> float:
+        """Σ w_j |x_j| in the units of the data."""
+        return float(np.abs(self.x) @ weights.unit[self.columns]) * weights.top * data.scale
+
 
 def l1_solution(
     log: Log,
@@ -52,13 +56,11 @@ def l1_solution(
     """The minimiser in the units of the data, or least squares on its support."""
     data: Problem = log.problem
     x = least_squares(data, found.columns) if debias else found.x
-    unit = data.design.columns(found.columns) * data.inverse_norms[found.columns]
-    residual = data.y - unit @ x
-    objective = float(np.abs(found.x) @ weights.unit[found.columns])
+    residual = data.y - data.design.unit_columns(found.columns) @ x
     solution = log.solution(
         algorithm, stop, found.columns, x, float(np.vdot(residual, residual).real),
         least_squares=debias, kind=kind,
-        objective=objective * weights.top * data.scale,
+        objective=found.cost(weights, data),
         weights=weights.given,
         bound=bound,
         penalty=found.penalty * data.scale / weights.top,
@@ -81,5 +83,5 @@ def out_of_reach(data: Problem, bound: float, distance: float) -> ValueError:
 
 def least_squares(data: Problem, columns: Array) -> Array:
     """The coefficients of these unit columns that fit the unit target best."""
-    unit = data.design.columns(columns) * data.inverse_norms[columns]
+    unit = data.design.unit_columns(columns)
     return np.asarray(np.linalg.lstsq(unit, data.y, rcond=None)[0], data.y.dtype)

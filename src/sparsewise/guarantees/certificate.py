@@ -402,7 +402,7 @@ def _measured(fit: _Fit) -> tuple[Array, Array, Array]:
     near = np.flatnonzero(energy < fit.tolerance.eps**0.25)
     near = near[~np.isin(near, fit.columns) & (fit.data.inverse_norms[near] > 0)]
     for part in np.array_split(near, max(1, near.size // 256)):
-        rest = design.columns(part) * fit.data.inverse_norms[part]
+        rest = design.unit_columns(part)
         for _ in range(2):
             rest = rest - fit.Q @ (fit.Q.conj().T @ rest)
         energy[part] = square_sums(rest)

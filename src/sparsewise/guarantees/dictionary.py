@@ -109,7 +109,7 @@ def exact_recovery(A: Any, support: Iterable[int]) -> ExactRecovery:
     return ExactRecovery(value, value < 1)
 
 
-def unit_columns(design: Design, columns: Array) -> Array:
+def precise_unit_columns(design: Design, columns: Array) -> Array:
     """These columns scaled to unit norm, in double precision; zeros stay zeros."""
     norms = design.norms()[columns]
     values = design.columns(columns)
@@ -118,7 +118,7 @@ def unit_columns(design: Design, columns: Array) -> Array:
 
 def unit_factor(design: Design, columns: Array) -> tuple[Array, Array]:
     """Q and R of these columns scaled to unit norm, in double precision."""
-    Q, R = np.linalg.qr(unit_columns(design, columns))
+    Q, R = np.linalg.qr(precise_unit_columns(design, columns))
     return Q, R
 
 
@@ -140,11 +140,10 @@ def projections(design: Design, V: Array) -> Array:
 def inner_products(design: Design) -> Iterator[tuple[slice, Array]]:
     """|⟨a_i, a_j⟩| of unit columns: all i (rows) against a block of columns j; 0 for i = j."""
     n, m = design.shape
-    inverse = design.inverse_norms()
     width = max(16, BLOCK_BYTES // (max(n, m) * design.dtype.itemsize))
     for first in range(0, m, width):
         block = slice(first, min(first + width, m))
-        inner = np.abs(projections(design, design.columns(block) * inverse[block]))
+        inner = np.abs(projections(design, design.unit_columns(block)))
         inner[np.arange(block.start, block.stop), np.arange(inner.shape[1])] = 0
         yield block, np.minimum(inner, 1, out=inner)
 

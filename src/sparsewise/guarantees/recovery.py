@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.design import Design, as_design
-from sparsewise.guarantees.dictionary import babel, unit_columns
+from sparsewise.guarantees.dictionary import babel, precise_unit_columns
 from sparsewise.problem import check_number, check_positive, check_tolerance, check_whole
 from sparsewise.tolerances import tolerances
 
@@ -246,7 +246,7 @@ def extreme_singular_values(design: Design) -> tuple[float, float]:
     The smallest is 0 where there are more columns than rows, or rounding is all there is of it.
     """
     m = design.shape[1]
-    R = np.linalg.qr(unit_columns(design, np.arange(m)), mode="r")
+    R = np.linalg.qr(precise_unit_columns(design, np.arange(m)), mode="r")
     values = np.linalg.svd(R, compute_uv=False)
     smallest, largest = float(values[-1]), float(values[0])
     rounding = tolerances(design.dtype).eps * m * largest

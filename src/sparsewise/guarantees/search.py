@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsewise.compiled import load_leaps
 from sparsewise.design.base import Array
-from sparsewise.guarantees.dictionary import unit_columns
+from sparsewise.guarantees.dictionary import precise_unit_columns
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
@@ -180,7 +180,7 @@ def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:
     """
     kind = np.result_type(data.y.dtype, np.float64)
     m = columns.size
-    table = np.column_stack([unit_columns(data.design, columns), data.y.astype(kind)])
+    table = np.column_stack([precise_unit_columns(data.design, columns), data.y.astype(kind)])
     R: Any = np.linalg.qr(table, mode="r")
     ridge = 0.0
     if len(R) < m or np.abs(np.diagonal(R)[:m]).min(initial=1.0) < RIDGE:
