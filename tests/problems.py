@@ -44,7 +44,7 @@ def independent(A: np.ndarray, among: list[int] | None = None) -> list[int]:
     for j in range(A.shape[1]) if among is None else among:
         size = np.linalg.norm(A[:, j])
         q = A[:, j] / size if size > 0 else A[:, j]
-        for _ in range(2):
+        for _ in range(2 if chosen else 0):  # an empty product may raise stray floating-point flags
             q = q - basis @ (basis.conj().T @ q)
         if np.linalg.norm(q) > 1e-3:
             chosen.append(int(j))
@@ -165,6 +165,11 @@ def start_for_elimination(p: Problem) -> Words:
     return {} if len(chosen) == p.A.shape[1] else {"start": chosen}
 
 
+def price(delta: float) -> Callable[[float, int], float]:
+    """The criterion of RMP₀: each column must be worth δ²."""
+    return lambda rss, size: rss + size * delta**2
+
+
 #: One natural way to stop each algorithm: the words of a first call.
 WORDS: dict[str, Callable[[Problem], Words]] = {
     "oblivious": lambda p: {"sparsity": p.sparsity},
@@ -176,6 +181,7 @@ WORDS: dict[str, Callable[[Problem], Words]] = {
     "lace": lambda p: {"sparsity": p.sparsity} | start_for_elimination(p),
     "rmp0": lambda p: {"delta": p.delta},
     "foba": lambda p: {"delta": p.delta},
+    "stepwise": lambda p: {"criterion": price(p.delta)},
     "srr": lambda p: {"sparsity": p.sparsity},
     "ompr": lambda p: {"sparsity": p.sparsity},
     "subspace_pursuit": lambda p: {"sparsity": p.sparsity},
@@ -191,9 +197,10 @@ L1 = ["bp", "bpdn", "bp_candes", "bp_ard", "focuss", "ista", "fista"]
 BAYES = ["rmp", "fast_sbl", "sbl"]  # a posterior mean in place of least squares
 BY_PROPERTY = ["sbl"]  # how it prunes is its own choice: no reference takes the same steps
 BY_DELTA = ["rmp0", "foba"]
+BY_CRITERION = ["stepwise"]
 TAKES_START = [name for name in WORDS if name not in ("oblivious", *BAYES)]
 LEAST_SQUARES = [name for name in WORDS if name not in ("mp", *BAYES)]
-HAS_SPARSITY = [name for name in WORDS if name not in (*BY_DELTA, *BAYES)]
+HAS_SPARSITY = [name for name in WORDS if name not in (*BY_DELTA, *BY_CRITERION, *BAYES)]
 FIXED_SIZE = ["oblivious", "srr", "ompr", "subspace_pursuit"]
 ELIMINATION = ["backward", "lace"]
 FORWARD = ["omp", "gomp", "forward"]  # only ever grow, by least squares
@@ -213,6 +220,11 @@ def as_complex(name: str, p: Problem) -> Words:
     if name not in BAYES:
         return call
     return call | {"min_increase": 2 * call.get("min_increase", 1e-2)}
+
+
+def tall(p: Problem) -> bool:
+    """Whether the columns leave some of the target unexplained."""
+    return len(independent(p.A)) < p.A.shape[0]
 
 
 def variants(name: str, p: Problem) -> dict[str, Words]:
@@ -259,6 +271,11 @@ def variants(name: str, p: Problem) -> dict[str, Words]:
         calls["coarse"] = {"delta": 3 * p.delta}
     if name == "foba":
         calls["bold"] = base | {"nu": 0.9}
+    if name == "stepwise":
+        criteria = ["aicc", "ebic", *(["aic", "bic", "adjusted_r2"] if tall(p) else [])]
+        calls |= {criterion: {"criterion": criterion} for criterion in criteria}
+        calls["from all"] = {"criterion": "aicc", "start": usable}
+        calls["ebic and include"] = {"criterion": "ebic", "include": [other], "start": some}
     if name in BAYES:
         calls["small sigma"] = base | {"sigma": p.delta / 4}
         calls["fine"] = base | {"min_increase": 1e-5}

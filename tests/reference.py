@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
@@ -258,6 +259,46 @@ def foba(A, y, *, delta, nu=0.5, include=(), exclude=(), start=()):
             S = [i for i in S if i != j]
 
 
+CRITERIA: dict[str, Callable] = {
+    "aic": lambda rss, k, n, m: n * np.log(rss) + 2 * k,
+    "aicc": lambda rss, k, n, m: (
+        n * np.log(rss) + 2 * k + 2 * (k + 1) * (k + 2) / (n - k - 2) if k < n - 2 else np.inf
+    ),
+    "bic": lambda rss, k, n, m: n * np.log(rss) + np.log(n) * k,
+    "ebic": lambda rss, k, n, m: n * np.log(rss) + np.log(n) * k + 2 * np.log(comb(m, k)),
+    "adjusted_r2": lambda rss, k, n, m: rss / (n - k) if k < n else np.inf,
+}
+
+
+def stepwise(A, y, *, criterion, include=(), exclude=(), start=()):
+    """Every single step is tried; a criterion by name is that of a target of norm one."""
+    u = Unit(A, y, include, exclude)
+    n, m = A.shape[0], A.shape[1] - len(u.exclude)
+
+    def cost(S) -> float:
+        error = u.error(S)
+        if callable(criterion):
+            return criterion((error * u.scale) ** 2, len(S))
+        with np.errstate(divide="ignore"):
+            squared = np.float64(0.0 if error <= EXACT else error**2)
+            return CRITERIA[criterion](squared, len(S), n, m)
+
+    S = u.begin(start)
+    while True:
+        i = least_loss(u, S)
+        j = largest(u.gain(S), u.addable(S), zero=EXACT**2)
+        fewer, more = [c for c in S if c != i], [*S, j]
+        down = np.inf if i is None else cost(fewer)
+        up = np.inf if j is None else cost(more)
+        here = cost(S)
+        enough = here - 1e-9 * (abs(here) if np.isfinite(here) else 0.0)
+        undefined = i is not None and here == np.inf == min(up, down)
+        needless = i is not None and down <= here and u.error(fewer) <= EXACT
+        if not (min(up, down) < enough or undefined or needless):
+            return u.answer(S)
+        S = fewer if down <= up else more
+
+
 def improve(u: Unit, S, step: Callable, residual=None, max_iter=None) -> list[int]:
     """Repeat a step from model to model of the same size while the residual falls."""
     rounds = 0
@@ -328,6 +369,7 @@ REFERENCES: dict[str, Callable[..., Answer]] = {
         lace,
         rmp0,
         foba,
+        stepwise,
         srr,
         ompr,
         subspace_pursuit,

@@ -12,6 +12,7 @@ from sparsewise import ALGORITHMS, Stop
 from tests.problems import (
     BAYES,
     BY_COLUMNS,
+    BY_CRITERION,
     BY_DELTA,
     ELIMINATION,
     FAMILIES,
@@ -494,6 +495,8 @@ def test_subnormal_columns_and_targets(name):
 
 
 def tiny_words(name):
+    if name in BY_CRITERION:
+        return {"criterion": "bic"}
     return {"delta": GOOD.delta * 1e-305} if name in BY_DELTA else {}
 
 

@@ -42,6 +42,11 @@ class Weights(NamedTuple):
         """Which columns can't be chosen."""
         return np.isinf(self.unit)
 
+    @property
+    def usual(self) -> Array:
+        """Which columns cost something, but not everything."""
+        return (self.unit > 0) & ~self.barred
+
 
 def check_weights(
     data: Problem,

@@ -50,6 +50,10 @@ class Stop(Enum):
         "no single change raises the evidence enough",
         "Raise price to keep fewer features, lower it to keep more; sigma says what is noise.",
     )
+    CRITERION = (
+        "no single step lowers the criterion",
+        "Begin elsewhere (start=None: with all features) to see if there is a better model yet.",
+    )
     NO_IMPROVEMENT = (
         "no further step lowers the residual",
         "If the fit is not good enough, try another start or another algorithm.",
@@ -62,6 +66,10 @@ class Stop(Enum):
         "the limit on rounds is reached",
         "Allow more rounds (max_outer=None, or a larger rounds) to go on until nothing changes.",
     )
+    PENALTY = (
+        "the penalty asked for is reached",
+        "Lower penalty for a closer fit, raise it for fewer features.",
+    )
     CONVERGED = (
         "the duality gap is as small as asked for",
         "Lower tol for a more accurate minimiser.",
@@ -70,6 +78,10 @@ class Stop(Enum):
         "another round of weights changes the coefficients too little",
         "Lower tol if the coefficients should settle further.",
     )
+    BEST = (
+        "the criterion is best at this size",
+        "Compare other sizes on the path; another criterion weighs size and fit differently.",
+    )
     PROVED = (
         "every other subset was looked at or ruled out",
         "Compare the sizes by a criterion: path.at(k) is the best subset of k features.",
@@ -77,6 +89,10 @@ class Stop(Enum):
     TIME_LIMIT = (
         "the time is up",
         "Raise time_limit for a longer search; lower_bounds says what it may still find.",
+    )
+    INTERRUPTED = (
+        "it was interrupted",
+        "The model is the one met so far; run it again for the rest.",
     )
     CALLBACK = (
         "the callback asked to stop",
@@ -184,6 +200,12 @@ class Path(Sequence[Step]):
     def sizes(self) -> list[int]:
         """The model sizes met, ascending."""
         return sorted({len(order) for _, order, _ in self._replay()})
+
+    @property
+    def norms(self) -> Array:
+        """‖a_j‖ of every column; 0 for one of zeros."""
+        inverse = self._units.inverse_norms.astype(float)
+        return np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
 
     def models(self) -> list[Model]:
         """The model after each step."""

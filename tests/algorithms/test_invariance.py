@@ -10,6 +10,7 @@ from sparsewise import ALGORITHMS, Stop
 from tests.problems import (
     BAYES,
     BY_COLUMNS,
+    BY_CRITERION,
     BY_DELTA,
     ELIMINATION,
     FAMILIES,
@@ -168,7 +169,7 @@ def test_lowest_index_wins_ties(name):
     if name in BAYES:  # 3 is hardly more than a sigma of 2.9
         more = {"min_increase": 1e-6}
     p = Problem("ties", A, y, sparsity=1, delta=2.9)
-    expected = [1, 2] if name in (*BY_DELTA, *BAYES) else [1]
+    expected = [1, 2] if name in (*BY_DELTA, *BY_CRITERION, *BAYES) else [1]
     if name in ELIMINATION:
         expected = [2]  # of two equal losses the lower index is the one that goes
     assert list(solve(name, p, **more).support) == expected

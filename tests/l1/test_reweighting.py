@@ -306,3 +306,12 @@ def test_basis_pursuit_recovers_fewer():
     assert 0.02 <= recovery_rate(sw.bpdn, 12) <= 0.5
     assert recovery_rate(sw.bp_ard, 12) == 1.0
     assert recovery_rate(sw.bp_candes, 12) >= 0.9
+
+
+@pytest.mark.parametrize("algorithm", [sw.bp_ard, sw.bp_candes])
+def test_where_everything_is_free_there_is_nothing_to_weigh(algorithm):
+    rng = np.random.default_rng(3)
+    A, y = rng.standard_normal((40, 6)), rng.standard_normal(40)
+    x = np.linalg.lstsq(A, y, rcond=None)[0]
+    solution = algorithm(A, y, residual=10.0, include=range(6))
+    np.testing.assert_allclose(solution.coef, x, rtol=1e-9)

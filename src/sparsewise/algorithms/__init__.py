@@ -26,6 +26,7 @@ from sparsewise.algorithms.rmp import rmp
 from sparsewise.algorithms.rmp0 import rmp0
 from sparsewise.algorithms.sbl import sbl
 from sparsewise.algorithms.srr import srr
+from sparsewise.algorithms.stepwise import stepwise
 from sparsewise.algorithms.subspace_pursuit import subspace_pursuit
 from sparsewise.solution import Solution
 
@@ -39,6 +40,7 @@ ALGORITHMS: dict[str, Callable[..., Solution]] = {
     "lace": lace,
     "rmp0": rmp0,
     "foba": foba,
+    "stepwise": stepwise,
     "srr": srr,
     "ompr": ompr,
     "subspace_pursuit": subspace_pursuit,
@@ -79,5 +81,6 @@ __all__ = [
     "rmp0",
     "sbl",
     "srr",
+    "stepwise",
     "subspace_pursuit",
 ]

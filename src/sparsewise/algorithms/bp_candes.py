@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.bpdn import Solver
 from sparsewise.algorithms.reweighting import reweighted
-from sparsewise.design.base import Array
+from sparsewise.design.base import Array, Design
 from sparsewise.engine.log import Callback
 from sparsewise.l1 import L1Solution
 from sparsewise.problem import Problem, check_positive
@@ -64,16 +64,16 @@ def bp_candes(
 
     def rule(data: Problem, x: Array, weights: Array) -> Array:
         size = np.abs(x) / np.abs(x).max()
-        return np.asarray(1 / (size + (given or usual_epsilon(data.shape, size))))
+        return np.asarray(1 / (size + (given or usual_epsilon(data.design, size))))
 
     return reweighted(
         "bp_candes", rule, A, y, residual, rounds, tol, debias, solver, include, exclude, callback
     )
 
 
-def usual_epsilon(shape: tuple[int, int], size: Array) -> float:
+def usual_epsilon(design: Design, size: Array) -> float:
     """The i-th largest of sizes of which the largest is 1, i = n/(4 log(m/n)); at least 1e-3."""
-    n, m = shape
+    n, m = design.rows, design.shape[1]
     i = round(n / (4 * math.log(m / n))) if m > n else m
     i = min(max(i, 1), size.size)
     return max(float(np.partition(size, -i)[-i]), 1e-3)

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.proximal import Lasso, Point, inner
+from sparsewise.engine.log import interrupted
 from sparsewise.l1 import L1Solution
 from sparsewise.problem import check_whole
 from sparsewise.solution import Stop
@@ -52,7 +53,7 @@ def fista(
         if lasso.converged(now, ahead, correlations):
             stop = Stop.CONVERGED
             break
-        if left == 0:
+        if left == 0 or interrupted():
             stop = Stop.MAX_ITER
             break
         before, now = now, lasso.step(ahead, correlations)

@@ -14,7 +14,7 @@ from sparsewise.algorithms.proximal import orthonormal_basis
 from sparsewise.design.base import Array
 from sparsewise.engine.conic import check_reachable
 from sparsewise.engine.l1 import least_squares
-from sparsewise.engine.log import Log
+from sparsewise.engine.log import Log, interrupted
 from sparsewise.l1 import check_weights
 from sparsewise.problem import Problem, check_number, check_positive, check_whole, problem
 from sparsewise.solution import Solution, Stop
@@ -93,6 +93,8 @@ def focuss(
     check_reachable(data, bound, distance)
     model.start(x)
     for _ in range(rounds):
+        if interrupted():
+            break
         size = np.abs(x)
         alive = size > negligible * size.max()
         model.keep(alive, x)

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.proximal import Lasso
+from sparsewise.engine.log import interrupted
 from sparsewise.l1 import L1Solution
 from sparsewise.problem import check_whole
 from sparsewise.solution import Stop
@@ -66,7 +67,7 @@ def ista(
         if lasso.converged(now, now, correlations):
             stop = Stop.CONVERGED
             break
-        if left == 0:
+        if left == 0 or interrupted():
             stop = Stop.MAX_ITER
             break
         now = lasso.step(now, correlations)

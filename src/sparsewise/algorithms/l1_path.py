@@ -61,7 +61,9 @@ def l1_path(
     first = path.first_penalty
     lowest_unit = min(lowest / data.scale * cost.top, first)
     stop = path.shrink((bound / data.scale) ** 2 if bound else None, to=lowest_unit)
-    if stop is Stop.EXHAUSTED and not lowest and path.fits_exactly:
+    if stop is Stop.EXHAUSTED and lowest:
+        stop = Stop.PENALTY
+    elif stop is Stop.EXHAUSTED and path.fits_exactly:
         stop = Stop.EXACT_FIT
     scale = data.scale / cost.top
     return l1_solution(

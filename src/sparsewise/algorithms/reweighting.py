@@ -50,7 +50,7 @@ def reweighted(
     x = _dense(data, found)
     told = [Round(found.columns.size, found.cost(weights, data), np.inf)]
     for _ in range(most):
-        if stop is Stop.CALLBACK or not x.any():
+        if stop is Stop.CALLBACK or not x.any() or not weights.usual.any():
             break
         weights = _renewed(data, weights, rule(data, x, _finite(weights)))
         found, stop = solve(weights)
@@ -95,9 +95,8 @@ def _conic(data: Problem, bound: float) -> Solve:
 
 def _renewed(data: Problem, old: Weights, unit: Array) -> Weights:
     """New weights of unit columns; what is free or barred stays so."""
-    usual = (old.unit > 0) & ~old.barred
-    unit = np.where(usual, unit, old.unit)
-    top = float(unit[usual].max(initial=0.0)) or 1.0
+    unit = np.where(old.usual, unit, old.unit)
+    top = float(unit[old.usual].max(initial=0.0)) or 1.0
     given = np.where(old.barred, 0.0, unit) * data.design.norms()
     return Weights(np.where(old.barred, np.inf, given), unit / top, top)
 

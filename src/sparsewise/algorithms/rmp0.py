@@ -22,7 +22,7 @@ def rmp0(
     max_outer: int | None = None,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
-    start: Iterable[int] = (),
+    start: Iterable[int] | None = (),
     callback: Callback | None = None,
 ) -> Solution:
     """Forward until no gain exceeds δ², backward while a loss is at most δ²; until stable.
@@ -42,8 +42,8 @@ def rmp0(
         Most rounds. 1 is the paper's RMP₀; None, until the support is stable, its RMP₀+.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
-    start : iterable of int
-        Columns to begin with.
+    start : iterable of int, optional
+        Columns to begin with; None: all of them, which must then be independent.
     callback : callable, optional
         Called with every `Step`; returning True stops.
 

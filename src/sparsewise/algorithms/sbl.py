@@ -99,7 +99,8 @@ def sbl(
     )  # fmt: skip
     if not evidence.problem.is_zero:
         columns, gamma = update_all(evidence, UPDATES[updates], 2000 if most is None else most)
-        evidence.restore(columns, gamma)
+        if not evidence.log.halted:  # of thousands of columns not yet pruned, none is an answer
+            evidence.restore(columns, gamma)
     return evidence.solution("sbl", match_relevance(evidence))
 
 
@@ -112,7 +113,7 @@ def update_all(
     before = -np.inf
     for _ in range(most):
         squared, share, worth = posterior(B, y, gamma, evidence.noise)
-        if worth - before < 0.1 * evidence.min_increase:
+        if worth - before < 0.1 * evidence.min_increase or evidence.log.halted:
             break
         before = worth
         gamma = rule(gamma, squared, np.maximum(share, np.finfo(gamma.dtype).tiny))

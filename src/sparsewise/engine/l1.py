@@ -77,7 +77,7 @@ def out_of_reach(data: Problem, bound: float, distance: float) -> ValueError:
     """What to say of a bound below the distance of y from the range of A (unit target)."""
     return ValueError(
         f"No x has ‖A x - y‖ <= {bound * data.scale:g}: the distance of y from the range of A is "
-        f"{distance * data.scale:.10g}; allow a residual of at least that (bpdn takes one)."
+        f"{distance * data.scale:.10g}; allow a residual of at least that."
     )
 
 

@@ -1,0 +1,131 @@
+"""What a model is worth, told from its squared residual and its size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.tolerances import tolerances
+
+BY_RESIDUAL = ("aic", "aicc", "bic", "ebic", "cp", "adjusted_r2")
+"""Criteria that squared residual and size are enough for."""
+
+EXACT = tolerances(np.dtype(np.float64)).exact
+"""In double precision, a smaller share of the target's squared norm is rounding error."""
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """Criteria of least-squares fits to one target; p = k + intercept coefficients, residual RSS.
+
+    ======================  =====================================================================
+    aic                     n log(RSS/n) + 2 p, as ``extractAIC`` of R has it
+    aicc                    aic + 2 q (q + 1) / (n - q - 1), q = p + 1 counting σ (Hurvich and Tsai
+                            1989)
+    bic                     n log(RSS/n) + p log n (Schwarz 1978)
+    ebic                    bic + 2 log (m choose k) (Chen and Chen 2008, their γ = 1)
+    cp                      RSS/s² - n + 2 p, s² the residual variance with all features (Mallows)
+    adjusted_r2             1 - (RSS/(n - p)) / (TSS/(n - intercept)); the largest is best
+    ======================  =====================================================================
+
+    Parameters
+    ----------
+    rows : float
+        n; a row of weight 2 counts twice.
+    features : int
+        m, how many there are to choose from.
+    intercept : bool
+        Whether the model has a constant besides.
+    total : float
+        TSS, the squared norm of the (centred) target.
+    variance : float, optional
+        s² of Mallows' Cp; None where there are too few rows to tell.
+    exact : float
+        A squared residual below this share of the target's is rounding error: the fit is exact.
+    """
+
+    rows: float
+    features: int
+    intercept: bool
+    total: float
+    variance: float | None = None
+    exact: float = EXACT
+
+    def is_exact(self, rss: Array | float) -> Array:
+        """Whether squared residuals are but rounding error."""
+        return np.asarray(rss) <= self.exact * self.total
+
+    def values(self, name: str, rss: Array | float, size: Array | int) -> Array:
+        """A criterion by name, for models of these squared residuals and sizes.
+
+        NaN where it is not defined, for want of rows.
+        """
+        rss, k = np.asarray(rss, float), np.asarray(size, float)
+        rss = np.where(self.is_exact(rss), 0.0, rss)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(_FORMULAS[name](self, rss, k, k + self.intercept))
+
+    def costs(self, name: str, rss: Array | float, size: Array | int) -> Array:
+        """The same, the smaller the better; infinite where it is not defined."""
+        values = self.values(name, rss, size)
+        values = -values if name == "adjusted_r2" else values
+        return np.where(np.isnan(values), np.inf, values)
+
+    def cost(self, name: str) -> Callable[[float, int], float]:
+        """The cost of one model by this criterion, as a function of RSS and size."""
+        return lambda rss, size: float(self.costs(name, rss, size))
+
+    def _log_likelihood(self, rss: Array) -> Array:
+        """n log(RSS/n): twice the negative log likelihood, but for a constant."""
+        return np.asarray(self.rows * np.log(rss / self.rows))
+
+    def _aic(self, rss: Array, k: Array, p: Array) -> Array:
+        return self._log_likelihood(rss) + 2 * p
+
+    def _aicc(self, rss: Array, k: Array, p: Array) -> Array:
+        q = p + 1
+        left = self.rows - q - 1
+        return self._aic(rss, k, p) + np.where(left > 0, 2 * q * (q + 1) / left, np.nan)
+
+    def _bic(self, rss: Array, k: Array, p: Array) -> Array:
+        return self._log_likelihood(rss) + p * math.log(self.rows)
+
+    def _ebic(self, rss: Array, k: Array, p: Array) -> Array:
+        from scipy.special import gammaln  # here, as SciPy takes long to import
+
+        m = self.features
+        choices = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
+        return self._bic(rss, k, p) + 2 * choices
+
+    def _cp(self, rss: Array, k: Array, p: Array) -> Array:
+        if self.variance is None:
+            return np.full(rss.shape, np.nan)
+        # Where the full model is exact, s² is rounding, and so must the best model be.
+        variance = max(self.variance, self.exact * self.total / self.rows)
+        return rss / (variance or 1.0) - self.rows + 2 * p
+
+    def _adjusted_r2(self, rss: Array, k: Array, p: Array) -> Array:
+        left = self.rows - p
+        if self.total == 0:
+            return np.full(rss.shape, np.nan)
+        scale = (self.rows - self.intercept) / self.total
+        return np.where(left > 0, 1 - scale * rss / left, np.nan)
+
+
+_FORMULAS = {name: getattr(Criteria, f"_{name}") for name in BY_RESIDUAL}
+
+
+def first_least(costs: Sequence[float] | Array) -> int:
+    """Where the least cost is; of those equal but for rounding the first. NaN is no cost."""
+    costs = np.asarray(costs, float)
+    costs = np.where(np.isnan(costs), np.inf, costs)
+    least = float(costs.min())
+    if not math.isfinite(least):
+        return int(np.argmin(costs))
+    # Against their spread, which neither units nor constants change.
+    spread = float(costs[np.isfinite(costs)].max()) - least
+    return int(np.argmax(costs <= least + 1e-9 * spread))
