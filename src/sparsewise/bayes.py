@@ -14,7 +14,7 @@ from sparsewise.problem import Problem, problem
 from sparsewise.solution import Check, Solution, Stop
 
 
-def log_evidence(sigma: float, rows: int, log_det: float, fit: float, is_complex: bool) -> float:
+def log_evidence(sigma: float, rows: float, log_det: float, fit: float, is_complex: bool) -> float:
     """The log marginal likelihood, eq. 1.3 of the paper with its ½ and constants.
 
     -½ (ν log 2πσ² + log|C/σ²| + y*C⁻¹y) for real data, and -(ν log πσ² + log|C/σ²| + y*C⁻¹y)
@@ -24,7 +24,7 @@ def log_evidence(sigma: float, rows: int, log_det: float, fit: float, is_complex
     ----------
     sigma : float
         Standard deviation of the noise.
-    rows : int
+    rows : float
         ν, the dimension of what is explained.
     log_det : float
         log|C/σ²|.

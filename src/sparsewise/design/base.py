@@ -30,9 +30,9 @@ class Design(ABC):
         ``(n, m)``: rows (measurements) and columns (features, atoms).
     dtype : numpy.dtype
         float32, float64, complex64 or complex128.
-    rows : int
+    rows : float
         How many measurements there are to tell the noise from: n, unless the mean of each column
-        was taken away, or many rows were condensed into few.
+        was taken away, many rows were condensed into few, or rows count by weights.
     passes : int
         How many times A has been read from end to end (for an operator: applied).
     extreme : bool
@@ -42,6 +42,7 @@ class Design(ABC):
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
+    rows: float
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         if len(shape) != 2:

@@ -64,17 +64,27 @@ class Evidence(ActiveSet):
         super().__init__(problem, include=include, exclude=exclude, callback=callback, noise=noise)
         self._excluded = np.array(sorted(exclude), np.int64)
         self._complex = problem.y.dtype.kind == "c"
-        self.rows = problem.design.rows - self.size
-        if self.rows == 0:
-            raise ValueError(
-                f"include names {self.size} columns, as many as A has rows; leave some out, or "
-                "nothing tells the noise."
-            )
+        self._flat = self.size
+        self.rows = problem.design.rows - self._flat
+        if self.rows <= 0:
+            raise ValueError(self._no_rows())
         self._flat_log_det = self._log_det()
         self.price = price
         self.min_increase = min_increase
         self._enter = entrance(price / weight(self._complex))
         self._logged: float | None = None  # the log evidence as the last step left it
+
+    def _no_rows(self) -> str:
+        """What to say where nothing tells the noise."""
+        if self._flat:
+            return (
+                f"include names {self._flat} columns, as many as A has rows; leave some out, or "
+                "nothing tells the noise."
+            )
+        return (
+            "The weights of the rows add up to one or less, so that nothing tells the noise; they "
+            "say how often each row counts: scale them to add up to the number of rows."
+        )
 
     # ------------------------------------------------------------------ what is there
 
@@ -116,7 +126,7 @@ class Evidence(ActiveSet):
     @property
     def worth(self) -> float:
         """What is maximised: the log evidence less the price of the features."""
-        return self.log_evidence - self.price * (self.size - (self.problem.design.rows - self.rows))
+        return self.log_evidence - self.price * (self.size - self._flat)
 
     def rose_above(self, worth: float) -> bool:
         """Whether that has risen by more than rounding, computed anew."""
