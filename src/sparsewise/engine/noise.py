@@ -97,7 +97,8 @@ def infer_noise(begin: Callable[[float], Evidence], climb: Climb, prior: NoisePr
         # A model that follows σ by more features and is much the worse for it fits noise; one
         # that is left behind by far will not follow any more.
         overfits = here < highest - steep and evidence.size > size
-        if noise <= floor or overfits or evidence.noise > FAR_BEHIND * noise:
+        left_behind = evidence.noise > FAR_BEHIND * noise
+        if noise <= floor or overfits or left_behind or evidence.log.halted:
             break
         noise = max(noise / 4, floor)
     return _refine(evidence, best, climb, prior, floor)
@@ -117,7 +118,7 @@ def _refine(
         evidence.noise = noise
         climb(evidence)
         last, noise = noise, max(evidence.best_noise(*prior), floor)
-        if abs(math.log(noise / last)) < 1e-4:
+        if abs(math.log(noise / last)) < 1e-4 or evidence.log.halted:
             break
     return noise
 
