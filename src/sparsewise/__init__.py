@@ -35,6 +35,7 @@ from sparsewise.algorithms import (
     rmp0,
     sbl,
     srr,
+    stepwise,
     subspace_pursuit,
 )
 from sparsewise.algorithms.best_subset import BestSubsets, best_subset
@@ -56,17 +57,27 @@ from sparsewise.problem import DependentColumnsError
 from sparsewise.solution import Check, Model, Path, Solution, Step, Stop
 
 if TYPE_CHECKING:
-    from sparsewise.estimators import RelevanceVectorRegressor
+    from sparsewise.estimators import (
+        BasisPursuitRegressor,
+        PursuitRegressor,
+        RelevanceVectorRegressor,
+        SparseBayesRegressor,
+        StepwiseRegressor,
+    )
+    from sparsewise.plots import CoefficientDisplay, CriterionDisplay, PathDisplay
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ALGORITHMS",
+    "BasisPursuitRegressor",
     "BayesianCheck",
     "BayesianSolution",
     "BestSubsets",
     "Certificate",
     "Check",
+    "CoefficientDisplay",
+    "CriterionDisplay",
     "DependentColumnsError",
     "Design",
     "L1Check",
@@ -75,10 +86,14 @@ __all__ = [
     "Model",
     "OperatorDesign",
     "Path",
+    "PathDisplay",
+    "PursuitRegressor",
     "RelevanceVectorRegressor",
     "Reweighted",
     "Solution",
+    "SparseBayesRegressor",
     "Step",
+    "StepwiseRegressor",
     "Stop",
     "as_design",
     "babel",
@@ -112,14 +127,19 @@ __all__ = [
     "rmp0",
     "sbl",
     "srr",
+    "stepwise",
     "subspace_pursuit",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Estimators on demand: scikit-learn takes longer to import than all the rest."""
-    if name == "RelevanceVectorRegressor":
-        from sparsewise.estimators import RelevanceVectorRegressor
+    """Estimators and displays on demand: scikit-learn takes longer to import than all the rest."""
+    if name.endswith("Regressor") and name in __all__:
+        from sparsewise import estimators
 
-        return RelevanceVectorRegressor
+        return getattr(estimators, name)
+    if name.endswith("Display") and name in __all__:
+        from sparsewise import plots
+
+        return getattr(plots, name)
     raise AttributeError(f"module 'sparsewise' has no attribute {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 
-class InputError(Exception):
+class InputError(ValueError):
     """The input can't be used; the message is one sentence for the user."""
 
 
@@ -48,7 +48,7 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name.lower(), [k.lower() for k in known], n=3)
-    meant = [k for k in known if k.lower() in close][:3]
+    meant = list(dict.fromkeys(k for c in close for k in known if k.lower() == c))[:3]
     if meant:
         return f"did you mean {' or '.join(quoted(k) for k in meant)}?"
     return f"there are {listing(known)}" if len(known) > 1 else f"there is {listing(known)}"

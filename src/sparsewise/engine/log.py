@@ -28,8 +28,8 @@ def interrupted() -> bool:
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C end algorithms as a callback would: the answer is the model met so far.
 
-    A second Ctrl-C ends the program as usual. Only in the main thread, where signals arrive, and not
-    where they are to be ignored, as in the background.
+    A second Ctrl-C ends the program as usual. Only in the main thread, where signals arrive, and
+    not where they are to be ignored, as in the background.
     """
     global _asked_to_stop
     before = signal.getsignal(signal.SIGINT)

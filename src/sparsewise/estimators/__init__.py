@@ -1,5 +1,15 @@
 """The scikit-learn layer: a constructor, one call, attributes."""
 
+from sparsewise.estimators.basis_pursuit import BasisPursuitRegressor
+from sparsewise.estimators.pursuit import PursuitRegressor
 from sparsewise.estimators.relevance_vector import RelevanceVectorRegressor
+from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
+from sparsewise.estimators.stepwise import StepwiseRegressor
 
-__all__ = ["RelevanceVectorRegressor"]
+__all__ = [
+    "BasisPursuitRegressor",
+    "PursuitRegressor",
+    "RelevanceVectorRegressor",
+    "SparseBayesRegressor",
+    "StepwiseRegressor",
+]

@@ -1,0 +1,351 @@
+"""What all linear estimators share: a table goes in, a sparse model in its own units comes out."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from sparsewise.bayes import BayesianSolution
+from sparsewise.criteria import BY_RESIDUAL
+from sparsewise.design.base import Array
+from sparsewise.estimators.choice import path_sizes
+from sparsewise.estimators.data import Data
+from sparsewise.estimators.frames import Frame, as_frame, frame_kind
+from sparsewise.l1 import L1Solution
+from sparsewise.messages import InputError, count, listing, look_up
+from sparsewise.problem import DependentColumnsError
+from sparsewise.solution import Solution
+
+if TYPE_CHECKING:
+    from sparsewise.estimators.summary import Summary
+
+ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
+"""What X may be without being converted."""
+
+SEARCH_SECONDS = 1.0
+"""What ``certify=True`` allows an exact search, where the bound does not decide."""
+
+
+# scikit-learn ships no types: its base classes are Any to the checker.
+class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear model of few features; a selector of these, too.
+
+    Subclasses say how it is found (`_solve`).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "fit_intercept": ["boolean"],
+        "standardize": ["boolean"],
+        "include": ["array-like", None],
+        "exclude": ["array-like", None],
+        "certify": ["boolean", Interval(Real, 0, None, closed="left")],
+    }
+
+    fit_intercept: bool
+    standardize: bool
+    include: Sequence[int | str] | None
+    exclude: Sequence[int | str] | None
+    certify: bool | float
+
+    @abstractmethod
+    def _solve(self, data: Data) -> Solution:
+        """The model, with the features as columns."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose features and fit their coefficients.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, m)
+            The features; a sparse matrix is centred implicitly and stays sparse.
+        y : array-like of shape (n,)
+            The target.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts: 2 is the same as the row given twice, 0 as leaving it out.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+        self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
+        least = 1 + self.fit_intercept
+        table: tuple[Any, Array] = validate_data(
+            self, X, y, y_numeric=True, ensure_min_samples=least, **ACCEPTED
+        )
+        data = self._data(*table, sample_weight)
+        try:
+            self.solution_ = self._solve(data)
+        except DependentColumnsError as error:
+            dependent = [j for j in error.columns if j in data.include]
+            raise InputError(self._dependent(dependent)) from error
+        self._keep(data)
+        return self
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """The expected target of each row, and how far observations scatter about it.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, m)
+            Rows with the features seen in `fit`.
+        return_std : bool
+            Whether to return standard deviations, too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,)
+            The expected targets.
+        std : ndarray of shape (n,)
+            Of a new observation, given that the right features were chosen: noise, and uncertainty
+            of coefficients and intercept. Only if `return_std`.
+        """
+        check_is_fitted(self)
+        noise, covariance = self.noise_, self.covariance_
+        if return_std and (noise is None or covariance is None):
+            raise ValueError(self._no_std())
+        rows: Any = validate_data(self, X, reset=False, **ACCEPTED)
+        chosen, dtype = self.solution_.support, np.result_type(rows.dtype, self.coef_.dtype)
+        # In double precision, whatever comes in and goes out: features may be far from zero. For
+        # the same reason about the means, as in training, though with intercept_ the sum is equal
+        # on paper.
+        Z, coef = rows[:, chosen].astype(np.float64), self.coef_[chosen].astype(np.float64)
+        if not isinstance(Z, np.ndarray):
+            if not return_std:
+                return (Z @ coef + self.intercept_).astype(dtype, copy=False)
+            Z = Z.toarray()
+        Z -= self.means_
+        mean = (Z @ coef + self._level).astype(dtype, copy=False)
+        if noise is None or covariance is None or not return_std:
+            return mean
+        variance = np.full(len(Z), noise**2 * (1 + self.fit_intercept / self.n_rows_))
+        variance += np.maximum(((Z @ covariance) * Z).sum(axis=1), 0.0)
+        return mean, np.sqrt(variance).astype(dtype, copy=False)
+
+    def summary(self) -> Summary:
+        """The model as a table: text where printed, HTML in a notebook."""
+        from sparsewise.estimators.summary import summarise
+
+        check_is_fitted(self)
+        return summarise(self)
+
+    @property
+    def path_(self) -> Frame:
+        """Every step: what it did and where that led, as a data frame.
+
+        Columns: step, action, feature, size, rss, r2; for least squares and basis pursuit, whose
+        degrees of freedom are their features, the criteria (see `sparsewise.criteria.Criteria`; loo
+        is the mean squared error of each row predicted without it); log_evidence for Bayesian
+        models. A pandas frame if X was one, otherwise a Polars frame.
+        """
+        check_is_fitted(self)
+        return as_frame(self._path_columns(), self._frame)
+
+    def _get_support_mask(self) -> Array:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[self.solution_.support] = True
+        return mask
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # ------------------------------------------------------------------ before the algorithm
+
+    def _data(self, X: Any, y: Array, weights: ArrayLike | None) -> Data:
+        include, exclude = self._columns("include"), self._columns("exclude")
+        if both := [self._name(j) for j in include if j in exclude]:
+            raise InputError(
+                f"{listing(both)} can't be in include and exclude at once: take each out of one."
+            )
+        counts: Array | None = None
+        if weights is not None:
+            counts = _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
+        data = Data.of_table(X, y, counts, self.fit_intercept, include, exclude)
+        if counts is not None and data.rows <= 1 + self.fit_intercept < len(data.y):
+            warnings.warn(
+                f"sample_weight adds up to {data.rows:g}: being how often each row counts, it "
+                f"makes {len(data.y)} rows as few as that; scale it to a mean of 1 unless this is "
+                "meant.",
+                stacklevel=3,
+            )
+        if len(include) > data.design.shape[0]:
+            raise InputError(
+                f"include names {count(len(include), 'feature')}, but {count(len(data.y), 'row')} "
+                f"can't tell more than {data.design.shape[0]} apart: include fewer."
+            )
+        return data
+
+    def _columns(self, parameter: str) -> list[int]:
+        """The column numbers that `include` or `exclude` stands for."""
+        wanted = getattr(self, parameter)
+        if wanted is None:
+            return []
+        # A feature may be listed twice, or by name and by number.
+        return list(dict.fromkeys(self._column(one, parameter) for one in wanted))
+
+    def _column(self, wanted: Any, parameter: str) -> int:
+        m = self.n_features_in_
+        if isinstance(wanted, str):
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                raise InputError(
+                    f'{parameter} names "{wanted}", but X has no column names: give the number of '
+                    "the column, or X as a data frame."
+                )
+            try:
+                look_up([wanted], names, "feature")
+            except InputError as error:
+                raise InputError(f"{parameter}: {error}") from None
+            return int(np.flatnonzero(names == wanted)[0])
+        if isinstance(wanted, (bool, np.bool_)) or not isinstance(wanted, (int, np.integer)):
+            raise InputError(f"{parameter} must list names or column numbers, not {wanted!r}.")
+        if not -m <= wanted < m:
+            raise InputError(f"{parameter} names column {wanted}, but X has columns 0 to {m - 1}.")
+        return int(wanted) % m
+
+    def _dependent(self, columns: Iterable[int]) -> str:
+        names = [self._name(j) for j in columns]
+        return (
+            f"{listing(names)} can't be told from the other included features (constant, or a "
+            "combination of them): take out of include what says nothing new."
+        )
+
+    # ------------------------------------------------------------------ after it
+
+    def _keep(self, data: Data) -> None:
+        """Set all fitted attributes."""
+        solution, support, reduced = self.solution_, self.solution_.support, data.reduced
+        self.coef_ = solution.coef
+        self.means_ = reduced.means[support]
+        self._level = reduced.level
+        self.intercept_ = float(reduced.level - self.means_ @ self.coef_[support])
+        self.n_rows_ = data.rows
+        self._loo = self._leave_one_out(data)
+        self.noise_, self.covariance_ = _noise(data, solution), None
+        if isinstance(solution, BayesianSolution):
+            self.covariance_ = solution.covariance
+        elif solution.least_squares and self.noise_ is not None:
+            self.covariance_ = _covariance(data, support, self.noise_)
+        self._spread()
+        self.criteria_ = data.criteria(self._full_variance(data))
+        for old in ("certificate_", "uncertified_"):
+            self.__dict__.pop(old, None)
+        if self.certify is not False and support.size and data.total > 0:
+            seconds = SEARCH_SECONDS if self.certify is True else float(self.certify)
+            self._certify(data, seconds)
+
+    def _full_variance(self, data: Data) -> float | None:
+        """s², the residual variance with all features, if the path has met that model."""
+        if not self.solution_.least_squares or data.saturates:
+            return None
+        rss, size = path_sizes(self.solution_.path)
+        if size.max() < data.candidates:
+            return None
+        least = float(rss[size == size.max()].min())
+        left = data.rows - data.candidates - data.intercept
+        return 0.0 if data.is_exact(least) else least / left
+
+    def _certify(self, data: Data, seconds: float) -> None:
+        try:
+            self.certificate_ = self.solution_.certificate(
+                data.design, data.target, swaps=True, time_limit=seconds
+            )
+        except ValueError as error:  # a fit that fewer features achieve, for one
+            self.uncertified_ = str(error)
+
+    def _leave_one_out(self, data: Data) -> Array | None:
+        """The leave-one-out error of every model on the path, where somebody wants it."""
+        return None
+
+    def _spread(self) -> None:
+        """Standard deviations of the coefficients and the intercept, where they are known.
+
+        The mean of the target and the coefficients are independent given the noise, and the
+        intercept is their difference: σ²/n + x̄ᵀΣx̄.
+        """
+        self.coef_std_ = self.intercept_std_ = None
+        if self.covariance_ is None or self.noise_ is None:
+            return
+        self.coef_std_ = np.zeros(self.coef_.size)
+        self.coef_std_[self.solution_.support] = np.sqrt(np.diagonal(self.covariance_))
+        shift = max(float(self.means_ @ self.covariance_ @ self.means_), 0.0)
+        if self.fit_intercept:
+            self.intercept_std_ = math.sqrt(self.noise_**2 / self.n_rows_ + shift)
+
+    def _no_std(self) -> str:
+        if self.solution_.least_squares:
+            return (
+                "There are no more rows than coefficients, so that nothing tells the noise: "
+                "standard deviations need more rows, or fewer features."
+            )
+        return (
+            "The coefficients are shrunk, and have no standard deviations: use debias=True, "
+            "StepwiseRegressor or SparseBayesRegressor for these."
+        )
+
+    def _name(self, j: int) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return f"x{j}" if names is None else str(names[j])
+
+    def _path_columns(self) -> dict[str, list[Any]]:
+        steps, total = list(self.solution_.path), self.criteria_.total
+        rss, size = path_sizes(self.solution_.path)
+        rss[self.criteria_.is_exact(rss)] = 0.0
+        columns: dict[str, list[Any]] = {
+            "step": list(range(len(rss))),
+            "action": ["start", *(step.action for step in steps)],
+            "feature": [None, *(self._name(step.column) for step in steps)],
+            "size": size.tolist(),
+            "rss": rss.tolist(),
+            "r2": (1 - np.minimum(rss / total, 1) if total > 0 else np.ones_like(rss)).tolist(),
+        }
+        if self.solution_.least_squares or isinstance(self.solution_, L1Solution):
+            for name in BY_RESIDUAL:
+                columns[name] = _known(self.criteria_.values(name, rss, size))
+        if self._loo is not None:
+            columns["loo"] = _known(self._loo)
+        if isinstance(self.solution_, BayesianSolution):
+            columns["log_evidence"] = _known([math.nan, *(step.log_evidence for step in steps)])
+        return columns
+
+
+def _known(values: Iterable[float]) -> list[float | None]:
+    """The values, None for NaN."""
+    return [None if math.isnan(value) else float(value) for value in values]
+
+
+def _noise(data: Data, solution: Solution) -> float | None:
+    """The standard deviation of the noise; None where no row is left to tell it."""
+    if isinstance(solution, BayesianSolution):
+        return float(solution.sigma)
+    left = data.rows - solution.support.size - data.intercept
+    if left <= 0:
+        return None
+    rss = solution.residual_norm**2
+    return 0.0 if data.is_exact(rss) else math.sqrt(rss / left)
+
+
+def _covariance(data: Data, support: Array, noise: float) -> Array:
+    """σ² (A_S*A_S)⁻¹, by QR of unit columns."""
+    columns, R = data.triangle(support)
+    root = np.linalg.solve(R, np.eye(support.size)) * noise / data.design.norms()[columns, None]
+    root = root[np.argsort(columns)]
+    return np.asarray(root @ root.T)

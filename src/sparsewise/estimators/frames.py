@@ -1,0 +1,26 @@
+"""Data frames out, of the kind that came in."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+Frame = Any
+"""A pandas or Polars data frame."""
+
+
+def frame_kind(X: Any) -> str:
+    """pandas or polars: the kind of frame X is; polars for everything else."""
+    pandas = sys.modules.get("pandas")  # whoever holds a frame has imported it
+    return "pandas" if pandas is not None and isinstance(X, pandas.DataFrame) else "polars"
+
+
+def as_frame(columns: dict[str, list[Any]], kind: str) -> Frame:
+    """Named columns as a frame of this kind."""
+    if kind == "pandas":
+        import pandas
+
+        return pandas.DataFrame(columns)
+    import polars
+
+    return polars.DataFrame(columns, strict=False)

@@ -1,0 +1,173 @@
+"""The matching-pursuit family as an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sparsewise import algorithms
+from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.choice import (
+    from_full,
+    least,
+    model_after,
+    most_features,
+    path_sizes,
+    warn_if_still_better,
+)
+from sparsewise.estimators.data import Data
+from sparsewise.messages import InputError
+from sparsewise.solution import Solution
+
+BY_SIZE_ONLY = ("oblivious",)
+FROM_FULL = ("backward", "lace")
+BY_WORTH = ("forward", *FROM_FULL)
+EXCHANGES = ("srr", "ompr", "subspace_pursuit")
+PURSUITS = ("omp", "mp", "gomp", "forward", *BY_SIZE_ONLY, *EXCHANGES, *FROM_FULL)
+"""Algorithms that are told how many features, or how small a residual, are wanted."""
+
+
+class PursuitRegressor(SparseRegressor):
+    """Greedy algorithms that are told how many features are wanted.
+
+    Parameters
+    ----------
+    algorithm : str
+        "omp" (Orthogonal Matching Pursuit) adds the feature closest to the residual and refits;
+        "gomp" adds `batch` at a time; "mp" never refits; "oblivious" looks once; "forward" adds
+        what lowers the residual most; "srr", "ompr" and "subspace_pursuit" exchange features of a
+        model of fixed size; "backward" and "lace" drop features from the full model.
+    sparsity : int, optional
+        At most so many features. None, and no `residual` either: as many as the BIC chooses on the
+        path of "omp".
+    residual : float, optional
+        Stop once the norm of the residual, Σ w r² under the root, is at most this; in the units of
+        y. Not for "oblivious"; for the algorithms that exchange, besides `sparsity`.
+    delta : float, optional
+        For "forward", "backward" and "lace": add while the squared residual falls by more than δ²,
+        drop while it grows by at most δ².
+    batch : int
+        Features that "gomp" adds at a time.
+    fit_intercept : bool
+        Whether the model has a constant.
+    standardize : bool
+        As for the other estimators. Here it changes nothing: features are compared as if of unit
+        norm, and `coef_` is in their own units in any case.
+    include, exclude : list of str or int, optional
+        Features that must, and must not, be in the model, by name or column.
+    certify : bool or float
+        Whether to ask if no other features, as many, fit better, and for how many seconds (True: 1)
+        an exact search may try to tell where a bound doesn't.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (m,)
+        Coefficients, zero for features that were not chosen.
+    intercept_ : float
+        The constant.
+    path_ : data frame
+        Every step: action, feature, size, RSS, and criteria where steps are least-squares fits.
+    noise_ : float or None
+        Standard deviation of the noise; None where no row is left to tell it.
+    covariance_ : ndarray of shape (k, k) or None
+        Of the chosen coefficients, given that these features are the right ones; None for "mp".
+    coef_std_, intercept_std_ : ndarray of shape (m,) and float, or None
+        Standard errors, with the same proviso.
+    solution_ : Solution
+        What the algorithm returned: support, path, reason for stopping.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sparsewise import PursuitRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> PursuitRegressor("omp", sparsity=2).fit(X, y).get_feature_names_out().tolist()
+    ['bmi', 's5']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SparseRegressor._parameter_constraints,
+        "algorithm": [StrOptions(set(PURSUITS))],
+        "sparsity": [Interval(Integral, 0, None, closed="left"), None],
+        "residual": [Interval(Real, 0, None, closed="left"), None],
+        "delta": [Interval(Real, 0, None, closed="left"), None],
+        "batch": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        algorithm: str = "omp",
+        *,
+        sparsity: int | None = None,
+        residual: float | None = None,
+        delta: float | None = None,
+        batch: int = 2,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        include: Sequence[int | str] | None = None,
+        exclude: Sequence[int | str] | None = None,
+        certify: bool | float = False,
+    ) -> None:
+        self.algorithm = algorithm
+        self.sparsity = sparsity
+        self.residual = residual
+        self.delta = delta
+        self.batch = batch
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.include = include
+        self.exclude = exclude
+        self.certify = certify
+
+    def _solve(self, data: Data) -> Solution:
+        run: Callable[..., Solution] = algorithms.ALGORITHMS[self.algorithm]
+        words = {**self._stops(data), **data.wishes}
+        if self.algorithm == "gomp":
+            words["batch"] = min(self.batch, *data.design.shape)
+        if self.algorithm in FROM_FULL:
+            return from_full(
+                data,
+                max(most_features(data), words.get("sparsity", 0)),
+                lambda start: run(data.design, data.target, start=start, **words),
+            )
+        return run(data.design, data.target, **words)
+
+    def _stops(self, data: Data) -> dict[str, Any]:
+        """The words that end the algorithm."""
+        words: dict[str, Any] = {}
+        if self.residual is not None:
+            if self.algorithm in BY_SIZE_ONLY:
+                raise InputError(
+                    f"{self.algorithm} does not follow the residual: give sparsity, or neither."
+                )
+            words["residual"] = float(self.residual)
+        if self.delta is not None:
+            if self.algorithm not in BY_WORTH:
+                raise InputError(f"{self.algorithm} does not take delta; {', '.join(BY_WORTH)} do.")
+            words["delta"] = float(self.delta)
+        if self.sparsity is not None:
+            words["sparsity"] = min(self.sparsity, *data.design.shape)
+        elif not words or self.algorithm in EXCHANGES:
+            words["sparsity"] = usual_sparsity(data)
+        return words
+
+
+def usual_sparsity(data: Data) -> int:
+    """As many features as the BIC chooses on the path of Orthogonal Matching Pursuit."""
+    most = most_features(data)
+    path = algorithms.omp(data.design, data.target, sparsity=most, **data.wishes).path
+    rss, size = path_sizes(path)
+    best = least(data.criteria().costs("bic", rss, size), size)
+    warn_if_still_better(data, model_after(path, best, size), most, "bic")
+    return int(size[best])

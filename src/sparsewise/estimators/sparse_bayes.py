@@ -1,0 +1,162 @@
+"""Sparse Bayesian Learning as an estimator: no threshold to set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sparsewise.algorithms import fast_sbl, rmp, sbl
+from sparsewise.bayes import BayesianSolution
+from sparsewise.design.base import Array
+from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.data import Data
+from sparsewise.estimators.noise import check_rows
+
+UPDATES = ("em", "mackay", "convex")
+"""Algorithms that change all prior variances at once, by the rule they are called after."""
+
+
+class SparseBayesRegressor(SparseRegressor):
+    """Sparse Bayesian Learning: coefficients have normal priors, most of variance zero.
+
+    The model is y = b + X β + e with β_j ~ N(0, γ_j), noise e of standard deviation σ and a flat
+    prior on b; γ, and σ if it is not given, maximise the evidence. `coef_` is the posterior mean.
+
+    Parameters
+    ----------
+    algorithm : {"rmp", "fast_sbl", "em", "mackay", "convex"}
+        "rmp", Relevance Matching Pursuit, adds features by stages and is the quickest; "fast_sbl"
+        always takes the steepest single step; the others change all γ at once, by EM, MacKay's or
+        the convex-bound updates, which need X as a dense matrix and many more operations.
+    sigma : float, optional
+        Standard deviation of the noise, in the units of y. None: it is found from the data.
+    price : float, optional
+        What a feature must raise the log evidence by. None: log m, as for one chosen among m; 0
+        takes any that raises it, every third of worthless ones among them.
+    noise_prior : (shape, scale), optional
+        Inverse-gamma prior on σ², where σ is inferred.
+    fit_intercept : bool
+        Whether the model has a constant.
+    standardize : bool
+        As for the other estimators. Here it changes nothing: the evidence does not depend on the
+        units of a feature, and `coef_` is in the features' own units in any case.
+    include, exclude : list of str or int, optional
+        Features that must (with a flat prior), and must not, be in the model, by name or column.
+    certify : bool or float
+        Whether to ask if no other features, as many, fit better, and for how many seconds (True: 1)
+        an exact search may try to tell where a bound doesn't.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (m,)
+        Posterior means, zero for features that were not chosen.
+    intercept_ : float
+        The constant.
+    sigma_ : float
+        Standard deviation of the noise, given or inferred; `noise_` is the same.
+    gamma_ : ndarray of shape (m,)
+        Prior variances: zero for features that were not chosen, infinite for `include`.
+    covariance_ : ndarray of shape (k, k)
+        Posterior covariance of the chosen coefficients.
+    log_evidence_ : float
+        Log marginal likelihood, of what the intercept and flat priors leave.
+    coef_std_, intercept_std_ : ndarray of shape (m,) and float
+        Posterior standard deviations.
+    path_ : data frame
+        Every step: action, feature, size, RSS and log evidence.
+    solution_ : BayesianSolution
+        What the algorithm returned.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sparsewise import SparseBayesRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = SparseBayesRegressor().fit(X, y)
+    >>> model.get_feature_names_out().tolist()
+    ['sex', 'bmi', 'bp', 's3', 's5']
+    >>> mean, std = model.predict(X, return_std=True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SparseRegressor._parameter_constraints,
+        "algorithm": [StrOptions({"rmp", "fast_sbl", *UPDATES})],
+        "sigma": [Interval(Real, 0, None, closed="neither"), None],
+        "price": [Interval(Real, 0, None, closed="left"), None],
+        "noise_prior": ["array-like", None],
+    }
+
+    solution_: BayesianSolution
+
+    def __init__(
+        self,
+        algorithm: str = "rmp",
+        *,
+        sigma: float | None = None,
+        price: float | None = None,
+        noise_prior: tuple[float, float] | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        include: Sequence[int | str] | None = None,
+        exclude: Sequence[int | str] | None = None,
+        certify: bool | float = False,
+    ) -> None:
+        self.algorithm = algorithm
+        self.sigma = sigma
+        self.price = price
+        self.noise_prior = noise_prior
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.include = include
+        self.exclude = exclude
+        self.certify = certify
+
+    def _solve(self, data: Data) -> BayesianSolution:
+        check_rows(data)
+        words: dict[str, Any] = {
+            "sigma": None if self.sigma is None else float(self.sigma),
+            "price": uniform_price(data) if self.price is None else float(self.price),
+            "noise_prior": self.noise_prior,
+            **data.wishes,
+        }
+        if self.algorithm in UPDATES:
+            words["updates"] = self.algorithm
+        run: Callable[..., BayesianSolution] = {"rmp": rmp, "fast_sbl": fast_sbl}.get(
+            self.algorithm, sbl
+        )
+        return run(data.design, data.target, **words)
+
+    @property
+    def sigma_(self) -> float:
+        """Standard deviation of the noise."""
+        return float(self.solution_.sigma)
+
+    @property
+    def gamma_(self) -> Array:
+        """Prior variances."""
+        return self.solution_.gamma
+
+    @property
+    def log_evidence_(self) -> float:
+        """Log marginal likelihood."""
+        return float(self.solution_.log_evidence)
+
+
+def uniform_price(data: Data) -> float:
+    """The price of having been chosen among m features, log m; a single one pays as one of two.
+
+    The Bayesian criterion alone lets in every third feature of pure noise.
+    """
+    return math.log(max(data.candidates, 2))

@@ -1,0 +1,318 @@
+"""Stepwise regression with the number of features chosen by a criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sparsewise.algorithms import backward, foba, forward, rmp0, stepwise
+from sparsewise.criteria import BY_RESIDUAL
+from sparsewise.design.base import Array
+from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.choice import (
+    PATHS,
+    at_most,
+    best_by_size,
+    chosen,
+    from_full,
+    least,
+    model_after,
+    most_features,
+    path_sizes,
+    warn_if_still_better,
+)
+from sparsewise.estimators.cross_validation import Errors, cross_validate
+from sparsewise.estimators.data import Data
+from sparsewise.estimators.leave_one_out import leave_one_out
+from sparsewise.estimators.noise import residual_variance
+from sparsewise.estimators.trace import Trace
+from sparsewise.messages import InputError, printable
+from sparsewise.solution import Model, Solution, Stop
+
+CRITERIA = (*BY_RESIDUAL, "loo", "cv")
+"""What can choose the number of features."""
+
+
+class StepwiseRegressor(SparseRegressor):
+    """Least squares on few features, added and dropped one at a time.
+
+    Parameters
+    ----------
+    direction : {"forward", "backward", "both", "foba"}
+        "forward" adds the feature that lowers the residual most, "backward" drops the one that
+        raises it least: each makes one path, on which the criterion chooses. "both" adds or drops
+        whichever lowers the criterion most, until nothing does, as ``step`` of R; where the
+        criterion can't be told step by step ("loo", "cv", `n_features`), it goes forward, then
+        all the way back, and has the better of two models of each size. "foba" drops after each
+        step forward what costs at most half of what that gained.
+    criterion : {"aic", "aicc", "bic", "ebic", "cp", "adjusted_r2", "loo", "cv"}
+        What chooses among the models (see `sparsewise.criteria.Criteria`): "loo" the error of rows
+        left out one at a time, in closed form; "cv" that of folds. Formulas in the size alone let
+        in noise where features are many; "ebic" and "cv" know how many there were.
+    start : {"empty", "full"}, optional
+        Where to begin: "full" for direction "backward", otherwise "empty" by default. "full" leaves
+        out features that depend on those before them; where there are more features than rows, it
+        is the forward choice of half as many as rows.
+    n_features : int, optional
+        At most so many features, in place of a criterion.
+    delta : float, optional
+        In place of a criterion: add while the squared residual falls by more than δ², drop while it
+        grows by at most δ²; in the units of y. With direction "both" this is RMP₀+.
+    cv : int, splitter or iterable
+        The folds of ``criterion="cv"``, as anywhere in scikit-learn.
+    one_standard_error : bool
+        Whether cross-validation takes the smallest model within one standard error of the best.
+    fit_intercept : bool
+        Whether the model has a constant.
+    standardize : bool
+        As for the other estimators. Here it changes nothing: no step depends on the units of a
+        feature, and `coef_` is in the features' own units in any case.
+    include, exclude : list of str or int, optional
+        Features that must, and must not, be in the model, by name or column.
+    certify : bool or float
+        Whether to ask if no other features, as many, fit better, and for how many seconds (True: 1)
+        an exact search may try to tell where a bound doesn't.
+    n_jobs : int, optional
+        Folds at a time, as in joblib.
+    verbose : bool
+        Whether to print what is considered at each step, as ``step`` of R (direction "both"), or
+        the steps.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (m,)
+        Coefficients, zero for features that were not chosen.
+    intercept_ : float
+        The constant.
+    path_ : data frame
+        Every step: action, feature, size, RSS and all criteria.
+    noise_ : float or None
+        Standard deviation of the noise; None where no row is left to tell it.
+    covariance_ : ndarray of shape (k, k) or None
+        Of the chosen coefficients, given that these features are the right ones.
+    coef_std_, intercept_std_ : ndarray of shape (m,) and float, or None
+        Standard errors, with the same proviso.
+    cv_errors_ : Errors
+        By size, with ``criterion="cv"``.
+    loo_ : float
+        The mean squared error of rows left out, of the choice, with ``criterion="loo"``.
+    solution_ : Solution
+        What the algorithm returned: support, path, reason for stopping.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    criteria_ : Criteria
+        The formulas, with the numbers of rows and features in place.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sparsewise import StepwiseRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> StepwiseRegressor().fit(X, y).get_feature_names_out().tolist()
+    ['sex', 'bmi', 'bp', 's1', 's2', 's5']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SparseRegressor._parameter_constraints,
+        "direction": [StrOptions(set(PATHS))],
+        "criterion": [StrOptions(set(CRITERIA))],
+        "start": [StrOptions({"empty", "full"}), None],
+        "n_features": [Interval(Integral, 0, None, closed="left"), None],
+        "delta": [Interval(Real, 0, None, closed="left"), None],
+        "cv": ["cv_object"],
+        "one_standard_error": ["boolean"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        direction: str = "forward",
+        *,
+        criterion: str = "bic",
+        start: str | None = None,
+        n_features: int | None = None,
+        delta: float | None = None,
+        cv: Any = 5,
+        one_standard_error: bool = True,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        include: Sequence[int | str] | None = None,
+        exclude: Sequence[int | str] | None = None,
+        certify: bool | float = False,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.direction = direction
+        self.criterion = criterion
+        self.start = start
+        self.n_features = n_features
+        self.delta = delta
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.include = include
+        self.exclude = exclude
+        self.certify = certify
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _solve(self, data: Data) -> Solution:
+        self._check_words()
+        for old in ("cv_errors_", "loo_", "_loo"):
+            self.__dict__.pop(old, None)
+        most = most_features(data)
+        if self.delta is not None:
+            return self._by_delta(data, most, float(self.delta))
+        if self.n_features is not None:
+            size = int(self.n_features)
+            return self._by_size(data, size, size, Stop.SPARSITY)
+        if self.criterion == "cv":
+            path = PATHS[self.direction]
+            self.cv_errors_: Errors = cross_validate(
+                data, path, self.cv, self.one_standard_error, self.n_jobs
+            )
+            return self._by_size(data, self.cv_errors_.chosen, most, Stop.BEST)
+        if self.direction == "both" and self.criterion in BY_RESIDUAL:
+            return self._like_r(data, most)
+        return self._along_path(data, most)
+
+    # ------------------------------------------------------------------ ways to choose
+
+    def _by_delta(self, data: Data, most: int, delta: float) -> Solution:
+        A, y = data.design, data.target
+        if self.direction == "backward":
+            return from_full(
+                data, most, lambda start: backward(A, y, delta=delta, start=start, **data.wishes)
+            )
+        if self.direction == "both":
+            return self._begin(
+                data, most, lambda start: rmp0(A, y, delta=delta, start=start, **data.wishes)
+            )
+        algorithm: Any = forward if self.direction == "forward" else foba
+        return algorithm(A, y, delta=delta, **data.wishes)
+
+    def _by_size(self, data: Data, size: int, most: int, stop: Stop) -> Solution:
+        """The best model of this size, on a path of at most `most`."""
+        fewest = len(data.include)
+        most = max(most, most_features(data) if self.direction == "backward" else fewest)
+        run = PATHS[self.direction](data, min(most, *data.design.shape))
+        return chosen(run, at_most(best_by_size(run.path), max(size, fewest)), stop)
+
+    def _along_path(self, data: Data, most: int) -> Solution:
+        """One path to the end; the model of least cost on it."""
+        run = PATHS[self.direction](data, most)
+        rss, size = path_sizes(run.path)
+        if self.criterion == "loo":
+            self._loo = costs = leave_one_out(data, run.path)
+        else:
+            costs = data.criteria(self._variance(data)).costs(self.criterion, rss, size)
+        best = least(costs, size)
+        if self.criterion == "loo":
+            self.loo_ = float(costs[best])
+        model = model_after(run.path, best, size)
+        warn_if_still_better(data, model, most, self.criterion)
+        return chosen(run, model)
+
+    def _like_r(self, data: Data, most: int) -> Solution:
+        """Add or drop whichever lowers the criterion."""
+        cost = data.criteria(self._variance(data)).cost(self.criterion)
+        trace = Trace(self.criterion, self._target, self._name, self.fit_intercept)
+
+        def bounded(rss: float, size: int) -> float:
+            return cost(rss, size) if size <= most else np.inf
+
+        run = self._begin(
+            data,
+            most,
+            lambda start: stepwise(
+                data.design,
+                data.target,
+                criterion=bounded,
+                start=start,
+                watch=trace if self.verbose else None,
+                **data.wishes,
+            ),
+        )
+        model = Model(run.support, run.coef, run.residual_norm**2)
+        warn_if_still_better(data, model, most, self.criterion)
+        return run
+
+    def _begin(
+        self, data: Data, most: int, run: Callable[[Iterable[int] | None], Solution]
+    ) -> Solution:
+        return from_full(data, most, run) if self.start == "full" else run(())
+
+    # ------------------------------------------------------------------ what these need
+
+    def _check_words(self) -> None:
+        if self.n_features is not None and self.delta is not None:
+            raise InputError("n_features and delta both say when to stop: give one of them.")
+        if self.start == "full" and self.direction in ("forward", "foba"):
+            raise InputError(
+                f'direction="{self.direction}" begins with the empty model; with start="full" use '
+                '"backward" or "both".'
+            )
+        if self.start == "empty" and self.direction == "backward":
+            raise InputError(
+                'direction="backward" begins with the full model; with start="empty" use "forward" '
+                'or "both".'
+            )
+
+    def _variance(self, data: Data) -> float | None:
+        """What Mallows' Cp compares with."""
+        if self.criterion != "cp":
+            return None
+        variance = residual_variance(data)
+        if variance is None:
+            raise InputError(
+                f"cp needs more rows than features to tell the noise, but {data.rows:g} rows have "
+                f'{data.candidates} features; use criterion="ebic" or "cv".'
+            )
+        return variance
+
+    def _keep(self, data: Data) -> None:
+        super()._keep(data)
+        if self.verbose and self.solution_.algorithm != "stepwise":  # which has told its own
+            print("\n".join(self._steps()), flush=True)
+
+    def _steps(self) -> Iterator[str]:
+        """The path in words, a line for each step."""
+        columns = self._path_columns()
+        names = [printable(name or "") for name in columns["feature"]]
+        width = max(map(len, names))
+        what = self.criterion if self.criterion in columns else "bic"
+        for i, name in enumerate(names):
+            value = "-" if columns[what][i] is None else f"{columns[what][i]:.6g}"
+            yield (
+                f"{columns['action'][i]:<5}  {name:<{width}}  {columns['size'][i]:>4}  "
+                f"rss = {columns['rss'][i]:<10.6g}  {what} = {value}"
+            )
+
+    def _full_variance(self, data: Data) -> float | None:
+        return residual_variance(data) if self.criterion == "cp" else super()._full_variance(data)
+
+    def _leave_one_out(self, data: Data) -> Array | None:
+        known: Array | None = self.__dict__.get("_loo")
+        return leave_one_out(data, self.solution_.path) if known is None else known
+
+    def _path_columns(self) -> dict[str, list[Any]]:
+        columns = super()._path_columns()
+        errors: Errors | None = getattr(self, "cv_errors_", None)
+        if errors is not None:
+            at = {int(size): i for i, size in enumerate(errors.sizes)}
+            where = [at.get(size) for size in columns["size"]]
+            for name, values in (("cv", errors.mean), ("cv_std", errors.std)):
+                columns[name] = [None if i is None else float(values[i]) for i in where]
+        return columns
