@@ -1,4 +1,4 @@
-"""Figures; they need matplotlib (``pip install 'sparsewise[plot]'``)."""
+"""What the recovery guarantees promise, as a figure."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sparsewise.guarantees.recovery import (
     orthonormal_recovery_probability,
 )
 from sparsewise.guarantees.recovery import recovery_probability as figures
+from sparsewise.plots.style import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,7 @@ def recovery_probability(
     """
     at = np.linspace(0.02, 5, 250) if delta is None else np.asarray(delta, dtype=float)
     if ax is None:
-        ax = _new_axes()
+        ax = new_axes(7, 4.5)
 
     def curve(size: int, which: str) -> list[float]:
         found: list[RecoveryProbability] = [figures(m, size, d, mu_k, mu_2k) for d in at]
@@ -84,13 +85,3 @@ def _blue(shade: float) -> tuple[float, ...]:
     """Light for 0, dark for 1."""
     light, dark = np.array([0.75, 0.87, 0.97]), np.array([0.03, 0.19, 0.42])
     return tuple((light + shade * (dark - light)).tolist())
-
-
-def _new_axes() -> Axes:
-    try:
-        from matplotlib.pyplot import subplots
-    except ImportError:
-        raise ImportError(
-            "Figures need matplotlib; install it with: pip install 'sparsewise[plot]'"
-        ) from None
-    return subplots(figsize=(7, 4.5), layout="constrained")[1]

@@ -1,0 +1,19 @@
+"""Figures; they need matplotlib (``pip install 'sparsewise[plot]'``).
+
+Displays follow scikit-learn: the constructor holds data, ``plot`` draws them and sets ``ax_`` and
+``figure_``, and ``from_estimator`` does both for a fitted estimator.
+"""
+
+from sparsewise.plots.coefficients import CoefficientDisplay
+from sparsewise.plots.criterion import CriterionDisplay
+from sparsewise.plots.model import model_figure
+from sparsewise.plots.path import PathDisplay
+from sparsewise.plots.recovery import recovery_probability
+
+__all__ = [
+    "CoefficientDisplay",
+    "CriterionDisplay",
+    "PathDisplay",
+    "model_figure",
+    "recovery_probability",
+]

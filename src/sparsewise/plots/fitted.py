@@ -1,0 +1,95 @@
+"""What a fitted estimator has to show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sparsewise.bayes import BayesianSolution
+from sparsewise.design.base import Array
+from sparsewise.messages import InputError
+from sparsewise.solution import Model, Stop
+
+if TYPE_CHECKING:
+    from sparsewise.estimators.base import SparseRegressor
+
+SAME = 1e-5
+"""Models whose coefficients differ by less than this share of the largest look the same."""
+
+
+def fitted(estimator: Any, caller: str) -> SparseRegressor:
+    """The estimator, or the last of a pipeline, once it has been fitted."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.validation import check_is_fitted
+
+    from sparsewise.estimators.base import SparseRegressor
+
+    if isinstance(estimator, Pipeline):
+        estimator = estimator[-1]
+    if not isinstance(estimator, SparseRegressor):
+        hint = "; pass its best_estimator_" if hasattr(estimator, "best_estimator_") else ""
+        raise InputError(
+            f"{caller} draws the linear estimators of sparsewise, not "
+            f"{type(estimator).__name__}{hint}."
+        )
+    check_is_fitted(estimator)
+    return estimator
+
+
+def spreads(model: SparseRegressor) -> Array:
+    """The standard deviation of each feature; without intercept, its root mean square."""
+    return model.solution_.path.norms / np.sqrt(model.n_rows_)
+
+
+class Met(NamedTuple):
+    """Models met on the way, and which of them was chosen.
+
+    Where the choice lies between two steps (basis pursuit) or was refitted, it comes last.
+    """
+
+    models: list[Model]
+    chosen: int
+
+
+def met(model: SparseRegressor) -> Met:
+    """The models of a path."""
+    solution = model.solution_
+    path = solution.path
+    models = [path.initial, *path.models()]
+    chosen = Model(solution.support, solution.coef, float(solution.residual_norm) ** 2)
+    scale = spreads(model)
+    turns = range(len(models))
+    # An algorithm ends where its choice is; a choice among the sizes of a path is met there first.
+    for i in turns if solution.stop is Stop.BEST else reversed(turns):
+        if _same(models[i], chosen, scale):
+            return Met(models, i)
+    return Met([*models, chosen], len(models))
+
+
+def _same(a: Model, b: Model, scale: Array) -> bool:
+    if not np.array_equal(a.support, b.support):
+        return False
+    difference = np.abs((a.coef - b.coef) * scale).max(initial=0.0)
+    return bool(difference <= SAME * np.abs(b.coef * scale).max(initial=0.0))
+
+
+def is_bayesian(model: SparseRegressor) -> bool:
+    """Whether coefficients are means of a posterior."""
+    return isinstance(model.solution_, BayesianSolution)
+
+
+def coefficient_label(units: str, intercept: bool) -> str:
+    """What an axis of coefficients shows."""
+    if units == "own":
+        return "coefficient, per unit of the feature"
+    spread = "standard deviation" if intercept else "root mean square"
+    return f"coefficient × {spread} of the feature"
+
+
+def check_units(units: str, known: Array | None) -> None:
+    """Raise an error for units there aren't."""
+    if units not in ("norm", "own"):
+        raise InputError(f'units must be "norm" or "own", not {units!r}.')
+    if units == "norm" and known is None:
+        raise InputError('units="norm" needs the spreads of the features; use units="own".')

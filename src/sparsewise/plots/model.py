@@ -1,0 +1,70 @@
+"""One figure that tells of a fitted model."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from sparsewise.messages import InputError
+from sparsewise.plots.coefficients import MOST, CoefficientDisplay
+from sparsewise.plots.criterion import CriterionDisplay
+from sparsewise.plots.fitted import fitted
+from sparsewise.plots.path import PathDisplay
+from sparsewise.plots.style import need_matplotlib, nothing_to_draw
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sparsewise.estimators.base import SparseRegressor
+
+
+def model_figure(estimator: Any, *, beside: str = "auto", units: str = "norm") -> Figure:
+    """Coefficients, and beside them how they came about.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted linear estimator of sparsewise, or a pipeline that ends with one.
+    beside : {"auto", "criterion", "path"}
+        What to draw beside the coefficients. "auto": the criterion where one has chosen the number
+        of features, otherwise the path.
+    units : {"norm", "own"}
+        Whether coefficients compare, or are as they are; see `CoefficientDisplay`.
+
+    Returns
+    -------
+    matplotlib Figure
+        To be saved (``savefig``); it is none of pyplot's, needs no screen and is closed by itself.
+    """
+    need_matplotlib()
+    from matplotlib.figure import Figure
+
+    if beside not in ("auto", "criterion", "path"):
+        raise InputError(f'beside must be "auto", "criterion" or "path", not {beside!r}.')
+    model = fitted(estimator, "model_figure")
+    rows = min(model.solution_.support.size, MOST)
+    figure = Figure(figsize=(11, max(4.4, 1.5 + 0.23 * rows)), dpi=150, layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
+    CoefficientDisplay.from_estimator(model, units=units, ax=left)
+    _beside(model, beside, units, right)
+    # matplotlib's own wrapping takes "$" for mathematics.
+    title = fill(model.summary().title, 110)
+    figure.suptitle(title, x=0.01, ha="left", fontsize="large", parse_math=False)
+    return figure
+
+
+def _beside(model: SparseRegressor, beside: str, units: str, ax: Any) -> None:
+    if beside == "criterion" or (beside == "auto" and _by_criterion(model)):
+        CriterionDisplay.from_estimator(model, ax=ax)
+    elif beside == "auto" and not len(model.solution_.path) and model.solution_.support.size:
+        nothing_to_draw(ax, "this solver keeps no path")
+        ax.set_axis_off()
+    else:
+        PathDisplay.from_estimator(model, units=units, ax=ax)
+
+
+def _by_criterion(model: SparseRegressor) -> bool:
+    """Whether a criterion has chosen the number of features."""
+    if not hasattr(model, "criterion"):
+        return False
+    return model.n_features is None and model.delta is None and len(model.solution_.path) > 0
