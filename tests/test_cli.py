@@ -13,7 +13,8 @@ from sklearn.datasets import load_diabetes
 
 import sparsewise
 from sparsewise import cli
-from sparsewise.report import FIRST_STEPS, LAST_STEPS, numerals
+from sparsewise.numerals import numerals
+from sparsewise.report import FIRST_STEPS, LAST_STEPS
 
 COMMAND = [sys.executable, "-m", "sparsewise"]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
@@ -162,8 +163,19 @@ def test_squared_residuals_are_those_of_least_squares(run):
     total = np.sum((DIABETES.target - DIABETES.target.mean()) ** 2)
     assert float(path[-1][-1]) == pytest.approx(1 - squared / total, abs=6e-5)
     assert {row[2] for row in path[1:]} == set(BIC_CHOICE)
-    assert "±" not in out
     assert "evidence" not in out
+
+
+def test_standard_errors_are_those_of_least_squares(run):
+    out = run("fit", "--example", "diabetes", "--method", "rmp0")
+    columns = [DIABETES.data[:, NAMES.index(name)] for name in BIC_CHOICE]
+    X = np.column_stack([np.ones(len(DIABETES.target)), *columns])
+    variance = least_squares(BIC_CHOICE)[1] / (len(X) - X.shape[1])
+    expected = np.sqrt(variance * np.diagonal(np.linalg.inv(X.T @ X)))
+    names = ["(intercept)", *BIC_CHOICE]
+    assert deviations(out) == pytest.approx(dict(zip(names, expected, strict=True)), rel=2e-3)
+    assert f"σ = {variance**0.5:.4g}, that of the residual" in out
+    assert "conditional on the selection" in out
 
 
 def test_the_default_delta_is_the_price_in_the_bic(run):
@@ -175,7 +187,7 @@ def test_the_default_delta_is_the_price_in_the_bic(run):
     explicit = run("fit", "--example", "diabetes", "--delta", repr(float(delta)))
     assert section(explicit, "Path") == section(default, "Path")
     assert "method rmp0" in explicit
-    assert "BIC" not in explicit
+    assert "price in the BIC" not in explicit
 
 
 def test_the_default_price_is_log_m(run):
@@ -492,10 +504,12 @@ def test_algorithms(run):
     out = run("algorithms")
     for name in sparsewise.ALGORITHMS:
         assert re.search(rf"^  {name} .*\w", out, re.MULTILINE)
-    assert re.search(r"^  rmp0 .* delta\*", out, re.MULTILINE)
+    assert re.search(r"^  forward .* sparsity, residual, delta, *$", out, re.MULTILINE)
+    assert re.search(r"^  fista .* penalty\*, debias *$", out, re.MULTILINE)
+    assert "there is nothing to be set" in " ".join(out.split())
     assert re.search(r"^  rmp .* sigma, price *$", out, re.MULTILINE)
     assert re.search(r"^  sbl .* sigma, price, updates *$", out, re.MULTILINE)
-    assert re.search(r"^  bpdn .* residual\*, debias *$", out, re.MULTILINE)
+    assert re.search(r"^  bpdn .* residual, debias *$", out, re.MULTILINE)
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -538,7 +552,7 @@ BAD_TABLES = {
     "no target name": ("a,b\n1,2\n", 'no column "y"'),
     "open quote": ('"a,y\n1,2\n', 'no column "y"'),
     "binary": (b"PK\x03\x04\x00\x00", "UTF-8"),
-    "one row": ("a,b,y\n1,2,3\n", "1 row can't tell the noise besides the intercept"),
+    "one row": ("a,b,y\n1,2,3\n", "1 row can't tell a model"),
     "no such target": ("a,b,why\n1,2,3\n", 'no column "y"; did you mean "why"|there are'),
 }
 
@@ -566,16 +580,18 @@ BAD_ARGUMENTS = {
     "all excluded": (["--example", "diabetes", "--features", "s1", "--exclude", "s1"], "no feat"),
     "not a number": (["--example", "diabetes", "--sparsity", "few"], "few"),
     "negative": (["--example", "diabetes", "--sparsity", "-1"], "sparsity"),
-    "too many": (["--example", "diabetes", "--sparsity", "11"], "sparsity"),
     "nan": (["--example", "diabetes", "--delta", "nan"], "delta"),
     "wrong word": (["--example", "diabetes", "--method", "omp", "--delta", "1"], "--delta; it"),
-    "sigma zero": (["--example", "diabetes", "--sigma", "0"], "sigma must be"),
-    "sigma nan": (["--example", "diabetes", "--sigma", "nan"], "sigma must be"),
-    "sigma negative": (["--example", "diabetes", "--sigma", "-2"], "sigma must be"),
+    "sigma zero": (["--example", "diabetes", "--sigma", "0"], "sigma: must be"),
+    "sigma nan": (["--example", "diabetes", "--sigma", "nan"], "sigma: must be"),
+    "sigma negative": (["--example", "diabetes", "--sigma", "-2"], "sigma: must be"),
     "sigma text": (["--example", "diabetes", "--sigma", "low"], "low"),
-    "price negative": (["--example", "diabetes", "--price", "-1"], "price must be"),
-    "price infinite": (["--example", "diabetes", "--price", "inf"], "price must be"),
-    "no such rule": (["--example", "diabetes", "--updates", "am"], "em, mackay, convex"),
+    "price negative": (["--example", "diabetes", "--price", "-1"], "price: must be"),
+    "price infinite": (["--example", "diabetes", "--price", "inf"], "price: must be"),
+    "no such rule": (
+        ["--example", "diabetes", "--updates", "am"],
+        'there are "em", "mackay", "convex"',
+    ),
     "sigma for rmp0": (["--example", "diabetes", "--delta", "1", "--sigma", "1"], "--sigma; it"),
     "updates for rmp": (
         ["--example", "diabetes", "--method", "rmp", "--updates", "em"],
@@ -593,9 +609,27 @@ BAD_ARGUMENTS = {
         ["--example", "diabetes", "--method", "rmp", "--debias"],
         "rmp does not take --debias; it takes --sigma, --price",
     ),
-    "no word": (["--example", "diabetes", "--method", "omp"], "--sparsity, --residual"),
-    "needed word": (["--example", "diabetes", "--method", "srr", "--residual", "1"], "--sparsity"),
-    "no batch": (["--example", "diabetes", "--method", "gomp", "--sparsity", "2"], "--batch"),
+    "no such criterion": (["--example", "diabetes", "--criterion", "bicc"], 'did you mean "bic"'),
+    "one fold": (["--example", "diabetes", "--cv", "1"], "at least 2, not 1"),
+    "folds and criterion": (
+        ["--example", "diabetes", "--cv", "5", "--criterion", "bic"],
+        "--cv chooses by folds, not by bic",
+    ),
+    "criterion and size": (
+        ["--example", "diabetes", "--criterion", "bic", "--sparsity", "2"],
+        "--sparsity, --criterion both say when to stop",
+    ),
+    "criterion for rmp": (
+        ["--example", "diabetes", "--method", "rmp", "--criterion", "bic"],
+        "rmp does not take --criterion; it takes --sigma, --price",
+    ),
+    "two noises": (
+        ["--example", "diabetes", "--method", "bp-ard", "--sigma", "5", "--residual", "9"],
+        "--sigma and --residual both tell the noise",
+    ),
+    "no folder": (["--example", "diabetes", "--save", "no/such/model.json"], "no such folder"),
+    "a folder": (["--example", "diabetes", "--save", "."], "is a folder"),
+    "no figure": (["--example", "diabetes", "--plot", "figure.txt"], "ends in .png, .pdf, .svg"),
 }
 
 
@@ -612,16 +646,22 @@ def test_a_missing_target_lists_the_columns(refuse, csv):
 def test_dependent_includes_are_named(refuse, csv):
     path = csv("a,b,c,y\n1,2,7,3\n2,4,7,5\n3,6,7,8\n4,8,7,8\n5,10,7,14\n")
     line = refuse("fit", path, "--target", "y", "--include", "a,b", "--sparsity", 2)
-    assert '"b" can\'t be told from the rest (constant or a combination): leave it out' in line
-    line = refuse("fit", path, "--target", "y", "--method", "backward")
-    assert 'backward starts from all features, but "b", "c" can' in line
-    assert "--exclude b,c," in line
+    assert '"b" can\'t be told from the rest' in line
+    assert "leave it out of --include" in line
+
+
+def test_backward_leaves_dependent_features_out(run, csv):
+    """As R does: those that depend on the ones before them."""
+    path = csv("a,b,c,d,y\n1,2,7,1,3\n2,4,7,3,5\n3,6,7,1,8\n4,8,7,0,8\n5,10,7,2,14\n")
+    out = run("fit", path, "--target", "y", "--method", "backward")
+    assert section(out, "Path")[0][1:5] == ["start", "(2", "features)", "2"]
+    assert "a" in coefficients(out)
 
 
 def test_a_wide_table_has_no_price_in_the_bic(refuse, csv):
     path = csv("a,b,c,y\n1,2,3,4\n2,3,5,4\n3,1,7,4.5\n4,5,2,3\n")
     line = refuse("fit", path, "--target", "y", "--method", "rmp0")
-    assert "--sparsity, --residual or --delta, or use rmp" in line
+    assert "4 rows can't tell the noise of 3 features: give --delta, or use rmp" in line
 
 
 def test_includes_must_leave_rows_for_the_noise(refuse, csv):
@@ -629,7 +669,7 @@ def test_includes_must_leave_rows_for_the_noise(refuse, csv):
     line = refuse("fit", path, "--target", "y", "--include", "a,b")
     assert "3 rows can't tell the noise besides 2 included features and the intercept" in line
     line = refuse("fit", path, "--target", "a", "--include", "y,b", "--no-intercept", "--sigma", 0)
-    assert "sigma must be" in line
+    assert "sigma: must be" in line
 
 
 def test_bad_input_as_a_process():
@@ -649,7 +689,7 @@ def test_an_internal_error_is_one_line(monkeypatch, capsys):
     def broken(args):
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr(cli, "fit", broken)
+    monkeypatch.setattr(cli.fit, "run", broken)
     assert cli.main(["fit"]) == 1
     out, err = capsys.readouterr()
     assert out == ""

@@ -92,24 +92,24 @@ def test_fit_names_what_is_better(run):
 
 
 def test_fit_may_not_know(run, monkeypatch):
-    monkeypatch.setattr(cli, "SHORT_SEARCH", 0.0)
+    monkeypatch.setattr(cli.fit, "SHORT_SEARCH", 0.0)
     line = subset_line(run("fit", "--example", "diabetes"))
     assert re.match(r"not certified: residual is [\d.e+]+× the bound; no exchange of one", line)
 
 
 def test_fit_of_a_large_table_is_not_certified_by_the_way(run, monkeypatch):
     args = ("fit", "--example", "diabetes", "--method", "rmp0")
-    monkeypatch.setattr(cli, "MOST_STEPS", 442 * 10**2)
+    monkeypatch.setattr(cli.fit, "MOST_STEPS", 442 * 10**2)
     assert "certified" in subset_line(run(*args))
-    monkeypatch.setattr(cli, "MOST_STEPS", 442 * 10**2 - 1)
+    monkeypatch.setattr(cli.fit, "MOST_STEPS", 442 * 10**2 - 1)
     assert "sparsewise certify does it" in subset_line(run(*args))
 
 
 def test_few_rows_and_many_columns_are_many_steps(run, csv, monkeypatch):
     path = csv(random_table(n=20))
-    monkeypatch.setattr(cli, "MOST_STEPS", 50 * 6**2)
+    monkeypatch.setattr(cli.fit, "MOST_STEPS", 50 * 6**2)
     assert "certified" in subset_line(run("fit", path, "--target", "y"))
-    monkeypatch.setattr(cli, "MOST_STEPS", 50 * 6**2 - 1)
+    monkeypatch.setattr(cli.fit, "MOST_STEPS", 50 * 6**2 - 1)
     assert "not looked at" in subset_line(run("fit", path, "--target", "y"))
 
 
@@ -445,7 +445,9 @@ def test_bad_choices_without_an_intercept(run, refuse, csv):
     args = (*args[:1], csv("a,b,y\n1,0,3\n2,0,3\n"), *args[2:])
     assert '"b" is zero: leave it out' in refuse(*args)
     args = (*args[:1], csv("a,b,y\n1,4,3\n"), *args[2:])
-    assert "1 row can't tell 2 features apart" in refuse(*args)
+    assert "1 row can't tell a model: more are needed" in refuse(*args)
+    args = (*args[:1], csv("a,b,c,y\n1,4,2,3\n2,1,1,1\n"), *args[2:5], "a,b,c", *args[6:])
+    assert "2 rows can't tell 3 features apart" in refuse(*args)
 
 
 def test_two_dependent_features_are_named(refuse, csv):

@@ -1,0 +1,94 @@
+"""The command ``sparsewise``: fit a table, predict from a model, look at a path, certify a choice.
+
+A table is fitted by Sparse Bayesian Learning, which needs no threshold, unless a method or a word
+that stops one is given. One file for each command.
+
+Exit codes: 0 done, 1 an error of ours, 2 bad input (one line on standard error), 130 Ctrl-C.
+What is heavy (numba, polars, rich, scikit-learn) is imported where it is used, so that ``--help``
+answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from sparsewise import __version__
+from sparsewise.cli import algorithms, certify, fit, path, predict
+from sparsewise.cli.options import Parser
+from sparsewise.messages import InputError, printable
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    debug = False
+    try:
+        _replace_unwritable_characters()
+        args = build_parser().parse_args(argv)
+        debug = getattr(args, "debug", False)
+        code: int = args.run(args) or 0
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except InputError as error:
+        if debug:
+            raise
+        return _complain(str(error), code=2)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has left, as `head` does: not an error worth a word.
+        _discard_output()
+        return 141
+    except Exception as error:
+        if debug:
+            raise
+        cause = f"{type(error).__name__}: {error}"
+        return _complain(f"internal error ({cause}); --debug shows where", code=1)
+    return code
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands; each command sets ``run``."""
+    common = Parser(add_help=False)
+    common.add_argument(
+        "--debug",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="show the traceback of an error",
+    )
+    parser = Parser(
+        prog="sparsewise",
+        parents=[common],
+        description="Sparse regression: Sparse Bayesian Learning, stepwise algorithms and basis "
+        "pursuit.",
+        epilog="Try: sparsewise fit --example diabetes",
+    )
+    parser.add_argument("--version", action="version", version=f"sparsewise {__version__}")
+    parser.set_defaults(run=lambda args: parser.print_help())
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    for command in (fit, predict, path, certify, algorithms):
+        command.add(commands, common)
+    return parser
+
+
+def _complain(message: str, code: int) -> int:
+    """Print one line on standard error and hand the exit code back."""
+    if sys.stderr is not None:
+        print(f"sparsewise: {printable(message)}", file=sys.stderr)
+    return code
+
+
+def _replace_unwritable_characters() -> None:
+    """Let a narrow encoding show ? for a character it lacks, where it would raise an error."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def _discard_output() -> None:
+    """Point standard output to nowhere, so that Python's last flush finds a listener."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())

@@ -1,0 +1,131 @@
+"""``sparsewise certify``: tell whether a choice of features is the best of its size."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sparsewise.cli.options import (
+    add_table,
+    dependent_columns,
+    read,
+    reduced,
+    refuse_both,
+    seconds,
+    select,
+)
+from sparsewise.messages import InputError, count, listing, quoted
+
+if TYPE_CHECKING:
+    from sparsewise.estimators.reduction import Reduced
+    from sparsewise.tables import FloatArray, Table
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "certify",
+        parents=[common],
+        help="tell whether a choice of features is the best of its size",
+        description="Tell whether a choice of features is the best of its size: whether as many "
+        "others of the table's columns leave a smaller residual.",
+        epilog="All columns but the target are candidates, unless excluded. There are three "
+        "answers: the choice is certified; another one that fits better is named; or neither could "
+        "be shown. The bound compares the residual with the smallest coefficients; where it "
+        "does not decide and there are at most 200 candidates, all subsets of this size are "
+        "searched by leaps and bounds. NAMES are separated by commas.",
+    )
+    parser.set_defaults(run=run)
+    add_table(parser, features="the choice to certify")
+    how = parser.add_argument_group("search and output")
+    how.add_argument(
+        "--time-limit",
+        type=seconds,
+        default=10.0,
+        metavar="SECONDS",
+        help="for the exact search (default: 10; 0: bound and single exchanges only)",
+    )
+    how.add_argument("--json", action="store_true", help="print one JSON object instead")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run ``sparsewise certify``."""
+    from sparsewise import guarantees
+    from sparsewise.cli.patience import patience
+    from sparsewise.report import Certified, Page, show_certificate
+    from sparsewise.tables import split_names
+
+    raw = read(args)
+    chosen = split_names(args.features or "")
+    if not chosen:
+        raise InputError(f"--features is needed: the choice to certify, of {listing(raw.columns)}")
+    refuse_both(chosen, split_names(args.exclude), "certified")
+    table = select(raw, args, include=chosen)
+    columns = table.positions(chosen)
+    plain = reduced(table, not args.no_intercept)
+    _check_choice(plain, columns, table, not args.no_intercept)
+    with patience("certifying"):
+        try:
+            certificate = guarantees.certify(
+                plain.design, plain.target, columns, swaps=True, time_limit=args.time_limit
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from error
+    better = certificate.better
+    certified = Certified(
+        label=table.label,
+        target=table.target,
+        names=table.names,
+        rows=len(table.y),
+        certificate=certificate,
+        intercept=not args.no_intercept,
+        total=float(plain.target @ plain.target),
+        better_squared=None if better is None else _squared_residual(plain, list(better)),
+        time_limit=args.time_limit,
+    )
+    if args.json:
+        # As ASCII: it can be written in any encoding.
+        print(json.dumps(certified.fields(), indent=2, allow_nan=False))
+    else:
+        show_certificate(certified, Page())
+
+
+def _check_choice(plain: Reduced, columns: Sequence[int], table: Table, intercept: bool) -> None:
+    """Raise an error for a choice that has no unique fit, and for a target without variation."""
+    n, k = len(plain.target) + intercept, len(columns)
+    constant = "constant" if intercept else "zero"
+    if k + intercept > n:
+        besides = " and the intercept" if intercept else ""
+        raise InputError(
+            f"{count(n, 'row')} can't tell {count(k, 'feature')}{besides} apart: choose fewer"
+        )
+    if not plain.target.any():
+        raise InputError(f"the target {quoted(table.target)} is {constant}: any choice explains it")
+    norms = plain.design.norms()
+    zero = [table.names[j] for j in columns if norms[j] == 0]
+    if zero:
+        verb = "is" if len(zero) == 1 else "are"
+        raise InputError(f"{listing(zero)} {verb} {constant}: leave {_them(zero)} out")
+    dependent = [table.names[j] for j in dependent_columns(plain.design, columns)]
+    if dependent:
+        depends = "depends" if len(dependent) == 1 else "depend"
+        raise InputError(
+            f"{listing(dependent)} {depends} linearly on the other chosen features, so that fewer "
+            f"fit as well: leave {_them(dependent)} out"
+        )
+
+
+def _squared_residual(plain: Reduced, columns: list[int]) -> float:
+    """Return the squared residual of a least-squares fit on these columns, none of them zero."""
+    import numpy as np
+
+    A: FloatArray = plain.design.columns(np.array(columns))
+    U = A / np.abs(A).max(axis=0)
+    rest = plain.target - U @ np.linalg.lstsq(U, plain.target, rcond=None)[0]
+    return float(np.sum(rest**2))
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"

@@ -1,0 +1,60 @@
+"""Figures of a fit and of a path, as files."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sparsewise.messages import InputError, quoted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sparsewise.report import Fit
+
+FORMATS = (".png", ".pdf", ".svg")
+
+
+def check_format(path: str) -> None:
+    """Raise an error for what can't be drawn, before there is anything to lose."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError(f"--plot needs a file that ends in {', '.join(FORMATS)}: {quoted(path)}")
+    try:
+        import matplotlib as matplotlib
+    except ImportError:
+        raise InputError(
+            "--plot needs matplotlib; install it with: pip install 'sparsewise[plot]'"
+        ) from None
+
+
+def draw_fit(fit: Fit, path: str) -> None:
+    """Draw the coefficients and the way to them."""
+    from sparsewise.plots import model_figure
+
+    _write(model_figure(fit.model), path)
+
+
+def draw_path(fit: Fit, path: str) -> None:
+    """Draw the coefficients along the path, and the criteria where there are any."""
+    from matplotlib.figure import Figure
+
+    from sparsewise.plots import CriterionDisplay, PathDisplay
+
+    criteria = "bic" in fit.model.path_.columns
+    figure = Figure(figsize=(11 if criteria else 6.5, 4.5), dpi=150, layout="constrained")
+    left, *right = figure.subplots(1, 1 + criteria, squeeze=False)[0]
+    PathDisplay.from_estimator(fit.model, whole=True, ax=left)
+    for ax in right:
+        CriterionDisplay.from_estimator(fit.model, whole=True, ax=ax)
+    _write(figure, path)
+
+
+def _write(figure: Figure, path: str) -> None:
+    # A sign that the font lacks is drawn as a box: not worth a word.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            figure.savefig(path)
+        except OSError as error:
+            raise InputError(f"can't write {quoted(path)}: {error.strerror}") from None

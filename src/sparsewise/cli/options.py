@@ -1,0 +1,204 @@
+"""What several commands share: a parser with short errors, numbers in range, and a table."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from sparsewise.messages import InputError, count, listing, quoted
+
+if TYPE_CHECKING:
+    from sparsewise.design import Design
+    from sparsewise.estimators.reduction import Reduced
+    from sparsewise.tables import RawTable, Table
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, like all our errors."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, formatter_class=_help_formatter, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the error that every command raises for bad input."""
+        raise InputError(f"{message} (see {self.prog} --help)")
+
+
+def _help_formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, max_help_position=20, width=80)
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return a reader of whole numbers from this one on."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(
+                f"must be a whole number, at least {least}, not {text}"
+            )
+        return number
+
+    return read
+
+
+def not_negative(text: str) -> float:
+    """Read a finite number that is not negative."""
+    number = _number(text)
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a finite number, at least 0, not {text}")
+    return number
+
+
+def positive(text: str) -> float:
+    """Read a finite number above 0."""
+    number = _number(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a finite number above 0, not {text}")
+    return number
+
+
+def seconds(text: str) -> float:
+    """Read a number that is not negative; infinity will do."""
+    number = _number(text)
+    if not number >= 0:
+        raise argparse.ArgumentTypeError(f"must be at least 0 seconds, not {text}")
+    return number
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+# --- a table --------------------------------------------------------------------------------------
+
+
+def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
+    """Add the options that name a table and its columns; return their group."""
+    data = parser.add_argument_group("data")
+    add_source(data)
+    data.add_argument("--example", metavar="NAME", help="a built-in table instead: diabetes")
+    data.add_argument("--target", metavar="COLUMN", help="the column to explain")
+    data.add_argument("--features", metavar="NAMES", help=features)
+    data.add_argument("--exclude", metavar="NAMES", default="", help="columns to leave out")
+    data.add_argument(
+        "--categorical",
+        metavar="NAMES",
+        default="",
+        help="columns of which each level becomes a feature column=level of zeros and ones (of two "
+        "levels, the second)",
+    )
+    data.add_argument(
+        "--weights",
+        metavar="COLUMN",
+        help="how often each row counts: 2 as if it were there twice, 0 not at all",
+    )
+    data.add_argument(
+        "--drop-missing", action="store_true", help="leave out rows with a missing value"
+    )
+    data.add_argument("--no-intercept", action="store_true", help="force the fit through 0")
+    return data
+
+
+def add_source(group: Any) -> None:
+    """Add the table itself."""
+    group.add_argument(
+        "data", nargs="?", metavar="DATA", help="CSV, TSV or Parquet file; - for stdin"
+    )
+
+
+def read(args: argparse.Namespace) -> RawTable:
+    """Read the table that the arguments name."""
+    from sparsewise.tables import load_example, read_table
+
+    if (args.data is None) == (args.example is None):
+        raise InputError("give one table: a file, - for standard input, or --example diabetes")
+    return read_table(args.data) if args.example is None else load_example(args.example)
+
+
+def load(args: argparse.Namespace) -> tuple[Table, list[str]]:
+    """Read the table, choose its columns, and tell which features must be in the model."""
+    from sparsewise.tables import split_names
+
+    raw = read(args)
+    features = None if args.features is None else split_names(args.features)
+    include = split_names(args.include)
+    refuse_both(include, split_names(args.exclude), "included")
+    table = select(raw, args, features=features, include=include)
+    return table, [table.names[j] for j in table.positions(include)]
+
+
+def select(
+    raw: RawTable,
+    args: argparse.Namespace,
+    *,
+    features: list[str] | None = None,
+    include: list[str] | None = None,
+) -> Table:
+    """Choose columns as the arguments tell."""
+    from sparsewise import tables
+
+    table = tables.select(
+        raw,
+        target=args.target,
+        features=features,
+        chosen=include or (),
+        exclude=tables.split_names(args.exclude),
+        categorical=tables.split_names(args.categorical),
+        weights=args.weights,
+        drop_missing=args.drop_missing,
+    )
+    rows = len(table.y) if table.weights is None else int((table.weights > 0).sum())
+    if rows < 2:
+        raise InputError(f"{count(rows, 'row')} can't tell a model: more are needed")
+    return table
+
+
+def reduced(table: Table, intercept: bool) -> Reduced:
+    """Return the table without weights and intercept, as the algorithms see it."""
+    from sparsewise.estimators.reduction import reduce
+
+    return reduce(table.X, table.y, table.weights, intercept)
+
+
+def dependent_columns(design: Design, columns: Sequence[int]) -> list[int]:
+    """Return those of the columns that are zero, or combinations of the ones before them."""
+    import numpy as np
+
+    from sparsewise.guarantees.dictionary import unit_factor
+    from sparsewise.tolerances import tolerances
+
+    norms, n = design.norms(), design.shape[0]
+    some = [j for j in columns if norms[j] > 0]
+    _, R = unit_factor(design, np.array(some[:n], dtype=int))
+    rest = np.square(np.diagonal(R))
+    tolerance = tolerances(design.dtype).dependent
+    free = {j for j, r in zip(some, rest, strict=False) if r > tolerance}
+    return [j for j in columns if j not in free]
+
+
+def refuse_both(names: list[str], excluded: list[str], what: str) -> None:
+    """Raise an error for names that are asked for and excluded."""
+    both = [name for name in names if name in excluded]
+    if both:
+        raise InputError(f"{listing(both)} can't be {what} and excluded at once")
+
+
+def check_place(option: str, path: str | None) -> None:
+    """Raise an error for a file that can't be written, before there is anything to lose."""
+    if path is None:
+        return
+    place = Path(path)
+    if place.is_dir():
+        raise InputError(f"{option} needs a file, but {quoted(path)} is a folder")
+    if not place.parent.is_dir():
+        raise InputError(f"{option} can't write {quoted(path)}: there is no such folder")

@@ -1,0 +1,36 @@
+"""A word to those who wait."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+PATIENCE = 1.0
+"""Seconds that nobody needs an explanation for."""
+
+
+@contextmanager
+def patience(words: str) -> Iterator[None]:
+    """Show on a terminal, after a second, what is going on and for how long."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from sparsewise.report import Page
+
+    page = Page(sys.stderr)
+    if not page.is_terminal:
+        yield
+        return
+    columns = (SpinnerColumn("line"), TextColumn("{task.description}"), TimeElapsedColumn())
+    progress = Progress(*columns, console=page, transient=True)
+    progress.add_task(words, total=None)
+    start = threading.Timer(PATIENCE, progress.start)
+    start.daemon = True
+    start.start()
+    try:
+        yield
+    finally:
+        start.cancel()
+        start.join()
+        progress.stop()

@@ -1,0 +1,190 @@
+"""Print the certificate of a choice of features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from sparsewise.guarantees.search import MOST_COLUMNS
+from sparsewise.messages import count, printable, shortened
+from sparsewise.numerals import numerals
+from sparsewise.report.fit import WITHOUT_INTERCEPT
+from sparsewise.report.page import Page
+from sparsewise.report.shares import finite, r_squared, rounded, share
+
+if TYPE_CHECKING:
+    from sparsewise.guarantees import Certificate
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A choice among the columns of a table and its certificate, in the table's own units."""
+
+    label: str
+    target: str
+    names: Sequence[str]
+    rows: int
+    certificate: Certificate
+    intercept: bool
+    total: float  # squared norm of the (centred) target
+    better_squared: float | None  # squared residual of the better subset, if one is known
+    time_limit: float
+
+    @property
+    def squared(self) -> float:
+        """The squared residual of the choice."""
+        return self.certificate.residual_norm**2
+
+    def named(self, columns: Iterable[int]) -> list[str]:
+        """Return the names of columns, safe to print."""
+        return [printable(self.names[j]) for j in columns]
+
+    def fields(self) -> dict[str, Any]:
+        """Return all there is to know, ready for JSON: None for what is infinite or unknown."""
+        found, total = self.certificate, self.total
+        swap, better = found.swap, found.better
+        return {
+            "status": found.status,
+            "sentence": found.sentence(self.names),
+            "table": self.label,
+            "target": self.target,
+            "features": [self.names[j] for j in found.columns],
+            "candidates": len(self.names),
+            "rows": self.rows,
+            "intercept": self.intercept,
+            "r2": share(self.squared, total),
+            "residual_norm": found.residual_norm,
+            "bound": finite(found.bound),
+            "margin": finite(found.margin),
+            "exchanged": found.exchanged,
+            "singular_value": found.singular_value,
+            "source": found.source,
+            "min_abs": found.min_abs,
+            "proof": found.proof,
+            "better": None if better is None else [self.names[j] for j in better],
+            "better_r2": None if self.better_squared is None else share(self.better_squared, total),
+            "swap": None
+            if swap is None
+            else {
+                "out": self.names[swap.out],
+                "into": self.names[swap.into],
+                "fall": swap.fall,
+            },
+            "swap_optimal": found.swap_optimal,
+            "time_limit": finite(self.time_limit),
+        }
+
+
+def show_certificate(certified: Certified, page: Page) -> None:
+    """Print the verdict on a choice of features, the figures behind it, and how it was found."""
+    found = certified.certificate
+    choice = shortened(certified.named(found.columns))
+    sentence = found.sentence([printable(name) for name in certified.names])
+    headline = wrap(f"{choice}: {sentence}", page.width)
+    page.print(Text("\n".join(headline), style="bold"))
+    page.heading("Fit")
+    page.table(
+        {"choice": "left", "features": "left", "squared residual": "right", "R²": "right"},
+        _choices(certified),
+    )
+    page.heading("Figures")
+    page.table({"figure": "left", "value": "right"}, _figures(found))
+    page.print()
+    page.facts(
+        [
+            *([("bound", _origin(found))] if _has_bound(found) else []),
+            ("proof", _proof(certified)),
+            *(("swaps", sentence) for sentence in _swaps(certified)),
+            *([] if certified.intercept else [("note", WITHOUT_INTERCEPT)]),
+            (
+                "summary",
+                f"{printable(certified.label)}: {count(certified.rows, 'row')}, "
+                f"{count(len(certified.names), 'candidate')} to explain "
+                f"{printable(certified.target)}",
+            ),
+        ]
+    )
+
+
+def _choices(certified: Certified) -> Iterator[tuple[str, ...]]:
+    """Yield the choice, and what is better if that is known: features, squared residual, R²."""
+    found, total = certified.certificate, certified.total
+    rows = [("yours", found.columns, certified.squared)]
+    if found.better is not None and certified.better_squared is not None:
+        rows.append(("better", found.better, certified.better_squared))
+    squared = [rounded(value, total) for _, _, value in rows]
+    for (title, columns, _), value, amount in zip(
+        rows, squared, numerals(squared, figures=6), strict=True
+    ):
+        yield title, ", ".join(certified.named(columns)), amount, r_squared(value, total)
+
+
+def _figures(found: Certificate) -> Iterator[tuple[str, str]]:
+    """Yield the figures that the bound is made of."""
+    yield "residual (norm)", f"{found.residual_norm:.4g}"
+    yield "bound: certain below", "any" if math.isinf(found.bound) else f"{found.bound:.4g}"
+    yield "smallest coefficient (columns of norm 1)", f"{found.min_abs:.4g}"
+    if _has_bound(found):
+        yield "singular value, at least", f"{found.singular_value:.4g}"
+
+
+def _has_bound(found: Certificate) -> bool:
+    """Return whether there was anything to be ruled out by a bound."""
+    return found.exchanged > 0 and math.isfinite(found.bound)
+
+
+def _origin(found: Certificate) -> str:
+    """Return where the bound comes from."""
+    exchanged = found.exchanged
+    others = "any other" if exchanged == 1 else f"any {exchanged} others"
+    return (
+        f"lowest where {count(exchanged, 'feature')} would be exchanged; the singular value, "
+        f"of the choice and {others}, comes from {found.source}"
+    )
+
+
+def _proof(certified: Certified) -> str:
+    """Return how the verdict was found, or why there is none."""
+    found = certified.certificate
+    if found.status == "optimal":
+        return _proof_of_the_best(found)
+    if found.better is not None:
+        how = "the better subset was found by"
+        if found.proof == "search":
+            return f"{how} the exact search: no other of this size fits better"
+        by = "exchanging one feature" if found.swap else "the exact search"
+        return f"{how} {by}; others may be better still"
+    if found.exchanged == 0:
+        return "none: leave out what adds nothing, and certify the rest"
+    if len(certified.names) > MOST_COLUMNS:
+        return f"none: the exact search takes at most {MOST_COLUMNS} candidates"
+    if certified.time_limit == 0:
+        return "none: --time-limit SECONDS allows an exact search"
+    return f"none in {certified.time_limit:g} s of exact search: --time-limit SECONDS allows more"
+
+
+def _proof_of_the_best(found: Certificate) -> str:
+    if found.proof == "search":
+        return "by search: every other subset of this size was looked at or ruled out"
+    if found.exchanged == 0:
+        return "there are no other columns to choose from"
+    if math.isinf(found.bound):
+        return "every exchange was looked at: no other choice of this size fits as well"
+    return "by the bound: no other choice of at most as many features fits as well"
+
+
+def _swaps(certified: Certified) -> Iterator[str]:
+    """Yield what exchanging one feature for another can do, if that was looked at."""
+    found, total = certified.certificate, certified.total
+    if found.swap_optimal:
+        yield "no exchange of one feature for another fits better"
+    if found.swap is not None:
+        into, out = certified.named([found.swap.into, found.swap.out])
+        fall = numerals([found.swap.fall])[0]
+        rise = f" and raises R² by {found.swap.fall / total:.2g}" if total > 0 else ""
+        yield f"{into} in place of {out} lowers the squared residual by {fall}{rise}"

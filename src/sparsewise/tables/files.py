@@ -1,0 +1,183 @@
+"""From a file to named columns.
+
+Cells of a text file stay text; a Parquet file has columns with types.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from sparsewise.messages import InputError, listing, look_up, quoted
+
+SEPARATORS = (",", "\t", ";")
+PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Columns as they were read: text, or of the types of a Parquet file."""
+
+    label: str
+    columns: dict[str, pl.Series]
+    default_target: str | None = None
+    is_text: bool = False  # numbers are to be found in the text, and blank lines are no data
+
+
+def read_table(source: str) -> RawTable:
+    """Read a Parquet file, or a CSV or TSV file with a header line; ``"-"`` is standard input.
+
+    Which of them it is its content tells. The separator (comma, tab or semicolon) is the one that
+    the header line uses most.
+    """
+    label = "standard input" if source == "-" else source
+    data = _read_bytes(source)
+    if data.startswith(PARQUET) and (data.endswith(PARQUET) or b"\0" in data):
+        return _read_parquet(data, label)
+    return _read_text(_cleaned(data, label), label)
+
+
+def _read_bytes(source: str) -> bytes:
+    if source == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(source).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"there is no file {quoted(source)}") from None
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"can't read {quoted(source)}: {reason}") from None
+
+
+def _read_parquet(data: bytes, label: str) -> RawTable:
+    # Of a damaged file, the library may print how it failed, besides telling us.
+    with _nothing_printed():
+        try:
+            frame = pl.read_parquet(io.BytesIO(data))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+            raise InputError(
+                f"can't read {label}: it is a Parquet file, but cut short or damaged"
+            ) from None
+    names = _named(frame.columns, label)
+    if not names:
+        raise InputError(f"{label} is empty: it has no columns")
+    return RawTable(label, dict(zip(names, frame.get_columns(), strict=True)))
+
+
+@contextlib.contextmanager
+def _nothing_printed() -> Iterator[None]:
+    """Point the standard error of the process to nowhere for a while."""
+    try:
+        before = os.dup(2)
+    except OSError:  # it is closed already
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nowhere)
+
+
+def _read_text(data: bytes, label: str) -> RawTable:
+    header_line = next((line for line in _lines(data) if line.strip()), "")
+    if not header_line:
+        raise InputError(f"{label} is empty: a header line and rows of numbers are needed")
+    separator = max(SEPARATORS, key=header_line.count)
+    header = _header(data, separator, label)
+    try:
+        frame = pl.read_csv(
+            io.BytesIO(data), separator=separator, infer_schema=False, new_columns=header
+        )
+    except pl.exceptions.PolarsError as error:
+        raise InputError(_why_unreadable(data, separator, len(header), label, error)) from None
+    return RawTable(label, {name: frame[name] for name in header}, is_text=True)
+
+
+def _cleaned(data: bytes, label: str) -> bytes:
+    """Return text in UTF-8, with lines that end as we know them."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    is_text = b"\0" not in data
+    if is_text:
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            is_text = False
+    if not is_text:
+        raise InputError(
+            f"{label} is not a text table in UTF-8: save it as CSV with that encoding, or Parquet"
+        )
+    return data if b"\n" in data else data.replace(b"\r", b"\n")
+
+
+def _lines(data: bytes) -> Iterator[str]:
+    """Yield one line after the other, without a copy of them all."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start) + 1 or len(data)
+        yield data[start:end].decode()
+        start = end
+
+
+def _records(data: bytes, separator: str) -> Iterator[list[str]]:
+    """Yield the rows as lists of cells, without blank lines."""
+    return (row for row in csv.reader(_lines(data), delimiter=separator) if row)
+
+
+def _header(data: bytes, separator: str, label: str) -> list[str]:
+    try:
+        return _named(next(_records(data, separator)), label)
+    except csv.Error as error:
+        raise InputError(f"can't read the header of {label}: {error}") from None
+
+
+def _named(cells: Iterable[str], label: str) -> list[str]:
+    """Return the column names; one without a name is called after its position."""
+    names = [cell.strip() or f"column_{j}" for j, cell in enumerate(cells, start=1)]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise InputError(f"{label} has more than one column called {listing(repeated)}")
+    return names
+
+
+def _why_unreadable(data: bytes, separator: str, width: int, label: str, error: Exception) -> str:
+    try:
+        for number, row in enumerate(_records(data, separator)):
+            if len(row) > width:
+                return f"row {number} of {label} has {len(row)} cells, but the header has {width}"
+    except csv.Error:
+        pass
+    return f"can't read {label} as a table: {str(error).splitlines()[0]}"
+
+
+def load_example(name: str) -> RawTable:
+    """Load a built-in table by name."""
+    look_up([name], EXAMPLES, "example")
+    return EXAMPLES[name]()
+
+
+def _diabetes() -> RawTable:
+    """Efron et al. (2004): disease progression of 442 patients, ten measurements, own units."""
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes(scaled=False)
+    columns = {name: pl.Series(name, data.data[:, j]) for j, name in enumerate(data.feature_names)}
+    columns["progression"] = pl.Series("progression", data.target)
+    return RawTable("diabetes", columns, default_target="progression")
+
+
+EXAMPLES: dict[str, Callable[[], RawTable]] = {"diabetes": _diabetes}
