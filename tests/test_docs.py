@@ -23,15 +23,24 @@ def examples(page: str = "README.md") -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-def test_the_ten_lines_of_the_readme(capsys):
+def test_the_three_lines_and_the_figures_of_the_readme(capsys):
     names: dict = {}
     exec(examples()[0], names)
+    told = capsys.readouterr().out
+    assert "target explained by 6 of 10 features" in told
+    assert "certified best subset of 6" in told
+    exec(examples()[1], names)
+
+
+def test_the_ten_lines_of_the_readme(capsys):
+    names: dict = {}
+    exec(examples()[2], names)
     assert "Solution by rmp0: 12 features of 128" in capsys.readouterr().out
     np.testing.assert_array_equal(names["solution"].support, np.flatnonzero(names["x"]))
     assert names["solution"].check(names["A"], names["y"]).ok
     bayes = names["bayes"]
     np.testing.assert_array_equal(bayes.support, np.flatnonzero(names["x"]))
-    assert f"# {bayes.sigma:.4f}, " in examples()[0]
+    assert f"# {bayes.sigma:.4f}, " in examples()[2]
     assert bayes.check(names["A"], names["y"]).ok
 
 
@@ -40,7 +49,7 @@ def test_basis_pursuit_of_the_readme():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((40, 80))
     names = {"sw": sparsewise, "A": A, "y": A[:, [3, 17, 29]] @ [2.0, -1.5, 1.0]}
-    exec(examples()[1], names)
+    exec(examples()[3], names)
     assert names["solution"].check(A, names["y"]).gap < 1e-12
     assert {3, 17, 29} <= set(names["solution"].support.tolist())
 
@@ -50,7 +59,7 @@ def test_guarantees_of_the_readme():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((200, 30))
     names = {"sw": sparsewise, "A": A, "y": A[:, [3, 17, 29]] @ [2.0, -1.5, 1.0]}
-    exec(examples()[2], names)
+    exec(examples()[4], names)
     assert names["certificate"].status == "optimal"
     assert names["best"].path.at(3).support.tolist() == [3, 17, 29]
 
@@ -64,7 +73,7 @@ def test_relevance_vectors_of_the_readme():
     """The example as it stands, given some points."""
     X = np.linspace(0, 10, 60)[:, None]
     names = {"X": X, "y": np.sin(X[:, 0]), "X_new": X[::7] + 0.05}
-    exec(examples()[3], names)
+    exec(examples()[5], names)
     np.testing.assert_allclose(names["mean"], np.sin(names["X_new"][:, 0]), atol=0.05)
     assert names["std"].shape == names["mean"].shape
 
