@@ -167,3 +167,19 @@ def test_dependent_columns_are_listed_in_the_error():
     with pytest.raises(sparsewise.DependentColumnsError) as caught:
         sparsewise.backward(A, np.ones(3), sparsity=1)
     assert caught.value.columns == [1, 3]
+
+
+def test_models_after_some_steps_are_those_of_the_list():
+    rng = np.random.default_rng(5)
+    A, y = rng.standard_normal((40, 60)), rng.standard_normal(40)
+    path = sparsewise.rmp0(A, y, delta=0.4, start=[7, 3]).path
+    models = [path.initial, *path.models()]
+    for steps, model in enumerate(models):
+        np.testing.assert_array_equal(path.after(steps).coef, model.coef)
+        np.testing.assert_array_equal(path.after(steps).support, model.support)
+    wanted = [len(path), 0, 2, 2]
+    columns, coefs = path.coefs_after(wanted)
+    assert columns.tolist() == sorted({j for i in wanted for j in models[i].support.tolist()})
+    np.testing.assert_array_equal(coefs, np.array([models[i].coef[columns] for i in wanted]).T)
+    with pytest.raises(IndexError, match=f"has {len(path)} steps, not {len(path) + 1}"):
+        path.after(len(path) + 1)

@@ -44,14 +44,16 @@ class Units(NamedTuple):
 
     def coef(self, columns: Array, x: Array) -> Array:
         """All coefficients, given those of some unit columns."""
+        coef = np.zeros(self.inverse_norms.size, self.dtype)
+        coef[columns] = self.values(columns, x)
+        return coef
+
+    def values(self, columns: Array, x: Array) -> Array:
+        """The coefficients of these columns alone."""
         factors = self.inverse_norms[columns]
         if self.moderate:
-            values = x * (self.scale * factors)
-        else:
-            values = self._careful(x, factors.astype(np.float64))
-        coef = np.zeros(self.inverse_norms.size, self.dtype)
-        coef[columns] = values
-        return coef
+            return np.asarray(x * (self.scale * factors))
+        return self._careful(x, factors.astype(np.float64))
 
     def _careful(self, x: Array, factors: Array) -> Array:
         """x · scale · factors where that may leave the range of the type."""

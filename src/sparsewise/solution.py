@@ -211,6 +211,32 @@ class Path(Sequence[Step]):
         """The model after each step."""
         return [self._model(order, met) for step, order, met in self._replay() if step is not None]
 
+    def after(self, steps: int) -> Model:
+        """The model after so many steps; 0: before the first."""
+        for number, (_, order, met) in enumerate(self._replay()):
+            if number == steps:
+                return self._model(order, met)
+        raise IndexError(f"The path has {len(self)} steps, not {steps}.")
+
+    def coefs_after(self, steps: Sequence[int]) -> tuple[Array, Array]:
+        """Columns, ascending, and their coefficients after so many steps, one column of them each.
+
+        Only columns that are in one of these models: for a long path of very many columns, all
+        `models` would be far too many zeros.
+        """
+        wanted = set(steps)
+        found = {
+            number: (np.array(order, np.int64), met[1][: len(order)])
+            for number, (_, order, met) in enumerate(self._replay())
+            if number in wanted
+        }
+        columns = np.unique(np.concatenate([order for order, _ in found.values()]))
+        coefs = np.zeros((columns.size, len(steps)), self._units.dtype)
+        for i, number in enumerate(steps):
+            order, x = found[number]
+            coefs[np.searchsorted(columns, order), i] = self._units.values(order, x)
+        return columns, coefs
+
     def at(self, k: int) -> Model:
         """The best model with k features met on the way, with its coefficients."""
         best: tuple[float, list[int], Array] | None = None

@@ -6,6 +6,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -167,6 +168,12 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        # Reading its own signature again takes scikit-learn as long as we take for a small fit.
+        return super()._get_param_names()
+
     # ------------------------------------------------------------------ before the algorithm
 
     def _data(self, X: Any, y: Array, weights: ArrayLike | None) -> Data:
@@ -256,12 +263,14 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         """s², the residual variance with all features, if the path has met that model."""
         if not self.solution_.least_squares or data.saturates:
             return None
-        rss, size = path_sizes(self.solution_.path)
-        if size.max() < data.candidates:
+        path, full = self.solution_.path, data.candidates
+        met = [step.squared_residual for step in path if step.size == full]
+        if len(path.start) == full:
+            met.append(path.initial.squared_residual)
+        if not met:
             return None
-        least = float(rss[size == size.max()].min())
-        left = data.rows - data.candidates - data.intercept
-        return 0.0 if data.is_exact(least) else least / left
+        left = data.rows - full - data.intercept
+        return 0.0 if data.is_exact(min(met)) else min(met) / left
 
     def _certify(self, data: Data, seconds: float) -> None:
         try:

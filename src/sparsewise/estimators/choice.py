@@ -112,26 +112,18 @@ def chosen(solution: Solution, model: Model, stop: Stop = Stop.BEST) -> Solution
     )
 
 
-def model_after(path: Path, steps: int, size: Array) -> Model:
-    """The model after so many steps, given the sizes of all."""
-    k = int(size[steps])
-    if np.count_nonzero(size == k) == 1:  # no need to make all of them
-        return path.at(k)
-    return (path.initial, *path.models())[steps]
-
-
-def best_by_size(path: Path) -> dict[int, Model]:
-    """The best model of each size met."""
-    best: dict[int, Model] = {}
-    for model in (path.initial, *path.models()):
-        size = model.support.size
-        if size not in best or model.squared_residual < best[size].squared_residual:
-            best[size] = model
+def best_by_size(path: Path) -> dict[int, int]:
+    """For each size met, the number of steps to the best model of it."""
+    rss, size = path_sizes(path)
+    best: dict[int, int] = {}
+    for steps, k in enumerate(size.tolist()):
+        if k not in best or rss[steps] < rss[best[k]]:
+            best[k] = steps
     return best
 
 
-def at_most(best: dict[int, Model], k: int) -> Model:
-    """The best model of k features, or of the largest size below that was met."""
+def at_most(best: dict[int, int], k: int) -> int:
+    """Steps to the best model of k features, or of the largest size below that was met."""
     sizes = [size for size in best if size <= k]
     return best[max(sizes) if sizes else min(best)]
 

@@ -137,6 +137,4 @@ def _without_dependent(
 def _coefficients(path: Path, least: int, most: int) -> tuple[Array, Array]:
     """The features met, and their coefficients in the best model of each size."""
     best = best_by_size(path)
-    models = [at_most(best, k) for k in range(least, most + 1)]
-    columns = np.unique(np.concatenate([model.support for model in models]))
-    return columns, np.column_stack([model.coef[columns] for model in models])
+    return path.coefs_after([at_most(best, k) for k in range(least, most + 1)])

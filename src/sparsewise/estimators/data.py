@@ -83,9 +83,8 @@ class Data:
 
     @cached_property
     def rows(self) -> float:
-        """The sum of the weights; whole if it is but for rounding: 2e-16 of a row tells nothing."""
-        rows = self.reduced.rows
-        return round(rows) if abs(rows - round(rows)) <= 1e-12 * rows else rows
+        """The sum of the weights."""
+        return self.reduced.rows
 
     @cached_property
     def total(self) -> float:

@@ -82,9 +82,12 @@ def _along(data: Data, order: Array, least: int) -> dict[int, float]:
             taken /= data.weights[block]
         taken[0] = 0.0
         residual[1:] *= -t[:, None]
-        left = whole - np.add.accumulate(taken)
+        for k in range(order.size):  # whole rows at a time, as `accumulate` does not
+            residual[k + 1] += residual[k]
+            taken[k + 1] += taken[k]
+        left = np.subtract(whole, taken, out=taken)
         alone = np.minimum(alone, left.min(axis=1))
-        ratio = np.add.accumulate(residual) / np.maximum(left, ALONE)
+        ratio = residual / np.maximum(left, ALONE)
         squares += np.einsum("ki,ki->k", ratio, ratio)
     errors = np.where(alone > ALONE, squares / data.rows * size * size, np.nan)
     return {k: float(errors[k]) for k in range(least, order.size + 1)}

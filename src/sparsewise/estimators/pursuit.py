@@ -13,7 +13,6 @@ from sparsewise.estimators.base import SparseRegressor
 from sparsewise.estimators.choice import (
     from_full,
     least,
-    model_after,
     most_features,
     path_sizes,
     warn_if_still_better,
@@ -169,5 +168,5 @@ def usual_sparsity(data: Data) -> int:
     path = algorithms.omp(data.design, data.target, sparsity=most, **data.wishes).path
     rss, size = path_sizes(path)
     best = least(data.criteria().costs("bic", rss, size), size)
-    warn_if_still_better(data, model_after(path, best, size), most, "bic")
+    warn_if_still_better(data, path.after(best), most, "bic")
     return int(size[best])

@@ -117,7 +117,9 @@ def _weighed(X: Any, y: Array, weights: Array, intercept: bool) -> tuple[Any, Ar
 
 
 def _whole(number: float) -> float:
-    return int(number) if number.is_integer() else number
+    """An int if it is one but for rounding: 2e-16 of a row tells nothing."""
+    nearest = round(number)
+    return nearest if abs(number - nearest) <= 1e-12 * number else number
 
 
 def _counted(design: Design, rows: float) -> Design:

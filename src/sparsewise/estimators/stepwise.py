@@ -20,7 +20,6 @@ from sparsewise.estimators.choice import (
     chosen,
     from_full,
     least,
-    model_after,
     most_features,
     path_sizes,
     warn_if_still_better,
@@ -208,7 +207,8 @@ class StepwiseRegressor(SparseRegressor):
         fewest = len(data.include)
         most = max(most, most_features(data) if self.direction == "backward" else fewest)
         run = PATHS[self.direction](data, min(most, *data.design.shape))
-        return chosen(run, at_most(best_by_size(run.path), max(size, fewest)), stop)
+        steps = at_most(best_by_size(run.path), max(size, fewest))
+        return chosen(run, run.path.after(steps), stop)
 
     def _along_path(self, data: Data, most: int) -> Solution:
         """One path to the end; the model of least cost on it."""
@@ -221,7 +221,7 @@ class StepwiseRegressor(SparseRegressor):
         best = least(costs, size)
         if self.criterion == "loo":
             self.loo_ = float(costs[best])
-        model = model_after(run.path, best, size)
+        model = run.path.after(best)
         warn_if_still_better(data, model, most, self.criterion)
         return chosen(run, model)
 
