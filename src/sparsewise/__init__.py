@@ -55,6 +55,7 @@ from sparsewise.guarantees import (
 from sparsewise.l1 import L1Check, L1Path, L1Solution, Reweighted
 from sparsewise.problem import DependentColumnsError
 from sparsewise.solution import Check, Model, Path, Solution, Step, Stop
+from sparsewise.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from sparsewise.estimators import (
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
         StepwiseRegressor,
     )
     from sparsewise.plots import CoefficientDisplay, CriterionDisplay, PathDisplay
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ALGORITHMS",

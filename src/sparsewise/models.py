@@ -12,7 +12,6 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self, overload
 
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparsewise.messages import InputError, count, listing, quoted
+from sparsewise.version import __version__
 
 FloatArray = npt.NDArray[np.float64]
 Scalar = str | float | int | bool | None
@@ -173,7 +173,7 @@ class LinearModel:
             has_intercept=has_intercept,
             encoding=tuple(_used(encoding or (), features)),
             method=method,
-            facts={**(facts or {}), "sparsewise": import_module("sparsewise").__version__},
+            facts={**(facts or {}), "sparsewise": __version__},
         )
 
     def __eq__(self, other: object) -> bool:

@@ -15,10 +15,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sparsewise import __version__
-from sparsewise.cli import algorithms, certify, fit, path, predict
+from sparsewise.cli import algorithms, certify, experiments, fit, path, predict
 from sparsewise.cli.options import Parser
 from sparsewise.messages import InputError, printable
+from sparsewise.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,7 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sparsewise {__version__}")
     parser.set_defaults(run=lambda args: parser.print_help())
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for command in (fit, predict, path, certify, algorithms):
+    for command in (fit, predict, path, certify, algorithms, experiments):
         command.add(commands, common)
     return parser
 

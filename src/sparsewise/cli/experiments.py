@@ -1,0 +1,191 @@
+"""``sparsewise reproduce`` and ``sparsewise run``: experiments, from declaration to report."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparsewise.cli.options import at_least
+from sparsewise.messages import InputError, count, look_up
+
+if TYPE_CHECKING:
+    from sparsewise.experiments.conduct import Outcome
+    from sparsewise.experiments.declaration import Experiment
+
+NAMES = ("table1", "table2", "phase", "timing", "bounds", "boston")
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add both commands."""
+    parser = commands.add_parser(
+        "reproduce",
+        parents=[common],
+        help="reproduce the tables and figures of the paper",
+        description="Reproduce the tables and figures of Ament and Gomes (2021), and write a "
+        "report that shows them beside the paper's.",
+        epilog="table1 and table2 have recovery probabilities, phase is Fig. 2, timing Fig. 3, "
+        "bounds Fig. 1, boston Fig. 4; all is everything in one report. The folder then has "
+        "report.html, report.md, figures, results.parquet (a row for each cell and algorithm) and "
+        "values.parquet (for each realisation).",
+    )
+    parser.add_argument("name", metavar="NAME", help=f"{', '.join(NAMES)} or all")
+    parser.set_defaults(run=reproduce)
+    _add_options(parser)
+    parser = commands.add_parser(
+        "run",
+        parents=[common],
+        help="run an experiment of your own",
+        description="Run an experiment of your own, declared in a YAML file, and write a report.",
+        epilog="docs/experiments.md tells what the file may hold; examples/density.yml is one.",
+    )
+    parser.add_argument("spec", metavar="SPEC", help="the YAML file")
+    parser.set_defaults(run=run)
+    _add_options(parser)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_argument_group("what")
+    what.add_argument("--quick", action="store_true", help="a small version, for a first look")
+    what.add_argument("--realizations", type=at_least(1), metavar="R", help="draws of each cell")
+    what.add_argument(
+        "--algorithms", metavar="NAMES", help="only these, as the tables call them, by commas"
+    )
+    what.add_argument(
+        "--seed", type=at_least(0), default=0, metavar="S", help="where draws start (default: 0)"
+    )
+    how = parser.add_argument_group("how")
+    how.add_argument(
+        "--out", metavar="DIR", help="folder of the results (default: sparsewise-NAME)"
+    )
+    how.add_argument(
+        "--resume", action="store_true", help="go on with the run in the folder; none is repeated"
+    )
+    how.add_argument(
+        "--jobs", type=int, default=-1, metavar="J", help="processes (default: one for each core)"
+    )
+    how.add_argument("--dask", metavar="ADDRESS", help="use the workers of this Dask scheduler")
+
+
+def reproduce(args: argparse.Namespace) -> int:
+    """Run ``sparsewise reproduce``."""
+    look_up([args.name], [*NAMES, "all"], "experiment")
+    from sparsewise.experiments.paper import EXPERIMENTS
+
+    names = NAMES if args.name == "all" else (args.name,)
+    return _conduct([EXPERIMENTS[name] for name in names], args.name, args)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``sparsewise run``."""
+    from sparsewise.experiments.specification import read_specification
+
+    experiment = read_specification(args.spec)
+    return _conduct([experiment], experiment.name, args)
+
+
+def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namespace) -> int:
+    """Run experiments as the options say, and write the report."""
+    from sparsewise.experiments.conduct import conduct
+    from sparsewise.experiments.report import write_report
+
+    if args.dask is not None:  # what Dask has to say of its own troubles, we say in one line
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    folder = Path(args.out or f"sparsewise-{name}")
+    wanted = [one for one in _adapted(experiments, args) if one.contenders]
+    try:
+        with _progress() as (begun, told):
+            outcome = conduct(
+                wanted,
+                folder,
+                seed=args.seed,
+                jobs=args.jobs,
+                resume=args.resume,
+                dask=args.dask,
+                begun=begun,
+                told=told,
+            )
+    except KeyboardInterrupt:
+        print(
+            f"sparsewise: interrupted; what is done is kept in {folder}, and --resume goes on",
+            file=sys.stderr,
+        )
+        return 130
+    write_report(outcome)
+    return _tell(outcome)
+
+
+def _adapted(experiments: Sequence[Experiment], args: argparse.Namespace) -> Iterator[Experiment]:
+    from sparsewise.experiments.conduct import adapted, check_algorithms
+    from sparsewise.tables.names import split_names
+
+    algorithms = None if args.algorithms is None else split_names(args.algorithms)
+    if algorithms is not None:
+        if not algorithms:
+            raise InputError("--algorithms names none")
+        check_algorithms(experiments, algorithms)
+    for experiment in experiments:
+        yield adapted(
+            experiment, quick=args.quick, realizations=args.realizations, algorithms=algorithms
+        )
+
+
+def _tell(outcome: Outcome) -> int:
+    """Say where the results are, and how many cells failed."""
+    from sparsewise.experiments.report import headlines
+
+    for line in headlines(outcome):
+        print(line)
+    failed = int(outcome.results["error_message"].is_not_null().sum())
+    print(f"report: {outcome.folder / 'report.html'}")
+    if failed:
+        print(f"{count(failed, 'cell')} failed: the report has the errors, --resume tries again")
+    return 1 if failed else 0
+
+
+@contextmanager
+def _progress() -> Iterator[tuple[Any, Any]]:
+    """A bar with the time left, on a terminal; what is called as the work goes on."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from sparsewise.report import Page
+
+    page = Page(sys.stderr)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=page,
+        transient=True,
+        disable=not page.is_terminal,
+    )
+    task = bar.add_task("running", start=False)
+    already = [0]
+
+    def begun(total: int, done: int) -> None:
+        already[0] = done
+        bar.update(task, total=total, completed=done)
+        bar.start_task(task)
+
+    def told(unit: Any, record: Any) -> None:
+        if already[0]:  # of an earlier run, counted at once
+            already[0] -= 1
+            return
+        bar.update(task, advance=1, description=unit.experiment.name)
+
+    with bar:
+        yield begun, told

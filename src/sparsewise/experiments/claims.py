@@ -1,0 +1,507 @@
+"""What the paper says of its figures, and what the numbers here say to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sparsewise.design.base import Array
+from sparsewise.experiments.comparison import succeeded
+from sparsewise.experiments.paper import BP_ARD, FOBA, FR, FSBL, RMP, RMP0, RMP0_PLUS
+
+SIZES = (2, 4, 8, 16, 32, 64, 128)
+"""Numbers of features at which errors are compared."""
+
+# How the paper's words are read as numbers.
+ORDERS = (10**1.5, 10**2.5)
+"""Two orders of magnitude."""
+INDEPENDENT = 0.25
+"""A slope of at most so much of that of RMP₀ is none."""
+IDENTICAL = 0.02
+"""Rates that differ by less on average are virtually identical."""
+SPARSE = 8
+"""Models of at most so many features are highly sparse."""
+COMPETITIVE = 0.02
+"""An error that is larger by less, relatively, is competitive."""
+
+
+class Claim(NamedTuple):
+    """A sentence of the paper and what was found.
+
+    Attributes
+    ----------
+    paper : str
+        The sentence.
+    agrees : bool or None
+        Whether it holds here; None where it can't be told.
+    here : str
+        The numbers.
+    partly : bool
+        Whether a sentence that does not hold does so for some sizes.
+    """
+
+    paper: str
+    agrees: bool | None
+    here: str
+    partly: bool = False
+
+
+class Line(NamedTuple):
+    """A least-squares line: its slope, the standard error (NaN for two points), and its height."""
+
+    slope: float
+    error: float
+    height: float
+
+    @property
+    def words(self) -> str:
+        """The slope with its standard error."""
+        return _number(self.slope) + ("" if math.isnan(self.error) else f" ± {self.error:.2f}")
+
+
+def line(x: Sequence[float], y: Sequence[float]) -> Line | None:
+    """Fit y = height + slope·x; None for fewer than two different x."""
+    at, of = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if np.unique(at).size < 2:
+        return None
+    centred = at - at.mean()
+    slope = float(centred @ of / (centred @ centred))
+    rest = of - of.mean() - slope * centred
+    free = at.size - 2
+    error = math.sqrt(rest @ rest / free / (centred @ centred)) if free > 0 else math.nan
+    return Line(slope, error, float(of.mean() - slope * at.mean()))
+
+
+# --- time against size ----------------------------------------------------------------------------
+
+
+class Growth(NamedTuple):
+    """How the time of a contender grows: seconds ~ m^exponent.
+
+    Attributes
+    ----------
+    label : str
+        The contender.
+    sizes, seconds : tuple
+        Numbers of columns, and the median time at each.
+    fit : Line
+        Log seconds against log m.
+    """
+
+    label: str
+    sizes: tuple[int, ...]
+    seconds: tuple[float, ...]
+    fit: Line | None
+
+    @property
+    def last(self) -> float | None:
+        """The exponent between the two largest sizes, where fixed costs matter least."""
+        if len(self.sizes) < 2:
+            return None
+        return math.log(self.seconds[-1] / self.seconds[-2]) / math.log(
+            self.sizes[-1] / self.sizes[-2]
+        )
+
+
+def growths(results: pl.DataFrame) -> list[Growth]:
+    """One for each contender, in the order of the results."""
+    times: dict[str, dict[int, float]] = {}
+    for row in succeeded(results, "seconds"):
+        times.setdefault(row["algorithm"], {})[row["m"]] = row["seconds"]
+    found = []
+    for label, at in times.items():
+        sizes = tuple(sorted(at))
+        seconds = tuple(at[m] for m in sizes)
+        fit = line([math.log(m) for m in sizes], [math.log(s) for s in seconds])
+        found.append(Growth(label, sizes, seconds, fit))
+    return found
+
+
+def timing_claims(results: pl.DataFrame) -> list[Claim]:
+    """BP ARD is slowest; RMP two orders of magnitude faster; FoBa scales worse than RMP₀."""
+    found = {growth.label: growth for growth in growths(results)}
+    claims = []
+    if BP_ARD.label in found and len(found) > 1:
+        claims.append(_slowest_claim(found))
+        claims += [_faster_claim(found, one.label) for one in (RMP, RMP0) if one.label in found]
+    if RMP.label in found and RMP0.label in found:
+        ratio = _mean_ratio(found[RMP.label], found[RMP0.label])
+        claims.append(
+            Claim(
+                "RMP_σ takes longer than RMP₀, because it updates γ many times.",
+                None if ratio is None else ratio > 1,
+                "no common sizes" if ratio is None else f"RMP_σ takes {_times(ratio)} as long.",
+            )
+        )
+    if FOBA.label in found and RMP0.label in found:
+        claims += _foba_claim(found[FOBA.label], found[RMP0.label])
+    return claims
+
+
+def _slowest_claim(found: Mapping[str, Growth]) -> Claim:
+    slowest = {}
+    for m in found[BP_ARD.label].sizes:
+        there = {g.label: g.seconds[g.sizes.index(m)] for g in found.values() if m in g.sizes}
+        slowest[m] = max(there, key=there.__getitem__)
+    lost = {m: label for m, label in slowest.items() if label != BP_ARD.label}
+    if not lost:
+        return Claim("BP ARD is the slowest.", True, "It is, at every m.")
+    others = ", ".join(f"{label} at m = {m}" for m, label in lost.items())
+    return Claim(
+        "BP ARD is the slowest.",
+        False,
+        f"Slowest here are {others}"
+        + (", and BP ARD elsewhere. " if len(lost) < len(slowest) else ". ")
+        + HOMOTOPY,
+        partly=len(lost) < len(slowest),
+    )
+
+
+HOMOTOPY = (
+    "The paper solves basis pursuit as a generic cone program (ECOS); here it follows a homotopy, "
+    "and each reweighting goes on from the one before, so that BP and BP ARD are much quicker."
+)
+
+
+def _faster_claim(found: Mapping[str, Growth], label: str) -> Claim:
+    said = f"{label} is on average two orders of magnitude faster than BP ARD."
+    ratio = _mean_ratio(found[BP_ARD.label], found[label])
+    if ratio is None:
+        return Claim(said, None, "They have no common sizes.")
+    here = f"BP ARD takes {_times(ratio)} as long as {label} (geometric mean over m)."
+    agrees = ORDERS[0] <= ratio <= ORDERS[1]
+    return Claim(said, agrees, here if agrees else f"{here} {HOMOTOPY}")
+
+
+def _foba_claim(foba: Growth, rmp0: Growth) -> list[Claim]:
+    if foba.fit is None or rmp0.fit is None:
+        return []
+    apart = foba.fit.slope - rmp0.fit.slope
+    margin = 2 * math.hypot(foba.fit.error, rmp0.fit.error)
+    return [
+        Claim(
+            "FoBa scales worse than RMP₀, because it is not given the efficient backward updates.",
+            None if math.isnan(margin) else apart > margin,
+            f"Exponents are {foba.fit.words} for FoBa and {rmp0.fit.words} for RMP₀. "
+            "Here both have the same updates.",
+        )
+    ]
+
+
+def _mean_ratio(slow: Growth, quick: Growth) -> float | None:
+    """How many times as long, by the geometric mean over common sizes."""
+    common = [m for m in slow.sizes if m in quick.sizes]
+    if not common:
+        return None
+    logs = [
+        math.log(slow.seconds[slow.sizes.index(m)] / quick.seconds[quick.sizes.index(m)])
+        for m in common
+    ]
+    return math.exp(sum(logs) / len(logs))
+
+
+# --- phase transitions ----------------------------------------------------------------------------
+
+
+class Transition(NamedTuple):
+    """Where half of all supports are recovered: k/n against n/m."""
+
+    label: str
+    sampling: tuple[float, ...]
+    sparsity: tuple[float, ...]
+
+
+def transitions(results: pl.DataFrame) -> list[Transition]:
+    """One for each contender; sampling ratios where no k crosses 50 % are left out."""
+    table: dict[str, dict[float, list[dict[str, Any]]]] = {}
+    for row in succeeded(results, "rate"):
+        table.setdefault(row["algorithm"], {}).setdefault(row["sampling"], []).append(row)
+    found = []
+    for label, columns in table.items():
+        pairs = [(ratio, _half(columns[ratio])) for ratio in sorted(columns)]
+        kept = [(ratio, at) for ratio, at in pairs if at is not None]
+        found.append(Transition(label, tuple(r for r, _ in kept), tuple(a for _, a in kept)))
+    return found
+
+
+def _half(column: Iterable[Mapping[str, Any]]) -> float | None:
+    """The k/n where the rate falls through 50 %; k is whole, so that its own ratio counts."""
+    rates: dict[float, list[float]] = {}
+    for row in column:
+        rates.setdefault(row["k"] / row["n"], []).append(row["rate"])
+    points = [(at, sum(many) / len(many)) for at, many in sorted(rates.items())]
+    for (x0, y0), (x1, y1) in pairwise(points):
+        if y0 >= 0.5 > y1:
+            return x0 + (x1 - x0) * (y0 - 0.5) / (y0 - y1)
+    return None
+
+
+def phase_claims(results: pl.DataFrame) -> list[Claim]:
+    """RMP improves with n/m, FR does not; RMP₀ and RMP_σ are nearly the same."""
+    found = {one.label: one for one in transitions(results)}
+    fits = {label: line(one.sampling, one.sparsity) for label, one in found.items()}
+    claims = [
+        Claim(
+            f"{label} recovers denser signals the larger n/m is.",
+            None if (fit := fits[label]) is None else fit.slope > 2 * _certain(fit.error),
+            _slope_words(found[label], fits[label]),
+        )
+        for label in (RMP0.label, RMP.label)
+        if label in found
+    ]
+    if FR.label in found:
+        claims.append(_fr_claim(found[FR.label], fits[FR.label], fits.get(RMP0.label)))
+    return claims + _same_claim(results)
+
+
+def _fr_claim(forward: Transition, fit: Line | None, other: Line | None) -> Claim:
+    """That FR does not depend on n/m: at most a quarter as much as RMP₀ does, or not clearly."""
+    agrees = None
+    if fit is not None and other is not None:
+        agrees = abs(fit.slope) <= max(INDEPENDENT * other.slope, 2 * _certain(fit.error))
+    here = _slope_words(forward, fit)
+    if agrees is not None and fit is not None and other is not None:
+        share = abs(fit.slope / other.slope)
+        here += (
+            f" That is {share:.0%} of the slope of RMP₀; up to {INDEPENDENT:.0%} passes for none."
+        )
+    return Claim("FR depends on k/n and apparently not on n/m.", agrees, here)
+
+
+def _slope_words(transition: Transition, fit: Line | None) -> str:
+    if fit is None:
+        return "Too few sampling ratios to tell."
+    first, last = transition.sampling[0], transition.sampling[-1]
+    return (
+        f"Half of all supports are recovered at k/n = {transition.sparsity[0]:.2f} for n/m = "
+        f"{first:g} and at {transition.sparsity[-1]:.2f} for n/m = {last:g}; a line through all "
+        f"has a slope of {fit.words}."
+    )
+
+
+def _same_claim(results: pl.DataFrame) -> list[Claim]:
+    rates: dict[str, dict[tuple[float, float], float]] = {}
+    for row in succeeded(results, "rate"):
+        where = (row["sampling"], row["sparsity"])
+        rates.setdefault(row["algorithm"], {})[where] = row["rate"]
+    one, other = rates.get(RMP0.label, {}), rates.get(RMP.label, {})
+    apart = {where: other[where] - one[where] for where in one if where in other}
+    if not apart:
+        return []
+    mean = sum(abs(gap) for gap in apart.values()) / len(apart)
+    most = max(apart, key=lambda where: abs(apart[where]))
+    close = sum(abs(gap) < IDENTICAL for gap in apart.values()) / len(apart)
+    return [
+        Claim(
+            "RMP₀ and RMP_σ perform virtually identically.",
+            mean < IDENTICAL,
+            f"On average over {len(apart)} cells their rates differ by {mean:.3f} (less than "
+            f"{IDENTICAL} passes for identical), in {close:.0%} of cells by less than {IDENTICAL}. "
+            f"The largest difference is that of RMP_σ at n/m = {most[0]:g}, k/n = {most[1]:g}: "
+            f"{apart[most]:+.2f}.",
+        )
+    ]
+
+
+# --- error against sparsity -----------------------------------------------------------------------
+
+
+def errors_at(values: pl.DataFrame, sizes: ArrayLike) -> dict[str, Array]:
+    """Test error of models of given size: for each contender, splits × sizes.
+
+    For each split, errors are interpolated between the models that different δ led to; NaN where
+    no model is that small or large. Bins would mix models of different sizes, differently for each
+    contender, where the error falls steeply.
+    """
+    needed = {"algorithm", "split", "size", "rmse"}
+    if not needed <= set(values.columns):
+        return {}
+    means = (
+        values.drop_nulls(list(needed))
+        .filter(pl.col("size") >= 1)
+        .group_by("algorithm", "split", "size")
+        .agg(pl.col("rmse").mean())
+        .sort("size")
+    )
+    curve = dict(means.group_by("algorithm", "split", maintain_order=True))
+    splits = sorted(means["split"].unique().to_list())
+    wanted = np.log(np.asarray(sizes, dtype=float))
+    found = {}
+    for label in values["algorithm"].unique(maintain_order=True).to_list():
+        curves = np.full((len(splits), wanted.size), np.nan)
+        for i, split in enumerate(splits):
+            if (label, split) in curve:
+                at = np.log(curve[label, split]["size"].to_numpy())
+                of = curve[label, split]["rmse"].to_numpy()
+                curves[i] = np.interp(wanted, at, of, left=np.nan, right=np.nan)
+        found[label] = curves
+    return found
+
+
+def mean_and_error(many: Array) -> tuple[Array, Array]:
+    """Mean over splits and its standard error; NaN where fewer than 9 in 10 splits tell.
+
+    Splits differ more than contenders do: a mean over few of them would jump.
+    """
+    told = np.isfinite(many)
+    count = told.sum(axis=0)
+    enough = (count >= 2) & (count >= 0.9 * len(many))
+    safe = np.maximum(count, 2)
+    mean = np.where(told, many, 0).sum(axis=0) / safe
+    square = np.where(told, np.square(many - mean), 0).sum(axis=0) / (safe - 1)
+    return np.where(enough, mean, np.nan), np.where(enough, np.sqrt(square / safe), np.nan)
+
+
+def boston_claims(values: pl.DataFrame) -> list[Claim]:
+    """RMP and FoBa have the best trade-off, FR is competitive if sparse, SBL errs more."""
+    curves = errors_at(values, SIZES)
+    leaders = [one.label for one in (RMP0, RMP0_PLUS, FOBA) if one.label in curves]
+    if not leaders:
+        return []
+    claims = [_best_claim(curves, leaders)] if len(curves) > len(leaders) else []
+    if FR.label in curves:
+        claims.append(_competitive_claim(curves, leaders))
+    claims += [
+        _larger_claim(curves, one.label, leaders[0]) for one in (FSBL, RMP) if one.label in curves
+    ]
+    return claims
+
+
+def _apart(curves: Mapping[str, Array], one: str, other: str) -> dict[int, tuple[float, float]]:
+    """Mean difference of errors, split by split, and its standard error, at every size."""
+    mean, error = mean_and_error(curves[one] - curves[other])
+    return {
+        size: (float(mean[i]), float(error[i]))
+        for i, size in enumerate(SIZES)
+        if np.isfinite(mean[i])
+    }
+
+
+def _best_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
+    """Nobody else is better by more than two standard errors, at any size."""
+    said = f"{_joined(leaders)} have the best trade-off at all sparsity levels."
+    others = [label for label in curves if label not in leaders]
+    gaps = [
+        (other, leader, size, gap, error)
+        for other, leader in product(others, leaders)
+        for size, (gap, error) in _apart(curves, other, leader).items()
+    ]
+    if not gaps:
+        return Claim(said, None, "Too few model sizes to tell.")
+    beaten = [one for one in gaps if one[3] < -2 * one[4]]
+    if not beaten:
+        return Claim(said, True, "No other algorithm is better by more than two standard errors.")
+    names = "; ".join(
+        f"{other} than {leader} at {size} features ({-gap:.2f} ± {error:.2f})"
+        for other, leader, size, gap, error in beaten
+    )
+    here = (
+        f"Lower errors, by more than two standard errors, have {names}: {len(beaten)} of "
+        f"{len(gaps)} comparisons, of which {0.023 * len(gaps):.1f} would come out so by chance if "
+        "there were no differences at all."
+    )
+    sizes = {one[2] for one in gaps}
+    return Claim(said, False, here, partly={one[2] for one in beaten} < sizes)
+
+
+def _competitive_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
+    """Close to the best leader at all highly sparse sizes, and not at some larger one."""
+    means = {label: mean_and_error(curves[label])[0] for label in (*leaders, FR.label)}
+    excess = {}
+    for i, size in enumerate(SIZES):
+        best = min((means[label][i] for label in leaders), default=math.nan)
+        if np.isfinite(best) and np.isfinite(means[FR.label][i]):
+            excess[size] = float(means[FR.label][i] / best - 1)
+    said = "FR is competitive for highly sparse models, and not as effective otherwise."
+    sparse = [value for size, value in excess.items() if size <= SPARSE]
+    dense = [value for size, value in excess.items() if size > SPARSE]
+    if not sparse or not dense:
+        return Claim(said, None, "Too few model sizes to tell.")
+    numbers = ", ".join(f"{value:+.1%} at {size}" for size, value in excess.items())
+    agrees = max(sparse) < COMPETITIVE < max(dense)
+    partly = min(sparse) < COMPETITIVE < max(dense)
+    here = f"Its error beside the best of {_joined(leaders)}: {numbers} features."
+    rule = f"Within {COMPETITIVE:.0%} is competitive, up to {SPARSE} features is highly sparse."
+    return Claim(said, agrees, f"{here} {rule}", partly)
+
+
+def _larger_claim(curves: Mapping[str, Array], label: str, leader: str) -> Claim:
+    gaps = _apart(curves, label, leader)
+    said = f"SBL has larger errors ({label})."
+    if not gaps:
+        return Claim(said, None, "Too few model sizes to tell.")
+    larger = [size for size, (gap, error) in gaps.items() if gap > 2 * error]
+    smaller = [size for size, (gap, error) in gaps.items() if gap < -2 * error]
+    numbers = ", ".join(
+        f"{gap:+.2f} ± {error:.2f} at {size}" for size, (gap, error) in gaps.items()
+    )
+    agrees = not smaller and 2 * len(larger) >= len(gaps)
+    here = f"RMSE less that of {leader}, split by split: {numbers} features."
+    return Claim(said, agrees, here, partly=bool(larger))
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+def bounds_claims(values: pl.DataFrame) -> list[Claim]:
+    """The printed theorem is above what is achieved; the proved bound is below."""
+    curves = bound_curves(values)
+    promised = [name for name in curves if name.startswith("Thm.")]
+    achieved = [name for name in curves if name.startswith("achieved")]
+    if not promised or not achieved:
+        return []
+    broken: dict[int, tuple[float, float, float]] = {}
+    for k, (at, bound) in curves[promised[0]].items():
+        if k in curves[achieved[0]]:
+            real = curves[achieved[0]][k][1]
+            worst = int(np.argmax(bound - real))
+            if bound[worst] > real[worst] + 1e-9:
+                broken[k] = (float(at[worst]), float(bound[worst]), float(real[worst]))
+    numbers = "; ".join(
+        f"k = {k}, δ = {at:.2g}: promised {bound:.4g}, achieved {real:.4g}"
+        for k, (at, bound, real) in broken.items()
+    )
+    return [
+        Claim(
+            "Thm. 4.5 (percn) bounds the probability of recovery from below.",
+            not broken,
+            f"As printed it does not hold for k >= 2: {numbers}." if broken else "It does here.",
+        )
+    ]
+
+
+def bound_curves(values: pl.DataFrame) -> dict[str, dict[int, tuple[Array, Array]]]:
+    """For each contender and k: δ, and the probability there."""
+    if not {"algorithm", "k", "delta", "probability"} <= set(values.columns):
+        return {}
+    found: dict[str, dict[int, tuple[Array, Array]]] = {}
+    for (label, k), part in values.sort("delta").group_by("algorithm", "k", maintain_order=True):
+        curve = part["delta"].to_numpy(), part["probability"].to_numpy()
+        found.setdefault(str(label), {})[int(str(k))] = curve
+    return found
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _certain(error: float) -> float:
+    """A standard error, or 0 where two points leave none."""
+    return 0.0 if math.isnan(error) else error
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g} times"
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

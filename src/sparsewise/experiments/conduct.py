@@ -1,0 +1,231 @@
+"""From declarations to a folder of results: run, keep, tabulate."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from joblib import effective_n_jobs
+
+from sparsewise.experiments.declaration import Experiment, Unit
+from sparsewise.experiments.draws import FAMILIES, SIGNALS
+from sparsewise.experiments.journal import Journal, Record, alone, unwritable
+from sparsewise.experiments.paper import QUICK
+from sparsewise.experiments.results import tidy, values
+from sparsewise.experiments.runner import run_units
+from sparsewise.experiments.tasks import TASKS
+from sparsewise.messages import InputError, look_up
+from sparsewise.version import __version__
+
+JOURNAL, FACTS = "journal.jsonl", "run.json"
+PACKAGES = ("numpy", "scipy", "numba", "polars", "joblib")
+MOST_SEED = 2**63 - 1
+
+
+class Outcome(NamedTuple):
+    """What a run has left behind.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the files are.
+    experiments : list of Experiment
+        What was run.
+    results : DataFrame
+        One row for each cell and contender.
+    values : DataFrame
+        One row for each realisation.
+    facts : dict
+        Seconds in all and for each experiment, processes, seed, versions.
+    """
+
+    folder: Path
+    experiments: list[Experiment]
+    results: pl.DataFrame
+    values: pl.DataFrame
+    facts: dict[str, Any]
+
+    def of(self, experiment: str) -> pl.DataFrame:
+        """The results of one experiment."""
+        return self.results.filter(pl.col("experiment") == experiment)
+
+
+def adapted(
+    experiment: Experiment,
+    *,
+    quick: bool = False,
+    realizations: int | None = None,
+    algorithms: Sequence[str] | None = None,
+) -> Experiment:
+    """An experiment made smaller, drawn more or less often, or with some contenders alone."""
+    if quick:
+        smaller = QUICK.get(experiment.name, {"realizations": min(16, experiment.realizations)})
+        experiment = replace(experiment, **smaller)
+    if realizations is not None:
+        experiment = replace(experiment, realizations=realizations)
+    if algorithms is not None:
+        experiment = experiment.only(list(algorithms))
+    return experiment
+
+
+def check_algorithms(experiments: Sequence[Experiment], algorithms: Sequence[str]) -> None:
+    """Refuse a name that no experiment has."""
+    known = {one.label for experiment in experiments for one in experiment.contenders}
+    look_up(algorithms, sorted(known), "algorithm")
+
+
+def conduct(
+    experiments: Sequence[Experiment],
+    folder: str | Path,
+    *,
+    seed: int = 0,
+    jobs: int | None = -1,
+    resume: bool = False,
+    dask: str | None = None,
+    begun: Callable[[int, int], None] = lambda total, done: None,
+    told: Callable[[Unit, Record], None] = lambda unit, record: None,
+) -> Outcome:
+    """Run experiments, keep every unit as it ends, and write the tables.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        What to run.
+    folder : str or Path
+        Where results go. It may hold a run already only with `resume`.
+    seed, jobs, dask, begun, told
+        As for `run_units`.
+    resume : bool
+        Whether to go on with the run in the folder: what is done is not repeated, what failed is
+        tried again.
+    """
+    folder = Path(folder)
+    _check(experiments, seed, jobs)
+    _make(folder)
+    with alone(folder):
+        journal = Journal(_path(folder, resume))
+        clock = _Clock(folder, resume, _facts(seed, jobs, dask))
+
+        def both(unit: Unit, record: Record) -> None:
+            clock.write()
+            told(unit, record)
+
+        units = [unit for experiment in experiments for unit in experiment.units()]
+        records = run_units(units, journal, seed=seed, jobs=jobs, dask=dask, begun=begun, told=both)
+        facts = clock.write(work_seconds=_work(records))
+        results, every = tidy(records), values(records)
+        _write(folder / "results.parquet", _bytes(results.write_parquet))
+        _write(folder / "results.csv", _bytes(results.write_csv))
+        _write(folder / "values.parquet", _bytes(every.write_parquet))
+    return Outcome(folder, list(experiments), results, every, facts)
+
+
+def _check(experiments: Sequence[Experiment], seed: int, jobs: int | None) -> None:
+    """Refuse what no unit could be run with."""
+    if not 0 <= seed <= MOST_SEED:
+        raise InputError(f"the seed must be a whole number from 0 to {MOST_SEED}, not {seed}")
+    if jobs == 0:
+        raise InputError("jobs must be 1 or more, or -1 for as many as there are cores, not 0")
+    for experiment in experiments:
+        if experiment.realizations < 1:
+            raise InputError(
+                f"{experiment.name} needs at least 1 realisation, not {experiment.realizations}"
+            )
+        look_up([experiment.task], TASKS, "task")
+        look_up([experiment.family], FAMILIES, "family")
+        look_up([experiment.signal], SIGNALS, "signal")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"can't make the folder {folder}: {error.strerror}") from None
+
+
+def _path(folder: Path, resume: bool) -> Path:
+    """The journal of a folder that may be written to."""
+    path = folder / JOURNAL
+    if not resume and path.exists() and path.stat().st_size > 0:
+        raise InputError(
+            f"{folder} holds a run already: go on with it by --resume, or choose another --out"
+        )
+    return path
+
+
+class _Clock:
+    """How long the run has taken, stops between its parts left out; written down as it goes."""
+
+    def __init__(self, folder: Path, resume: bool, facts: dict[str, Any]) -> None:
+        self._path = folder / FACTS
+        self._before = _seconds_before(self._path) if resume else 0.0
+        self._started = time.perf_counter()
+        self._facts = facts
+
+    def write(self, **more: Any) -> dict[str, Any]:
+        """Write the facts down, with the time as it is now."""
+        seconds = self._before + time.perf_counter() - self._started
+        facts = {"seconds": seconds, **self._facts, **more}
+        _write(self._path, json.dumps(facts, indent=2).encode())
+        return facts
+
+
+def _seconds_before(path: Path) -> float:
+    try:
+        return float(json.loads(path.read_bytes())["seconds"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return 0.0
+
+
+def _work(records: Sequence[Record]) -> dict[str, float]:
+    """Seconds of all processes together, by experiment."""
+    work: defaultdict[str, float] = defaultdict(float)
+    for record in records:
+        work[record["settings"]["experiment"]] += record.get("seconds", 0.0)
+    return dict(work)
+
+
+def _facts(seed: int, jobs: int | None, dask: str | None) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "jobs": effective_n_jobs(jobs),
+        "dask": dask,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "sparsewise": __version__,
+        **{name: _version(name) for name in PACKAGES},
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _bytes(write: Callable[[io.BytesIO], Any]) -> bytes:
+    buffer = io.BytesIO()
+    write(buffer)
+    return buffer.getvalue()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file as a whole or not at all."""
+    draft = path.with_name(f"{path.name}.draft")
+    try:
+        draft.write_bytes(content)
+        os.replace(draft, path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise unwritable(path, error) from None

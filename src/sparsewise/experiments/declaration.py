@@ -1,0 +1,169 @@
+"""Experiments as data: what is drawn, who competes, and how it is judged."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+Number = float | int
+Quantities = dict[str, Number]
+
+DECIMAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+PRODUCT = re.compile(rf"\s*(?:(?P<factor>{DECIMAL})\s*\*\s*)?(?P<name>[a-z_]\w*)\s*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An algorithm with its parameters, under the name it has in tables and figures.
+
+    Attributes
+    ----------
+    label : str
+        Its name there.
+    algorithm : str
+        A key of `sparsewise.ALGORITHMS`.
+    parameters : mapping
+        What it takes besides A and y. A string that names a quantity of the cell ("delta", "noise",
+        "n", "m", "k"), perhaps with a factor in front ("0.5*delta"), stands for its value.
+    threshold : str or float
+        Coefficients of at most this size don't count as found.
+    """
+
+    label: str
+    algorithm: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    threshold: str | float = 0.0
+
+    def words(self, cell: Cell) -> dict[str, Any]:
+        """The parameters, with the values of this cell in place."""
+        return {word: _resolve(value, cell.quantities) for word, value in self.parameters.items()}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of an experiment: the values of all quantities there."""
+
+    experiment: str
+    quantities: Quantities
+
+    @property
+    def name(self) -> str:
+        """A name that tells the values."""
+        return ",".join(f"{name}={value:g}" for name, value in self.quantities.items())
+
+    @property
+    def key(self) -> int:
+        """A number that is the same on every machine; what the random draws start from."""
+        return zlib.crc32(f"{self.experiment}/{self.name}".encode())
+
+    def __getitem__(self, name: str) -> Number:
+        return self.quantities[name]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A grid of cells, the contenders at each of them, and how often they are drawn.
+
+    Attributes
+    ----------
+    name : str
+        Short, for files.
+    title : str
+        For people.
+    grid : mapping
+        From each quantity to the values it takes; cells are their product. What is missing follows
+        from the rest: n = sampling·m, k = ⌈sparsity·n⌉, delta = 2·noise.
+    contenders : tuple of Contender
+        Who competes.
+    realizations : int
+        How often each cell is drawn; every contender sees the same draws.
+    task : str
+        A key of `sparsewise.experiments.tasks.TASKS`.
+    family, signal : str
+        Keys of `sparsewise.experiments.draws.FAMILIES` and ``SIGNALS``: the matrix and the
+        coefficients.
+    serial : bool
+        Whether cells are run one at a time, because their time is what is measured.
+    """
+
+    name: str
+    title: str
+    grid: Mapping[str, tuple[Number, ...]]
+    contenders: tuple[Contender, ...]
+    realizations: int
+    task: str = "recovery"
+    family: str = "gaussian"
+    signal: str = "signs"
+    serial: bool = False
+
+    def cells(self) -> list[Cell]:
+        """All points of the grid."""
+        values = itertools.product(*self.grid.values())
+        return [Cell(self.name, complete(dict(zip(self.grid, v, strict=True)))) for v in values]
+
+    def units(self) -> Iterator[Unit]:
+        """What there is to be done, piece by piece."""
+        for cell in self.cells():
+            for contender in self.contenders:
+                yield Unit(self, cell, contender)
+
+    def only(self, labels: list[str]) -> Experiment:
+        """The same with these contenders alone."""
+        chosen = tuple(one for one in self.contenders if one.label in labels)
+        return replace(self, contenders=chosen)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """All realisations of one contender in one cell: done as a whole or not at all."""
+
+    experiment: Experiment
+    cell: Cell
+    contender: Contender
+
+    def settings(self, seed: int) -> dict[str, Any]:
+        """All that its result depends on; equal settings, equal results."""
+        experiment = self.experiment
+        return {
+            "experiment": experiment.name,
+            "task": experiment.task,
+            "family": experiment.family,
+            "signal": experiment.signal,
+            "cell": dict(self.cell.quantities),
+            "contender": self.contender.label,
+            "algorithm": self.contender.algorithm,
+            "parameters": dict(self.contender.parameters),
+            "threshold": self.contender.threshold,
+            "realizations": experiment.realizations,
+            "seed": seed,
+        }
+
+
+def complete(given: Quantities) -> Quantities:
+    """The quantities given, and those that follow from them."""
+    found = dict(given)
+    if "n" not in found and {"sampling", "m"} <= found.keys():
+        found["n"] = max(1, round(found["sampling"] * found["m"]))
+    if "k" not in found and {"sparsity", "n"} <= found.keys():
+        found["k"] = math.ceil(found["sparsity"] * found["n"] - 1e-9)
+    if "delta" not in found and "noise" in found:
+        found["delta"] = 2 * found["noise"]
+    return found
+
+
+def resolved(value: Any, cell: Cell) -> Any:
+    """A value, or the quantity of the cell that it names."""
+    return _resolve(value, cell.quantities)
+
+
+def _resolve(value: Any, quantities: Quantities) -> Any:
+    match = PRODUCT.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match["name"] not in quantities:
+        return value
+    quantity = quantities[match["name"]]
+    return quantity if match["factor"] is None else float(match["factor"]) * quantity

@@ -1,0 +1,94 @@
+"""What is drawn at random: matrices, coefficients, noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.experiments.declaration import Cell, Experiment
+
+
+class Draw(NamedTuple):
+    """A problem whose answer is known: y = A x + noise."""
+
+    A: Array
+    y: Array
+    x: Array
+
+
+def _gaussian(rng: np.random.Generator, n: int, m: int) -> Array:
+    return rng.standard_normal((n, m))
+
+
+def _correlated(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Σ_p u_p v_p* / p²: singular values fall off, columns are nearly dependent (section 5.3)."""
+    U, V = rng.standard_normal((n, n)), rng.standard_normal((n, m))
+    return (U / np.square(np.arange(1, n + 1))) @ V
+
+
+def _neighbours(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Normal columns, each with a correlation of 0.9 to the one before."""
+    A = rng.standard_normal((n, m))
+    for j in range(1, m):
+        A[:, j] = 0.9 * A[:, j - 1] + np.sqrt(1 - 0.9**2) * A[:, j]
+    return A
+
+
+def _signs(rng: np.random.Generator, n: int, m: int) -> Array:
+    return rng.choice([-1.0, 1.0], (n, m))
+
+
+def _cosines(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Rows of the discrete cosine transform, at random (with repeats if n > m)."""
+    rows = rng.choice(m, n, replace=n > m)
+    return np.cos(np.pi * np.outer(rows, np.arange(m) + 0.5) / m)
+
+
+FAMILIES: dict[str, Callable[[np.random.Generator, int, int], Array]] = {
+    "gaussian": _gaussian,
+    "correlated": _correlated,
+    "neighbours": _neighbours,
+    "signs": _signs,
+    "cosines": _cosines,
+}
+"""Matrices by name; their columns are scaled to unit norm afterwards."""
+
+
+def _plus_minus_ones(rng: np.random.Generator, k: int) -> Array:
+    return rng.choice([-1.0, 1.0], k)
+
+
+def _normal(rng: np.random.Generator, k: int) -> Array:
+    return rng.standard_normal(k)
+
+
+def _uniform(rng: np.random.Generator, k: int) -> Array:
+    return rng.uniform(-1, 1, k)
+
+
+SIGNALS: dict[str, Callable[[np.random.Generator, int], Array]] = {
+    "signs": _plus_minus_ones,
+    "normal": _normal,
+    "uniform": _uniform,
+}
+"""Non-zero coefficients by name."""
+
+
+def generator(cell: Cell, realization: int, seed: int) -> np.random.Generator:
+    """The random numbers of one realisation: the same for every contender, in whatever order."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(cell.key, realization)))
+
+
+def draw(experiment: Experiment, cell: Cell, rng: np.random.Generator) -> Draw:
+    """A matrix of unit columns, k coefficients at random places, noise of given norm."""
+    n, m, k = int(cell["n"]), int(cell["m"]), int(cell["k"])
+    A = FAMILIES[experiment.family](rng, n, m)
+    A /= np.linalg.norm(A, axis=0)
+    x = np.zeros(m)
+    x[rng.choice(m, k, replace=False)] = SIGNALS[experiment.signal](rng, k)
+    noise = rng.standard_normal(n)
+    noise *= cell.quantities.get("noise", 0.0) / np.linalg.norm(noise)
+    return Draw(A, A @ x + noise, x)

@@ -1,0 +1,578 @@
+"""Figures of experiments, as PNG and SVG; they need matplotlib (extra: plot)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
+
+from sparsewise.design.base import Array
+from sparsewise.experiments.claims import bound_curves, errors_at, growths, mean_and_error
+from sparsewise.experiments.comparison import compared, declared_in_paper, succeeded
+from sparsewise.experiments.declaration import Experiment
+
+STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.8,
+    "xtick.color": "#333333",
+    "ytick.color": "#333333",
+    "legend.frameon": False,
+    "figure.dpi": 100,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    # The same figure gives the same file.
+    "svg.hashsalt": "sparsewise",
+    "svg.fonttype": "path",
+}
+
+LOOKS: dict[str, tuple[str, str]] = {
+    "OMP": ("#999999", "v"),
+    "FR": ("#222222", "^"),
+    "FoBa": ("#e69f00", "s"),
+    "RMP₀": ("#56b4e9", "o"),
+    "RMP₀+": ("#0072b2", "P"),
+    "FSBL": ("#cc79a7", "D"),
+    "RMP_σ": ("#d55e00", "X"),
+    "BP": ("#7fcdb0", "<"),
+    "BP ARD": ("#00805c", ">"),
+}
+"""Colour (after Okabe and Ito, for all kinds of sight) and marker, the same in every figure."""
+
+SPARE: tuple[tuple[str, str], ...] = (
+    ("#0072b2", "o"),
+    ("#d55e00", "s"),
+    ("#00805c", "D"),
+    ("#cc79a7", "^"),
+    ("#e69f00", "v"),
+    ("#222222", "P"),
+    ("#56b4e9", "X"),
+    ("#999999", "<"),
+)
+"""For contenders that the paper does not have."""
+
+AXIS_WORDS = {
+    "n": "rows n",
+    "m": "columns m",
+    "k": "non-zero coefficients k",
+    "noise": "norm of the noise ‖ε‖",
+    "delta": "tolerance δ",
+    "sampling": "sampling ratio n/m",
+    "sparsity": "sparsity ratio k/n",
+}
+
+MOST_FIGURES = 6
+"""An experiment with more than two axes is cut into at most so many figures."""
+
+
+class Picture(NamedTuple):
+    """A figure with its name (for files) and what it shows (for people who can't see it)."""
+
+    name: str
+    caption: str
+    figure: Figure
+
+
+def pictures(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+    """All figures of an experiment; none if nothing was run to its end.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What was run.
+    results, values : DataFrame
+        Its rows of the two tables of an `Outcome`.
+    """
+    with rc_context(STYLE):
+        if declared_in_paper(experiment) and experiment.name in DRAWN:
+            found = DRAWN[experiment.name](experiment, results, values)
+        elif experiment.task == "recovery":
+            found = _own(experiment, results)
+        else:
+            found = []
+    return found
+
+
+def save(picture: Picture, folder: Path) -> None:
+    """Write NAME.png, 200 dots an inch, and NAME.svg."""
+    about = {"Date": None, "Creator": None, "Title": picture.caption}
+    with rc_context(STYLE):
+        picture.figure.savefig(folder / f"{picture.name}.png", dpi=200, metadata={"Software": None})
+        # What is laid out once needn't be laid out again.
+        picture.figure.set_layout_engine("none")
+        picture.figure.savefig(folder / f"{picture.name}.svg", metadata=about)
+
+
+# --- the paper's ----------------------------------------------------------------------------------
+
+
+def _table(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+    """One panel for each k, one line for each contender: dots, intervals, the paper's as rings."""
+    cells = compared(results, experiment.name)
+    if not cells:
+        return []
+    panels = {f"k = {k}": {"k": k} for k in sorted({cell.k for cell in cells})}
+    paper = {(cell.label, f"k = {cell.k}"): cell.paper for cell in cells}
+    figure = _dots(experiment, results, panels, paper)
+    figure.suptitle(experiment.title, x=0.01, ha="left", fontweight="bold")
+    caption = (
+        "How often the support is recovered: dots with 95 % intervals, the paper's values as rings."
+    )
+    return [Picture(experiment.name, caption, figure)]
+
+
+def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+    figure = _heat(experiment, results, "sampling", "sparsity")
+    if figure is None:
+        return []
+    figure.suptitle("Support recovery, m = 128", x=0.01, ha="left", fontweight="bold")
+    caption = (
+        "How often the support is recovered, by sampling ratio n/m and sparsity ratio k/n; the "
+        "line is where half of them are."
+    )
+    return [Picture(experiment.name, caption, figure)]
+
+
+def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+    found = growths(results)
+    if not found:
+        return []
+    figure, ax = _single(8.4, 5.6)
+    ends: dict[str, tuple[float, float, str]] = {}
+    for growth in found:
+        colour, marker = look(experiment, growth.label)
+        ax.plot(growth.sizes, growth.seconds, color=colour, marker=marker, linewidth=1.8)
+        slope = "" if growth.fit is None else rf" $m^{{\,{growth.fit.slope:.1f}}}$"
+        ends[growth.label] = (growth.sizes[-1], growth.seconds[-1], pretty(growth.label) + slope)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda m, _: f"{m:g}"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda s, _: brief_seconds(s)))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_xticks(sorted({m for growth in found for m in growth.sizes}))
+    ax.set(xlabel="columns m", ylabel="median time of a solution")
+    ax.set_title("Time against size, n = m/2, k = m/4")
+    _label_ends(experiment, ax, ends)
+    caption = (
+        "Median time against the number of columns, both logarithmic; powers of m fitted by least "
+        "squares."
+    )
+    return [Picture(experiment.name, caption, figure)]
+
+
+def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+    curves = bound_curves(values)
+    if not curves:
+        return []
+    figure, ax = _single(8.0, 5.0)
+    for label, by_size in curves.items():
+        if label.startswith("Thm."):
+            for k, shade in zip(by_size, np.linspace(0.25, 1.0, len(by_size)), strict=True):
+                name = f"{label}, k = {k}"
+                ax.plot(*by_size[k], color=_blue(float(shade)), linewidth=1.6, label=name)
+            continue
+        # The others hardly depend on k: the largest tells most.
+        k = max(by_size)
+        same = all(np.allclose(by_size[k][1], curve[1]) for curve in by_size.values())
+        name = f"{label}, {'any k' if same and len(by_size) > 1 else f'k = {k}'}"
+        ax.plot(*by_size[k], label=name, **BOUND_LINES.get(label, {"color": "#666666"}))
+    ax.set(
+        xlabel=r"$\delta = (1/2 - \mu_1(k)) \, \min|x_i| \, / \, \sigma$",
+        ylabel="probability of recovery, at least",
+        xlim=(0, None),
+        ylim=(-0.02, 1.02),
+    )
+    ax.set_title("Bounds for OMP and Forward Regression, m = 16, orthonormal columns")
+    ax.legend(loc="lower right", fontsize="small")
+    caption = (
+        "Lower bounds on the probability of recovery against δ. The printed Thm. 4.5 rises above "
+        "what is achieved, so it can't hold for k >= 2."
+    )
+    return [Picture(experiment.name, caption, figure)]
+
+
+BOUND_LINES: dict[str, dict[str, Any]] = {
+    "proved here": {"color": "black", "linewidth": 2.4},
+    "Cai and Wang": {"color": "#d55e00", "linestyle": "--", "linewidth": 1.8},
+    "achieved, orthonormal columns": {"color": "#00805c", "linestyle": ":", "linewidth": 2.4},
+}
+
+
+def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+    sizes = np.geomspace(1, 256, 65)
+    curves = {label: mean_and_error(many) for label, many in errors_at(values, sizes).items()}
+    curves = {label: pair for label, pair in curves.items() if np.isfinite(pair[0]).any()}
+    if not curves:
+        return []
+    figure, ax = _single(8.4, 5.4)
+    for label, (mean, error) in curves.items():
+        colour, _ = look(experiment, label)
+        ax.fill_between(sizes, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.15, lw=0)
+        ax.plot(sizes, mean, color=colour, linewidth=2, label=pretty(label))
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:g}"))
+    ax.set(xlabel="features in the model", ylabel="test RMSE, thousands of dollars")
+    ax.set_title("Kernel regression on the Boston housing data")
+    # The lines end in one place: names beside them would have to be moved too far.
+    ax.legend(loc="upper right")
+    caption = (
+        "Test error against the number of features, mean over splits; bands are two standard "
+        "errors either side."
+    )
+    return [Picture(experiment.name, caption, figure)]
+
+
+DRAWN = {
+    "table1": _table,
+    "table2": _table,
+    "phase": _phase,
+    "timing": _timing,
+    "bounds": _bounds,
+    "boston": _boston,
+}
+
+
+# --- one's own ------------------------------------------------------------------------------------
+
+
+def _own(experiment: Experiment, results: pl.DataFrame) -> list[Picture]:
+    """By as many axes as vary: dots, lines, or heat maps."""
+    if not succeeded(results, "rate"):
+        return []
+    stem = file_name(experiment.name)
+    varying = sorted(
+        (name for name, many in experiment.grid.items() if len(set(many)) > 1),
+        key=lambda name: -len(experiment.grid[name]),
+    )
+    if not varying:
+        figure: Figure | None = _dots(experiment, results, {"": {}}, {})
+        assert figure is not None
+        figure.suptitle(_safe(experiment.title), x=0.01, ha="left", fontweight="bold")
+        return [Picture(stem, "How often the support is recovered, with 95 % intervals.", figure)]
+    if len(varying) == 1:
+        return [_curves(experiment, results, varying[0], stem)]
+    found = []
+    x, y = sorted(varying[:2], key=list(experiment.grid).index, reverse=True)
+    for fixed in itertools.islice(_settings(experiment, varying[2:]), MOST_FIGURES):
+        chosen = results.filter(*(pl.col(name) == value for name, value in fixed.items()))
+        figure = _heat(experiment, chosen, x, y)
+        if figure is not None:
+            where = ", ".join(f"{name} = {value:g}" for name, value in fixed.items())
+            title = _safe(experiment.title) + (f" ({where})" if where else "")
+            figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+            name = "-".join([stem, *(f"{name}{value:g}" for name, value in fixed.items())])
+            caption = f"How often the support is recovered, by {x} and {y}" + (
+                f", at {where}." if where else "."
+            )
+            found.append(Picture(name, caption, figure))
+    return found
+
+
+def _settings(experiment: Experiment, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """All combinations of values of these quantities."""
+    for values in itertools.product(*(experiment.grid[name] for name in names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def _curves(experiment: Experiment, results: pl.DataFrame, axis: str, stem: str) -> Picture:
+    """A line with its Wilson band for each contender."""
+    figure, ax = _single(8.0, 5.0)
+    ends = {}
+    for contender in experiment.contenders:
+        rows = _of(results, contender.label).sort(axis)
+        if rows.is_empty():
+            continue
+        colour, marker = look(experiment, contender.label)
+        at, rate = rows[axis].to_numpy(), rows["rate"].to_numpy()
+        ax.fill_between(at, rows["low"], rows["high"], color=colour, alpha=0.15, lw=0)
+        ax.plot(at, rate, color=colour, marker=marker, linewidth=1.8)
+        ends[contender.label] = (float(at[-1]), float(rate[-1]), pretty(contender.label))
+    values = np.array(experiment.grid[axis], dtype=float)
+    if values.min() > 0 and values.max() / values.min() >= 30:
+        ax.set_xscale("log")
+    ax.set(xlabel=AXIS_WORDS.get(axis, axis), ylabel="supports recovered", ylim=(-0.02, 1.02))
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    ax.set_title(_safe(experiment.title))
+    _label_ends(experiment, ax, ends)
+    caption = f"How often the support is recovered, by {axis}; bands are 95 % intervals."
+    return Picture(stem, caption, figure)
+
+
+# --- kinds of drawing -----------------------------------------------------------------------------
+
+
+def _dots(
+    experiment: Experiment,
+    results: pl.DataFrame,
+    panels: Mapping[str, Mapping[str, Any]],
+    paper: Mapping[tuple[str, str], float],
+) -> Figure:
+    """Rates as dots with intervals, a line for each contender; the paper's values as rings."""
+    labels = [one.label for one in experiment.contenders]
+    height = 1.5 + 0.36 * len(labels)
+    figure = Figure(figsize=(2.6 + 2.2 * len(panels), height), layout="constrained")
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for ax, (title, where) in zip(axes, panels.items(), strict=True):
+        chosen = results.filter(*(pl.col(name) == value for name, value in where.items()))
+        for i, label in enumerate(labels):
+            colour = look(experiment, label)[0]
+            for row in succeeded(_of(chosen, label), "rate"):
+                ax.plot([row["low"], row["high"]], [i, i], color=colour, linewidth=2.2, alpha=0.6)
+                ax.plot(row["rate"], i, "o", color=colour, markersize=5.5)
+            if (label, title) in paper:
+                ax.plot(paper[label, title], i, "o", **RING)
+        ax.set_title(title)
+        ax.set(xlim=(-0.04, 1.04), ylim=(len(labels) - 0.4, -0.6), xticks=(0, 0.5, 1))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+    axes[0].set_yticks(range(len(labels)), [pretty(label) for label in labels])
+    for tick, label in zip(axes[0].get_yticklabels(), labels, strict=True):
+        tick.set_color(_darker(look(experiment, label)[0]))
+        tick.set_fontweight("bold")
+    figure.supxlabel("supports recovered", fontsize="medium")
+    if paper:
+        handles = [
+            Line2D(
+                [],
+                [],
+                marker="o",
+                color="#444444",
+                markersize=5.5,
+                lw=2.2,
+                label="here, 95 % interval",
+            ),
+            Line2D([], [], linestyle="", marker="o", label="paper", **RING),
+        ]
+        figure.legend(handles=handles, loc="upper right", ncols=2, fontsize="small")
+    return figure
+
+
+RING: dict[str, Any] = {
+    "markersize": 10.5,
+    "markerfacecolor": "none",
+    "markeredgecolor": "#333333",
+    "markeredgewidth": 1.1,
+    "zorder": 5,
+}
+
+
+def _heat(experiment: Experiment, results: pl.DataFrame, x: str, y: str) -> Figure | None:
+    """Heat maps side by side, one for each contender, with one colour bar."""
+    labels = [one.label for one in experiment.contenders]
+    rates = {label: _of(results, label) for label in labels}
+    labels = [label for label in labels if not rates[label].is_empty()]
+    if not labels:
+        return None
+    across = min(3, len(labels))
+    down = math.ceil(len(labels) / across)
+    figure = Figure(figsize=(1.6 + 3.2 * across, 0.9 + 3.1 * down), layout="constrained")
+    axes = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+    at = {name: sorted(set(experiment.grid[name])) for name in (x, y)}
+    place = {name: _places(at[name]) for name in at}
+    mesh = None
+    for ax, label in itertools.zip_longest(axes.flat, labels):
+        if label is None:
+            ax.set_visible(False)
+            continue
+        grid = _grid(rates[label], x, y, at)
+        mesh = ax.pcolormesh(
+            _edges(place[x]), _edges(place[y]), grid, cmap="viridis", vmin=0, vmax=1
+        )
+        ax.grid(visible=False)
+        _half_line(ax, place[x], place[y], grid)
+        ax.set_title(pretty(label))
+    assert mesh is not None
+    _mark(axes[0, 0].xaxis, at[x], place[x])
+    _mark(axes[0, 0].yaxis, at[y], place[y])
+    for ax in axes[-1]:
+        ax.set_xlabel(AXIS_WORDS.get(x, x))
+    for row in axes:
+        row[0].set_ylabel(AXIS_WORDS.get(y, y))
+    bar = figure.colorbar(mesh, ax=axes, label="supports recovered", shrink=0.95, pad=0.015)
+    bar.ax.yaxis.set_major_formatter(PercentFormatter(1))
+    bar.ax.axhline(0.5, color="white", linewidth=1.8)
+    return figure
+
+
+def _places(values: Sequence[float]) -> Array:
+    """Where the cells of an axis are: at their values, or in a row if the values are uneven."""
+    at = np.asarray(values, dtype=float)
+    even = at.size < 3 or np.allclose(np.diff(at), at[1] - at[0])
+    return at if even else np.arange(at.size, dtype=float)
+
+
+def _mark(axis: Axis, values: Sequence[float], places: Array) -> None:
+    """Ticks at the cells, where there are few, or where the axis alone would not tell them."""
+    if len(values) <= 8 or not np.array_equal(values, places):
+        axis.set_ticks(places, [f"{value:g}" for value in values])
+
+
+def _half_line(ax: Axes, x: Array, y: Array, grid: Array) -> None:
+    """Where half are recovered, if there is such a place."""
+    if min(grid.shape) < 2 or not np.nanmin(grid) < 0.5 < np.nanmax(grid):
+        return
+    half = ax.contour(x, y, np.ma.masked_invalid(grid), levels=[0.5], colors="white")
+    half.set(linewidth=2.0, path_effects=[withStroke(linewidth=3.4, foreground="#222222")])
+
+
+def _grid(rows: pl.DataFrame, x: str, y: str, at: Mapping[str, Sequence[float]]) -> Array:
+    """The rates as a matrix, NaN where there is none."""
+    grid = np.full((len(at[y]), len(at[x])), np.nan)
+    for row in rows.to_dicts():
+        grid[at[y].index(row[y]), at[x].index(row[x])] = row["rate"]
+    return grid
+
+
+def _edges(at: Array) -> Array:
+    """Borders of cells around these places."""
+    if at.size == 1:
+        return np.array([at[0] - 0.5, at[0] + 0.5])
+    middle = (at[1:] + at[:-1]) / 2
+    return np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
+
+
+def _single(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _label_ends(
+    experiment: Experiment, ax: Axes, ends: Mapping[str, tuple[float, float, str]]
+) -> None:
+    """Write each name beside the end of its line, moved apart where they would overlap."""
+    if not ends:
+        return
+    figure = ax.get_figure()
+    assert figure is not None
+    ax.margins(x=0.03)
+    # Limits are worked out when they are asked for, and the transform below does not ask.
+    ax.get_xlim(), ax.get_ylim()
+    to_axes = ax.transData + ax.transAxes.inverted()
+    places = {label: to_axes.transform((x, y)) for label, (x, y, _) in ends.items()}
+    order = sorted(ends, key=lambda label: float(places[label][1]))
+    heights = spread([float(places[label][1]) for label in order], 0.056)
+    for label, height in zip(order, heights, strict=True):
+        x, y, text = ends[label]
+        colour = look(experiment, label)[0]
+        ax.annotate(
+            text,
+            xy=(x, y),
+            xytext=(1.05, height),
+            textcoords="axes fraction",
+            color=_darker(colour),
+            va="center",
+            fontweight="bold",
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.8,
+                "relpos": (0.0, 0.5),
+                "shrinkA": 2,
+                "shrinkB": 3,
+            },
+        )
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Rising places, moved as little as needed to be at least a gap apart.
+
+    Neighbours that would overlap become one block about their mean; blocks that then touch become
+    one in turn.
+    """
+    blocks: list[list[float]] = []
+    for place in places:
+        blocks.append([place])
+        while len(blocks) > 1 and _bottom(blocks[-1], gap) < _top(blocks[-2], gap) + gap:
+            last = blocks.pop()
+            blocks[-1] += last
+    return [_bottom(block, gap) + i * gap for block in blocks for i in range(len(block))]
+
+
+def _bottom(block: Sequence[float], gap: float) -> float:
+    return sum(block) / len(block) - gap * (len(block) - 1) / 2
+
+
+def _top(block: Sequence[float], gap: float) -> float:
+    return _bottom(block, gap) + gap * (len(block) - 1)
+
+
+# --- looks ----------------------------------------------------------------------------------------
+
+
+def look(experiment: Experiment, label: str) -> tuple[str, str]:
+    """Colour and marker of a contender: its own if the paper has it, else one that is left."""
+    if label in LOOKS:
+        return LOOKS[label]
+    known = {LOOKS[one.label][0] for one in experiment.contenders if one.label in LOOKS}
+    others = [one.label for one in experiment.contenders if one.label not in LOOKS]
+    spare = [pair for pair in SPARE if pair[0] not in known] or list(SPARE)
+    place = others.index(label)
+    colour = spare[place % len(spare)][0]
+    # When colours begin anew, markers don't.
+    return colour, spare[(place + place // len(spare)) % len(spare)][1]
+
+
+def pretty(label: str) -> str:
+    """A label with its subscripts set, and nothing else taken for a formula."""
+    text = _safe(label)
+    for plain, formula in (("RMP₀", "RMP$_0$"), ("RMP_σ", r"RMP$_\sigma$")):
+        text = text.replace(plain, formula)
+    return text
+
+
+def _safe(text: str) -> str:
+    return text.replace("$", r"\$")
+
+
+def brief_seconds(seconds: float) -> str:
+    """A power of ten of seconds, in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size * 0.999:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds * 1e9:g} ns"
+
+
+def file_name(name: str) -> str:
+    """A name that is safe for a file."""
+    kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).strip(".")
+    return kept or "experiment"
+
+
+def _of(results: pl.DataFrame, label: str) -> pl.DataFrame:
+    """The rows of a contender that have a rate."""
+    if "rate" not in results.columns:
+        return results.clear()
+    return results.filter(pl.col("algorithm") == label).drop_nulls("rate")
+
+
+def _blue(shade: float) -> tuple[float, ...]:
+    """Light for 0, dark for 1."""
+    light, dark = np.array([0.70, 0.84, 0.96]), np.array([0.03, 0.19, 0.45])
+    return tuple((light + shade * (dark - light)).tolist())
+
+
+def _darker(colour: str) -> tuple[float, ...]:
+    """For writing: light colours are hard to read."""
+    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return tuple((0.8 * channels).tolist())

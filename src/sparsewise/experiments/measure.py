@@ -1,0 +1,70 @@
+"""What is told of a unit, and how its time is taken."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from types import TracebackType
+
+import scipy.linalg  # noqa: F401  (its BLAS must be there to be limited)
+from threadpoolctl import threadpool_limits
+
+from sparsewise.solution import Solution
+
+Values = dict[str, list[float]]
+"""What was found in each realisation, by name."""
+
+
+def timed(solve: Callable[[], Solution], again: bool) -> tuple[Solution, float]:
+    """The solution, and how long it took; `again`: not counting what the first call compiles."""
+    if again:
+        solve()
+    start = time.perf_counter()
+    solution = solve()
+    return solution, time.perf_counter() - start
+
+
+@contextmanager
+def noted(where: str) -> Iterator[None]:
+    """Whatever goes wrong here says where it was."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(where)
+        raise
+
+
+class OneThread:
+    """One thread for BLAS: units side by side share the cores already, and sums keep their order.
+
+    The limit is for a whole process. Where several threads of it run units, as on Dask, it holds
+    until the last of them is done.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._running = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            # Some libraries keep a number for each thread: all of them set it.
+            limits = threadpool_limits(1)
+            if self._running == 0:
+                self._limits = limits
+            self._running += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with self._lock:
+            self._running -= 1
+            if self._running == 0:
+                self._limits.restore_original_limits()
+
+
+one_thread = OneThread()

@@ -1,0 +1,286 @@
+"""One's own experiment from a YAML file."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from reprlib import Repr
+from typing import Any
+
+import yaml
+
+from sparsewise.algorithms import ALGORITHMS
+from sparsewise.experiments.declaration import Cell, Contender, Experiment, Number, resolved
+from sparsewise.experiments.draws import FAMILIES, SIGNALS
+from sparsewise.experiments.paper import EXPERIMENTS
+from sparsewise.messages import InputError, listing, look_up, printable, quoted
+
+WHOLE = ("n", "m", "k")
+QUANTITIES = (*WHOLE, "noise", "delta", "sampling", "sparsity")
+WORDS = ("name", "title", "family", "signal", "realizations", "algorithms", *QUANTITIES)
+
+MOST = 10**15
+"""Of any quantity: its products must stay finite."""
+
+MOST_CELLS = 10_000
+MOST_ENTRIES = 2**30
+"""Of a matrix; so many take 8 GB."""
+
+NAME = re.compile(r"\w[\w.-]{0,79}")
+
+
+def read_specification(path: str | Path) -> Experiment:
+    """The experiment that a YAML file declares.
+
+    ::
+
+        name: mine                       # for the files; the file's own name by default
+        title: How dense may it be?      # for the report
+        family: gaussian                 # a key of FAMILIES: gaussian, correlated, ...
+        signal: signs                    # a key of SIGNALS: signs, normal, uniform
+        n: 64                            # one value or a list each; cells are all combinations
+        m: 128
+        k: [8, 12, 16]
+        noise: 0.005                     # norm of the noise
+        delta: 0.01                      # 2·noise by default
+        realizations: 200
+        algorithms:                      # by the name they are to have
+          OMP: {algorithm: omp, residual: delta}
+          BP: {algorithm: bpdn, residual: delta, threshold: 0.1*delta}
+    """
+    path = Path(path)
+    declared = _mapping(_load(path), printable(str(path)))
+    look_up(declared, WORDS, f"word in {printable(str(path))}:")
+    for needed in ("m", "algorithms", "realizations"):
+        if needed not in declared:
+            raise InputError(f'{printable(str(path))} lacks "{needed}"')
+    name = _name(declared, path)
+    experiment = Experiment(
+        name=name,
+        title=_word(declared.get("title", name), "title"),
+        grid=_grid(declared, path),
+        contenders=_contenders(_mapping(declared["algorithms"], "algorithms")),
+        realizations=_count(declared["realizations"], "realizations"),
+        family=_word(declared.get("family", "gaussian"), "family"),
+        signal=_word(declared.get("signal", "signs"), "signal"),
+    )
+    look_up([experiment.family], FAMILIES, "family")
+    look_up([experiment.signal], SIGNALS, "signal")
+    _check_cells(experiment)
+    return experiment
+
+
+# --- YAML -----------------------------------------------------------------------------------------
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without tags of Python, where 1e-3 is a number and no word comes twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """As ever, but a second value for a word is an error instead of the one that counts."""
+        words = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = {word for word in words if words.count(word) > 1}
+        if twice:
+            raise yaml.constructor.ConstructorError(
+                problem=f"{listing(sorted(twice))} is there twice", problem_mark=node.start_mark
+            )
+        return super().construct_mapping(node, deep)
+
+
+# YAML 1.2 has these as numbers; PyYAML follows 1.1, where they need a point and a sign.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+"),
+    list("-+.0123456789"),
+)
+
+
+def _load(path: Path) -> Any:
+    shown = printable(str(path))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {shown}") from None
+    except OSError as error:
+        raise InputError(f"can't read {shown}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"can't read {shown}: it is not text in UTF-8") from None
+    try:
+        return yaml.load(text, _Loader)
+    except Exception as error:
+        # Besides its own errors, PyYAML raises whatever comes of a date that is none, say.
+        raise InputError(f"{shown} is not YAML that can be used: {_shown(error)}") from None
+
+
+def _shown(value: Any) -> str:
+    """A value in a few words, however large it is."""
+    if isinstance(value, Exception):
+        text = str(value) or type(value).__name__
+    else:
+        short = Repr()
+        short.maxlevel, short.maxstring, short.maxother = 2, 60, 60
+        text = short.repr(value)
+    text = printable(text)
+    return text if len(text) <= 300 else f"{text[:300]}..."
+
+
+# --- words and numbers ----------------------------------------------------------------------------
+
+
+def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict) or not value or not all(isinstance(k, str) for k in value):
+        raise InputError(f"{what} must hold pairs of a word and a value, not {_shown(value)}")
+    return value
+
+
+def _word(value: Any, what: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{what} must be a word, not {_shown(value)}")
+    return printable(value)
+
+
+def _name(declared: Mapping[str, Any], path: Path) -> str:
+    """What files are called after."""
+    name = declared.get("name", re.sub(r"[^\w.-]+", "-", path.stem).strip(".-"))
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise InputError(
+            f"name must be of letters, digits, dots, - and _, 80 at the most, not {_shown(name)}"
+        )
+    if name in EXPERIMENTS:
+        raise InputError(f"{quoted(name)} is an experiment of the paper: choose another name")
+    return name
+
+
+def _grid(declared: Mapping[str, Any], path: Path) -> dict[str, tuple[Number, ...]]:
+    grid = {name: _values(declared[name], name) for name in QUANTITIES if name in declared}
+    for wanted, other in (("n", "sampling"), ("k", "sparsity")):
+        if (wanted in grid) == (other in grid):
+            raise InputError(f'{printable(str(path))} must have one of "{wanted}" and "{other}"')
+    cells = math.prod(len(values) for values in grid.values())
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"the lists of {listing(name for name in grid if len(grid[name]) > 1)} make"
+            f" {cells:,} cells; there may be {MOST_CELLS:,}: make them shorter"
+        )
+    return grid
+
+
+def _values(value: Any, name: str) -> tuple[Number, ...]:
+    """One number or several."""
+    many = value if isinstance(value, list) else [value]
+    if not many:
+        raise InputError(f"{name} is an empty list")
+    for i, one in enumerate(many):
+        if not _valid(one, name):
+            kind = "a whole number of at least 1" if name in WHOLE else "a number of at least 0"
+            raise InputError(f"{name} must be {kind}, or a list of such, not {_shown(one)}")
+        if one > MOST:
+            raise InputError(f"{name} is too large: {_shown(one)}")
+        if one in many[:i]:
+            raise InputError(f"{name} has {one} twice")
+    return tuple(many)
+
+
+def _valid(value: Any, name: str) -> bool:
+    if name in WHOLE:
+        return _is_whole(value) and value >= 1
+    return _is_number(value) and value >= 0
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return _is_whole(value) or (isinstance(value, float) and not math.isnan(value))
+
+
+def _count(value: Any, name: str) -> int:
+    if not _is_whole(value) or not 1 <= value <= MOST:
+        raise InputError(f"{name} must be a whole number of at least 1, not {_shown(value)}")
+    return int(value)
+
+
+# --- algorithms -----------------------------------------------------------------------------------
+
+
+def _contenders(declared: Mapping[str, Any]) -> tuple[Contender, ...]:
+    return tuple(_contender(label, value) for label, value in declared.items())
+
+
+def _contender(label: str, value: Any) -> Contender:
+    label = _word(label, "the name of an algorithm")
+    words = dict(_mapping(value, f"algorithm {quoted(label)}"))
+    if "algorithm" not in words:
+        raise InputError(f'algorithm {quoted(label)} lacks "algorithm": {listing(ALGORITHMS)}')
+    name = _word(words.pop("algorithm"), f'"algorithm" of {quoted(label)}')
+    look_up([name], ALGORITHMS, "algorithm")
+    threshold = words.pop("threshold", 0.0)
+    if not isinstance(threshold, str) and not (_is_number(threshold) and threshold >= 0):
+        raise InputError(
+            f'"threshold" of {quoted(label)} must be a number of at least 0 or a quantity such as'
+            f' "0.1*delta", not {_shown(threshold)}'
+        )
+    _check_parameters(label, name, words)
+    return Contender(label, name, words, threshold)
+
+
+def _check_parameters(label: str, name: str, words: Mapping[str, Any]) -> None:
+    taken = _parameters(name)
+    look_up(words, taken, f"parameter of {quoted(label)} ({name}):")
+    for word, parameter in taken.items():
+        if parameter.default is inspect.Parameter.empty and word not in words:
+            raise InputError(f'{quoted(label)} lacks "{word}", which {name} needs')
+    for word, value in words.items():
+        if not all(_is_plain(one) for one in (value if isinstance(value, list) else [value])):
+            raise InputError(
+                f'"{word}" of {quoted(label)} must be a number, a word or a list of such,'
+                f" not {_shown(value)}"
+            )
+
+
+def _parameters(name: str) -> dict[str, inspect.Parameter]:
+    """What an algorithm takes that can be written down."""
+    known = inspect.signature(ALGORITHMS[name]).parameters
+    return {word: known[word] for word in known if word not in ("A", "y", "callback")}
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | str) or _is_number(value)
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+def _check_cells(experiment: Experiment) -> None:
+    """Refuse what can't be drawn, before anything is."""
+    cells = experiment.cells()
+    for cell in cells:
+        n, m, k = cell["n"], cell["m"], cell["k"]
+        if not 1 <= k <= m:
+            raise InputError(f"{_of_m(k, m)}: there is no cell with {cell.name}")
+        if n * m > MOST_ENTRIES:
+            raise InputError(f"a matrix of {n:,} × {m:,} is too large: make n or m smaller")
+    for contender in experiment.contenders:
+        _check_names(contender, cells)
+
+
+def _of_m(k: Number, m: Number) -> str:
+    return "k must be at least 1" if k < 1 else f"{k} of {m} columns can't be chosen"
+
+
+def _check_names(contender: Contender, cells: Sequence[Cell]) -> None:
+    """Refuse a word that stands for nothing."""
+    takes = _parameters(contender.algorithm)
+    words = {"threshold": contender.threshold, **contender.parameters}
+    for word, value in words.items():
+        if not isinstance(value, str) or (word in takes and isinstance(takes[word].default, str)):
+            continue
+        if any(isinstance(resolved(value, cell), str) for cell in cells):
+            raise InputError(
+                f'"{word}" of {quoted(contender.label)} is {quoted(value)}, which is neither a'
+                f" number nor one of {listing(cells[0].quantities)}, perhaps with a factor in front"
+            )

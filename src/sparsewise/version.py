@@ -1,0 +1,3 @@
+"""The version of the package, where everyone may import it from."""
+
+__version__ = "0.1.0"
