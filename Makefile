@@ -1,6 +1,6 @@
 # make run    install into .venv and fit the built-in example
 # make test   lint, types, import rules and tests
-# make bench  times against peers, into the table of README.md
+# make bench  times against peers, into README.md and docs/benchmarks.md
 # make clean  remove the environment and every cache
 #
 # Needs Python 3.11 or later (choose one with make PYTHON=python3.12) and nothing that compiles.

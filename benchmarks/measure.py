@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.peers import Answer, Contender, Run
+from benchmarks.answers import Answer, Contender, Run
 
 SAMPLE_SECONDS = 5e-3  # a sample repeats a quick call until it has lasted about this long
 BUDGET_SECONDS = 10.0  # no further sample of a contender that has used this much
 CHECK_SECONDS = 5.0  # nor further problems, beyond the timed ones, to judge its answers by
+QUICK = 0.1  # part of both in a quick run
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,10 @@ class Measurement:
     """What one contender did in one case; `failure` says why there is nothing to show."""
 
     contender: str
-    best: float | None = None  # seconds a problem, or bytes in the memory case
+    best: float | None = None  # seconds a problem
     samples: tuple[float, ...] = ()  # one per round
     answers: tuple[Answer, ...] = ()  # one per problem that was solved, the timed ones first
+    memory: float | None = None  # peak beyond the data while it ran, as a part of the array's size
     failure: str | None = None
 
     @property
@@ -60,35 +62,51 @@ class _Turn:
 
 
 def race(
-    problems: Sequence[Any], contenders: Mapping[str, Contender], rounds: int, timed: int = 1
+    problems: Sequence[Any],
+    contenders: Mapping[str, Contender],
+    rounds: int,
+    timed: int = 1,
+    patience: float = 1.0,
 ) -> list[Measurement]:
     """Time all contenders on the first `timed` problems, best of `rounds` samples each.
 
     A sample takes all of these in turn. The first is a warm-up (compilation, caches, the
     answers) and is not counted, unless it alone has used up the contender's budget: then it is
-    the one sample. The other problems are solved off the clock, for their answers.
+    the one sample. The other problems are solved off the clock, for their answers. `patience`
+    scales the budget of time and that for other problems.
     """
     turns: dict[str, _Turn] = {}
     failures: dict[str, str] = {}
     with one_thread():
         for name, contender in contenders.items():
             try:
-                turns[name] = _warm_up(problems, contender, timed)
+                turns[name] = _warm_up(problems, contender, timed, patience)
             except Exception as error:  # a peer that cannot run is a row, not a crash
-                failures[name] = f"{type(error).__name__}: {error}".splitlines()[0]
-        order = list(turns.values())
+                failures[name] = reason(error)
+        order = list(turns)
         shuffled = random.Random(0)
+        gc.freeze()  # what is there stays: to look through it before each sample takes longer
         for _ in range(rounds):
             shuffled.shuffle(order)  # nobody always runs in the wake of the same neighbour
-            for turn in order:
-                if turn.spent < BUDGET_SECONDS:
-                    turn.sample()
+            for name in order:
+                if name in failures or turns[name].spent >= patience * BUDGET_SECONDS:
+                    continue
+                try:
+                    turns[name].sample()
+                except Exception as error:
+                    failures[name] = reason(error)
+        gc.unfreeze()
     return [
-        _measurement(name, turns[name])
-        if name in turns
-        else Measurement(contender=name, failure=failures[name])
+        Measurement(contender=name, failure=failures[name])
+        if name in failures
+        else _measurement(name, turns[name])
         for name in contenders
     ]
+
+
+def reason(error: Exception) -> str:
+    """An error on one line."""
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 @contextmanager
@@ -103,7 +121,7 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def _warm_up(problems: Sequence[Any], contender: Contender, timed: int) -> _Turn:
+def _warm_up(problems: Sequence[Any], contender: Contender, timed: int, patience: float) -> _Turn:
     runs = [contender(problem) for problem in problems[:timed]]
     with one_thread():  # again: the contender may just have loaded a BLAS of its own
         start = time.process_time()
@@ -111,12 +129,12 @@ def _warm_up(problems: Sequence[Any], contender: Contender, timed: int) -> _Turn
         first = time.process_time() - start
         answers = [run.answer(result) for run, result in zip(runs, results, strict=True)]
         for problem in problems[timed:]:
-            if time.process_time() - start > CHECK_SECONDS + first:
+            if time.process_time() - start > patience * CHECK_SECONDS + first:
                 break
             other = contender(problem)
             answers.append(other.answer(other.call()))
     turn = _Turn(runs, tuple(answer for answer in answers if answer is not None), first)
-    if first >= BUDGET_SECONDS:
+    if first >= patience * BUDGET_SECONDS:
         turn.seconds.append(first)
         turn.spent = first
     return turn

@@ -1,68 +1,107 @@
-"""Peak extra memory of `forward`, in a process of its own: ``python -m benchmarks.memory``.
+"""Peak extra memory of one contender, in a process of its own: ``python -m benchmarks.memory``.
 
-Two views: the growth of the resident set (all that the process touches) and what tracemalloc
-sees (numpy reports its arrays to it, and a resident set can hide reuse of freed memory).
+Two views, of which the larger counts: the growth of the resident set (all that the process
+touches) and what tracemalloc sees (numpy reports its arrays to it, and a resident set can hide
+reuse of freed memory). Needs the /proc of Linux.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import json
 import os
 import subprocess
 import sys
+import time
 import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from benchmarks import problems
-from benchmarks.measure import Measurement, one_thread
-from benchmarks.peers import as_returned, refitted
+import numpy as np
 
-ARRAY = "the array"
-RESIDENT = "forward, resident set"
-TRACED = "forward, tracemalloc"
+from benchmarks.measure import one_thread
+from benchmarks.problems import Problem, gaussian
+
+LONGEST = 600.0  # seconds for a child
+TWICE = 3.0  # who took longer than this is not run again for tracemalloc
+
+# What is freed goes back to the system at once, so that a resident set hides less.
+ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
-def measure_in_child(n: int, m: int, k: int) -> list[Measurement]:
-    """Run this module in a fresh process and read its figures, in bytes."""
+def peak(case: str, contender: str) -> float:
+    """Run a contender on the problem of a case in a fresh process.
+
+    Returns its peak beyond the data, as a part of the size of the array.
+    """
     root = str(Path(__file__).resolve().parent.parent)
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     child = subprocess.run(
-        [sys.executable, "-m", "benchmarks.memory", str(n), str(m), str(k)],
-        env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-m", "benchmarks.memory", case, contender],
+        env={**os.environ, **ALLOCATOR, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         text=True,
+        encoding="utf-8",
         check=False,
+        timeout=LONGEST,
     )
     if child.returncode != 0:
-        reason = (child.stderr.strip().splitlines() or ["the child process failed"])[-1]
-        return [Measurement(contender=name, failure=reason) for name in (RESIDENT, TRACED, ARRAY)]
-    figures: dict[str, float] = json.loads(child.stdout)
-    return [Measurement(contender=name, best=size) for name, size in figures.items()]
+        raise RuntimeError((child.stderr.strip().splitlines() or ["the child failed"])[-1])
+    figures: dict[str, float] = json.loads(child.stdout.splitlines()[-1])
+    return max(figures["resident"], figures["traced"]) / figures["array"]
 
 
-def peak_bytes(n: int, m: int, k: int) -> dict[str, float]:
-    """Peak growth over the state in which the array has just been made, in bytes."""
-    from sparsewise import forward
+def figures(case: str, contender: str) -> dict[str, float]:
+    """Peak growth over the state in which the data have just been put in place, in bytes."""
+    from benchmarks.cases import CASES, CONTENDERS
 
-    small = problems.gaussian(64, 256, 16)
-    forward(small.A, small.y, sparsity=16)  # compilation and imports are not what is measured
-    problem = problems.gaussian(n, m, k)
+    make = next(one.make for one in CASES if one.name == case)
+    begin = CONTENDERS[contender]
+    begin(gaussian(64, 128, 16)).call()  # compilation and imports are not what is measured
+    _touch_workspace()
+    problem: Problem = make(0)
+    run = begin(problem)
+    start = time.process_time()
+    resident = _resident(run.call)
+    quick = time.process_time() - start <= TWICE
+    traced = _traced(run.call) if quick else 0.0
+    return {"resident": resident, "traced": traced, "array": problem.A.nbytes}
 
-    _forget_peak()
+
+def _touch_workspace() -> None:
+    """Fill the buffers that each BLAS keeps for products: some MiB, whatever the problem."""
+    from scipy.linalg.blas import dgemm
+
+    square = np.ones((1000, 1000))
+    square @ square
+    dgemm(1.0, square.T, square.T)
+
+
+def _resident(call: Callable[[], Any]) -> float:
+    _settle()
     before = _status("VmRSS")
-    solution = forward(problem.A, problem.y, sparsity=k)
-    resident = _status("VmHWM") - before
+    call()
+    return max(_status("VmHWM") - before, 0.0)
 
+
+def _traced(call: Callable[[], Any]) -> float:
     tracemalloc.start()
-    forward(problem.A, problem.y, sparsity=k)
-    traced = tracemalloc.get_traced_memory()[1]
+    call()
+    most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
+    return float(most)
 
-    ours = as_returned(problem, solution).squared_residual
-    if ours > refitted(problem, problem.truth).squared_residual * (1 + 1e-6):
-        raise RuntimeError("forward did not reach the residual of the true support")
-    return {RESIDENT: resident, TRACED: traced, ARRAY: problem.A.nbytes}
+
+def _settle() -> None:
+    """Give freed memory back, and set VmHWM back to VmRSS: what was made before hides nothing."""
+    gc.collect()
+    with suppress(AttributeError, OSError):  # not glibc: what is freed stays where it is
+        ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def _status(field: str) -> float:
@@ -73,19 +112,14 @@ def _status(field: str) -> float:
     raise RuntimeError(f"/proc/self/status has no {field}")
 
 
-def _forget_peak() -> None:
-    """Set VmHWM back to VmRSS, so that the making of the array does not hide a lower peak."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
 def main() -> None:
     """Print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("n", "m", "k"):
-        parser.add_argument(name, type=int)
+    parser.add_argument("case")
+    parser.add_argument("contender")
     wanted = parser.parse_args()
     with one_thread():
-        print(json.dumps(peak_bytes(wanted.n, wanted.m, wanted.k)))
+        print("\n" + json.dumps(figures(wanted.case, wanted.contender)))
 
 
 if __name__ == "__main__":

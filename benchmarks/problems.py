@@ -1,4 +1,4 @@
-"""The problems that the contenders solve: y = A x + e with a known sparse x, and noisy functions.
+"""The problems that the contenders solve: y = A x + e with a known sparse x; functions; tables.
 
 Every column of A is centred and has unit norm, and e is centred, too. Peers that centre their
 data (fastcan) or ask for unit columns (SPAMS) then solve the very same problem as the others.
@@ -20,6 +20,7 @@ Order = Literal["F", "C"]
 NOISE = 5e-3  # norm of e, as in the paper's tables (half of delta)
 DELTA = 1e-2  # the tolerance that goes with it
 SIGMA = 1e-2  # and the noise that Sparse Bayesian Learning is told
+PENALTY = 1e-2  # and the λ of ½‖A x - y‖² + λ Σ|x|
 
 
 @dataclass(frozen=True)
@@ -141,3 +142,44 @@ def _points(
     y = function(X) + noise * rng.standard_normal(len(X))
     n = len(X) // 2
     return Points(X[:n], y[:n], X[n:], y[n:], length_scale)
+
+
+# --- tables, for estimators with an intercept
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows to learn from; rows to test on and the features behind y, where these are known."""
+
+    X: Floats
+    y: Floats
+    X_test: Floats | None = None
+    y_test: Floats | None = None
+    truth: Integers | None = None
+
+    @property
+    def centred(self) -> Problem:
+        """The same without means: what is left to a function that knows no intercept."""
+        A = np.asfortranarray(self.X - self.X.mean(axis=0))
+        none = np.zeros(0, np.int64) if self.truth is None else self.truth
+        return Problem(A=A, y=self.y - self.y.mean(), truth=none)
+
+
+def survey(n: int, m: int, k: int, *, seed: int = 0) -> Table:
+    """Neighbouring features of correlation 0.5, k of them with coefficients ±1; R² about a half."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((2 * n, m))
+    for j in range(1, m):
+        X[:, j] = 0.5 * X[:, j - 1] + np.sqrt(0.75) * X[:, j]
+    truth = np.sort(rng.choice(m, size=k, replace=False))
+    signal = X[:, truth] @ rng.choice([-1.0, 1.0], size=k)
+    y = 10.0 + signal + np.sqrt(k) * rng.standard_normal(2 * n)
+    return Table(X[:n], y[:n], X[n:], y[n:], truth)
+
+
+def diabetes(*, seed: int = 0) -> Table:
+    """The 442 patients of scikit-learn (Efron et al. 2004); there is but one such table."""
+    from sklearn.datasets import load_diabetes
+
+    X, y = load_diabetes(return_X_y=True)
+    return Table(X, y)

@@ -1,160 +1,24 @@
-"""Results as text, as Markdown and as JSON; and the verdict on what was to be reached."""
+"""Results as text and as JSON."""
 
 from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from benchmarks.cases import GEMVS, THOUSAND, Case, Comparison
+from benchmarks.answers import Answer
+from benchmarks.cases import Case
 from benchmarks.measure import Measurement
-from benchmarks.peers import Answer
+from benchmarks.outcomes import Outcome, Results
+from benchmarks.peers import GEMVS
 
-BEGIN = "<!-- benchmarks:begin -->"
-END = "<!-- benchmarks:end -->"
-AS_GOOD = 1 + 1e-6  # squared residuals, errors, or Σ|x|, this close in ratio are the same
-SAME_EVIDENCE = 1e-2  # rises of the log evidence that sparsewise leaves, unless told otherwise
 PACKAGES = (
-    *("numpy", "numba", "spams-bin", "scikit-learn", "fastcan", "abess", "pysindy"),
-    *("sklearn-rvm", "clarabel", "ecos", "spgl1"),
+    *("numpy", "scipy", "numba", "spams-bin", "scikit-learn", "fastcan", "abess", "pysindy"),
+    *("sklearn-rvm", "clarabel", "ecos", "spgl1", "pylops"),
 )
-
-Results = Mapping[str, Mapping[str, Measurement]]  # case name -> contender name -> figures
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A comparison with its figures; `ratio` is None where one side could not be measured."""
-
-    comparison: Comparison
-    title: str
-    ratio: float | None = None  # of the bests
-    paired_ratio: float | None = None  # median over the rounds: far from `ratio` means noise
-    problems: int = 0  # solved by both
-    same_supports: int = 0  # how many of these with the same support
-    recovered: tuple[int, int] | None = None  # of these, the support behind the data found
-    residual_ratio: float | None = None  # of the sums of squared residuals over these
-    evidence_gain: float | None = None  # mean of the differences in log evidence over these
-    error_ratio: float | None = None  # of the sums of test errors over these
-    objective_ratio: float | None = None  # the largest of the ratios of Σ|x| over these
-    excess: tuple[float, float] | None = None  # the largest over these, of the bound on ‖r‖
-    failure: str | None = None
-
-    @property
-    def verdict(self) -> str:
-        """Whether the bound was kept, and by answers as good."""
-        if self.comparison.bound is None:
-            return ""
-        if self.ratio is None:
-            return "not measured"
-        bound = self.comparison.bound
-        kept = self.ratio < bound if self.comparison.strict else self.ratio <= bound
-        if kept and not self.as_good:
-            return "reached in time, worse answer"
-        return "reached" if kept else "missed"
-
-    @property
-    def as_good(self) -> bool:
-        """Whether our answers are no worse by what this comparison judges them by."""
-        judged = self.comparison.judged
-        if self.problems == 0:
-            return True
-        if judged in ("residual", "evidence") and self.same_supports == self.problems:
-            return True  # what is left is rounding, or where the iterations end
-        if judged == "evidence":
-            return self.evidence_gain is not None and self.evidence_gain >= -SAME_EVIDENCE
-        if judged == "recovery":
-            return self.recovered is not None and self.recovered[0] >= self.recovered[1]
-        if judged == "error":
-            return self.error_ratio is not None and self.error_ratio <= AS_GOOD
-        if judged == "objective":
-            if self.objective_ratio is None or self.excess is None:
-                return False
-            return self.objective_ratio <= AS_GOOD and 1 + self.excess[0] <= AS_GOOD
-        return self.residual_ratio is None or self.residual_ratio <= AS_GOOD
-
-    @property
-    def answers(self) -> str:
-        """Our answers beside theirs, as a reader would say it."""
-        judged = self.comparison.judged
-        if judged == "evidence" and self.evidence_gain is not None:
-            gain = 0.0 if abs(self.evidence_gain) < SAME_EVIDENCE else self.evidence_gain
-            same = "same log evidence" if gain == 0.0 else f"log evidence {gain:+.2f}"
-            return f"{same}; {self._found}" if self.recovered and any(self.recovered) else same
-        if judged == "recovery" and self.recovered:
-            return self._found
-        if judged == "error" and self.error_ratio is not None:
-            return f"test error {self.error_ratio:.3f}"
-        if judged == "objective" and self.objective_ratio is not None and self.excess:
-            off = self.objective_ratio - 1
-            norm = "no larger ℓ1 norm" if off <= AS_GOOD - 1 else f"ℓ1 norm larger by {off:.0e}"
-            ours, theirs = (f"{e:.0e}" if e > 1e-9 else "0" for e in self.excess)
-            return f"{norm}; bound exceeded by {ours} : {theirs}"
-        if self.problems and self.same_supports == self.problems:
-            return "same support"
-        return "" if self.residual_ratio is None else f"squared residual {self.residual_ratio:.3g}"
-
-    @property
-    def _found(self) -> str:
-        ours, theirs = self.recovered or (0, 0)
-        return f"support found {ours} : {theirs} of {self.problems}"
-
-
-def compare(comparison: Comparison, case: Case, results: Mapping[str, Measurement]) -> Outcome:
-    """Put two contenders of one case side by side, on the problems that both have solved."""
-    ours, other = results[comparison.ours], results[comparison.against]
-    if ours.best is None or other.best is None:
-        return Outcome(comparison, case.title, failure=ours.failure or other.failure)
-    rounds = [a / b for a, b in zip(ours.samples, other.samples, strict=False)]
-    pairs = list(zip(ours.answers, other.answers, strict=False))
-    return Outcome(
-        comparison,
-        case.title,
-        ratio=ours.best / other.best,
-        paired_ratio=statistics.median(rounds) if rounds else None,
-        problems=len(pairs),
-        same_supports=sum(np.array_equal(a.support, b.support) for a, b in pairs),
-        **_side_by_side(pairs),
-    )
-
-
-def _side_by_side(pairs: Sequence[tuple[Answer, Answer]]) -> dict[str, Any]:
-    """What our answers and theirs are worth, as far as both sides can say."""
-
-    def both(name: str) -> tuple[list[Any], list[Any]] | None:
-        values = [(getattr(a, name), getattr(b, name)) for a, b in pairs]
-        if not values or any(None in pair for pair in values):
-            return None
-        return [a for a, _ in values], [b for _, b in values]
-
-    found: dict[str, Any] = {}
-    if squares := both("squared_residual"):
-        found["residual_ratio"] = sum(squares[0]) / sum(squares[1])
-    if recovered := both("recovered"):
-        found["recovered"] = (sum(recovered[0]), sum(recovered[1]))
-    if evidence := both("log_evidence"):
-        found["evidence_gain"] = statistics.mean(evidence[0]) - statistics.mean(evidence[1])
-    if errors := both("test_error"):
-        found["error_ratio"] = sum(errors[0]) / sum(errors[1])
-    if objectives := both("objective"):
-        found["objective_ratio"] = max(a / b for a, b in zip(*objectives, strict=True))
-    if excess := both("excess"):
-        found["excess"] = (max(excess[0]), max(excess[1]))
-    return found
-
-
-def outcomes(
-    cases: Iterable[Case], comparisons: Sequence[Comparison], results: Results
-) -> list[Outcome]:
-    """All comparisons of the cases that were measured, in the order in which they were declared."""
-    known = {case.name: case for case in cases}
-    return [compare(c, known[c.case], results[c.case]) for c in comparisons if c.case in results]
 
 
 # --- text
@@ -168,18 +32,18 @@ def case_text(case: Case, measurements: Iterable[Measurement]) -> str:
     rows = list(measurements)
     gemvs = next((row.best for row in rows if row.contender == GEMVS), None)
     head = ["", "best", "noise", "samples", "GEMVs/step", "features", "passes", "squared residual"]
-    head += ["support found", "mean log evidence", "mean test error"]
-    lines = [head, *(_row(case, row, gemvs) for row in rows)]
+    head += ["support found", "mean log evidence", "mean test error", "peak memory"]
+    lines = [head, *(_row(row, gemvs) for row in rows)]
     return f"\n{case.name}: {case.title}\n{_aligned(_filled(lines))}"
 
 
-def _row(case: Case, row: Measurement, gemvs: float | None) -> list[str]:
+def _row(row: Measurement, gemvs: float | None) -> list[str]:
     if row.best is None:
         return [row.contender, f"failed: {row.failure}"]
     answer = row.answers[0] if row.answers else None
     return [
         row.contender,
-        _quantity(row.best, case.unit),
+        duration(row.best),
         "" if row.noise is None else f"{row.noise:.2f}",
         str(len(row.samples) or ""),
         f"{row.best / gemvs:.2f}" if gemvs and row.contender != GEMVS else "",
@@ -187,6 +51,7 @@ def _row(case: Case, row: Measurement, gemvs: float | None) -> list[str]:
         "" if answer is None or answer.passes is None else str(answer.passes),
         f"{answer.squared_residual:.6e}" if answer else "",
         *_worth(row.answers),
+        "" if row.memory is None else f"{percent(row.memory)} of the array",
     ]
 
 
@@ -250,70 +115,16 @@ def _aligned(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in padded)
 
 
-def _quantity(value: float, unit: str) -> str:
-    if unit == "B":
-        return f"{value / 2**20:.1f} MiB"
-    if value >= 1.0:
-        return f"{value:.3g} s"
-    return f"{1e3 * value:.3g} ms" if value >= 1e-3 else f"{1e6 * value:.3g} µs"
+def duration(seconds: float) -> str:
+    """Seconds in a unit that suits them."""
+    if seconds >= 1.0:
+        return f"{seconds:.3g} s"
+    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
 
 
-# --- Markdown
-
-
-def markdown(found: Iterable[Outcome]) -> str:
-    """The table of the README: ratios only, since absolute times do not travel."""
-    lines = [
-        "| problem | sparsewise | against | measured | answers | target |",
-        "|---|---|---|---|---|---|",
-    ]
-    title = ""
-    for one in found:
-        lines.append(_markdown_row(one, "" if one.title == title else one.title))
-        title = one.title
-    return "\n".join([*lines, "", f"{METHOD} {versions()}."])
-
-
-METHOD = (
-    "Measured by `python -m benchmarks`: one thread, compilation outside the clock, contenders "
-    "taking turns in one process, processor time, best of several, ratios from the same run. "
-    "A GEMV is one product Aᵀv. Squared residual: ours over theirs, theirs refitted by least "
-    "squares (64×128: over up to 1000 problems). `rmp`, `fast_sbl` and `sbl` are given σ "
-    "where they don't infer it, as the others do. Log evidence: mean of ours minus theirs, by "
-    "the dense formula at that σ. Support found: how often the columns "
-    "behind the data were chosen, ours : theirs. Test error: mean square, ours over theirs. "
-    "ℓ1 norm: of each problem's x, compared to 1e-6; ‖A x - y‖ ≤ 0.01 exceeded at most by, "
-    "relatively, ours : theirs. Clarabel and ECOS run as they come; spgl1 with tolerances of 1e-6; "
-    "`lars_path` on 10⁶ y, as it ends early on a target of norm one."
-)
-
-
-def _markdown_row(one: Outcome, title: str) -> str:
-    c = one.comparison
-    target = "" if c.bound is None else f"{_limit(c, c.bound)}: {one.verdict}"
-    ratio = f"not measured ({one.failure})" if one.ratio is None else _words(c, one.ratio)
-    return f"| {title} | `{c.ours}` | {c.against} | {ratio} | {one.answers} | {target} |"
-
-
-def _words(c: Comparison, ratio: float) -> str:
-    """A ratio as a reader would say it."""
-    if c.against == GEMVS:
-        return f"{ratio:.2f} GEMVs per step"
-    if c.against == THOUSAND:
-        return f"{1000 * ratio:,.0f} GEMVs"
-    if c.case == "memory":
-        return f"{100 * ratio:.1f} % of it"
-    if ratio > 0.8:
-        return f"{ratio:.2f}× the time"
-    return f"{1 / ratio:.{0 if ratio < 0.1 else 1}f}× quicker"
-
-
-def _limit(c: Comparison, bound: float) -> str:
-    """A bound as a reader would say it."""
-    if bound == 1.0 and c.strict:
-        return "quicker"
-    words = _words(c, bound)
-    return f"at least {words}" if words.endswith("quicker") else f"at most {words}"
+def percent(share: float) -> str:
+    """A share, with a digit more where it is small."""
+    return f"{100 * share:.{1 if share < 0.1 else 0}f} %"
 
 
 def versions() -> str:
@@ -325,15 +136,6 @@ def versions() -> str:
         except PackageNotFoundError:
             found.append(f"{package} not installed")
     return ", ".join(found)
-
-
-def rewrite_region(path: Path, text: str) -> None:
-    """Replace what stands between the two markers of the file."""
-    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{path} lacks the markers {BEGIN} and {END}.")
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
 
 
 # --- JSON
@@ -348,7 +150,13 @@ def as_json(found: Iterable[Outcome], results: Results) -> str:
                 case: [_plain(row) for row in rows.values()] for case, rows in results.items()
             },
             "comparisons": [
-                {**asdict(one), "verdict": one.verdict, "as_good": one.as_good} for one in found
+                {
+                    **asdict(replace(one, case=None)),  # type: ignore[arg-type]
+                    "case": one.case.name,
+                    "verdict": one.verdict,
+                    "as_good": one.as_good,
+                }
+                for one in found
             ],
         },
         indent=1,
