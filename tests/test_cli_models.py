@@ -5,6 +5,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -12,6 +14,7 @@ import pytest
 
 import sparsewise
 from sparsewise.engine.log import Log
+from sparsewise.messages import InputError
 from sparsewise.models import LinearModel
 from tests import test_cli
 from tests.test_cli import (
@@ -524,3 +527,26 @@ def test_waiting_is_told_on_a_terminal_only(monkeypatch):
     with patience.patience("fitting"):
         pass
     assert "fitting" not in test_cli.sys.stderr.getvalue()
+
+
+@POSIX
+def test_a_reader_who_leaves_does_not_cost_the_model(tmp_path):
+    """As ``sparsewise fit … --save MODEL | head -1`` does."""
+    path = tmp_path / "model.json"
+    command = [sys.executable, "-m", "sparsewise", *FIT, "--save", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        complaint = process.stderr.read()
+    assert complaint == b""
+    assert len(LinearModel.load(path).features) == 5
+
+
+def test_a_model_that_cant_be_saved_is_shown_all_the_same(capsys, tmp_path, monkeypatch):
+    def fail(self, path):
+        raise InputError(f"can't write {path}: No space left on device")
+
+    monkeypatch.setattr(LinearModel, "save", fail)
+    assert test_cli.cli.main([*FIT, "--save", str(tmp_path / "model.json")]) == 2
+    out, err = capsys.readouterr()
+    assert "explained by 5 of 10 features" in out
+    assert "No space left on device" in err

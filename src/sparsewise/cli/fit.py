@@ -130,20 +130,27 @@ def run(args: argparse.Namespace) -> int:
 
         check_format(args.plot)
     fit = fitted(args)
+    try:
+        # Before anything is printed: whoever reads the first lines and leaves wants the files, too.
+        if args.save is not None:
+            save(fit, args.save)
+        if args.plot is not None:
+            from sparsewise.cli.figures import draw_fit
+
+            draw_fit(fit, args.plot)
+    finally:
+        _show(fit, args.json)
+    return 130 if fit.interrupted else 0
+
+
+def _show(fit: Fit, as_json: bool) -> None:
     from sparsewise.report import Page, show_fit
 
-    if args.json:
+    if as_json:
         # As ASCII: it can be written in any encoding.
         print(json.dumps(fit.fields(), indent=2, allow_nan=False))
     else:
         show_fit(fit, Page())
-    if args.save is not None:
-        save(fit, args.save)
-    if args.plot is not None:
-        from sparsewise.cli.figures import draw_fit
-
-        draw_fit(fit, args.plot)
-    return 130 if fit.interrupted else 0
 
 
 def fitted(args: argparse.Namespace, default: str | None = None, path_only: bool = False) -> Fit:

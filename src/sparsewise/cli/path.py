@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparsewise.cli.fit import add_arguments, fitted
 from sparsewise.cli.options import check_place
+
+if TYPE_CHECKING:
+    from sparsewise.report import Fit
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -42,6 +45,17 @@ def run(args: argparse.Namespace) -> int:
 
     words = {word for word in methods.OPTIONS if getattr(args, word) is not None}
     fit = fitted(args, default=None if words else "forward", path_only=True)
+    try:
+        if args.plot is not None:  # before anything is printed, as for fit
+            from sparsewise.cli.figures import draw_path
+
+            draw_path(fit, args.plot)
+    finally:
+        _show(fit, args)
+    return 130 if fit.interrupted else 0
+
+
+def _show(fit: Fit, args: argparse.Namespace) -> None:
     from sparsewise.report import Page, show_path
 
     if args.csv:
@@ -50,8 +64,3 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(fit.path_fields(), indent=2, allow_nan=False))
     else:
         show_path(fit, Page())
-    if args.plot is not None:
-        from sparsewise.cli.figures import draw_path
-
-        draw_path(fit, args.plot)
-    return 130 if fit.interrupted else 0

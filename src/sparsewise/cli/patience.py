@@ -14,7 +14,7 @@ PATIENCE = 1.0
 @contextmanager
 def patience(words: str) -> Iterator[None]:
     """Show on a terminal, after a second, what is going on and for how long."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from sparsewise.report import Page
 
@@ -22,7 +22,8 @@ def patience(words: str) -> Iterator[None]:
     if not page.is_terminal:
         yield
         return
-    columns = (SpinnerColumn("line"), TextColumn("{task.description}"), TimeElapsedColumn())
+    # How much there is to do is not known: the bar only shows that it goes on.
+    columns = (TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
     progress = Progress(*columns, console=page, transient=True)
     progress.add_task(words, total=None)
     start = threading.Timer(PATIENCE, progress.start)

@@ -152,13 +152,14 @@ def _slowest_claim(found: Mapping[str, Growth]) -> Claim:
     lost = {m: label for m, label in slowest.items() if label != BP_ARD.label}
     if not lost:
         return Claim("BP ARD is the slowest.", True, "It is, at every m.")
-    others = ", ".join(f"{label} at m = {m}" for m, label in lost.items())
+    by_label: dict[str, list[str]] = {}
+    for m, label in slowest.items():
+        by_label.setdefault(label, []).append(str(m))
+    told = "; ".join(f"{label} at m = {', '.join(sizes)}" for label, sizes in by_label.items())
     return Claim(
         "BP ARD is the slowest.",
         False,
-        f"Slowest here are {others}"
-        + (", and BP ARD elsewhere. " if len(lost) < len(slowest) else ". ")
-        + HOMOTOPY,
+        f"Slowest here: {told}. {HOMOTOPY}",
         partly=len(lost) < len(slowest),
     )
 
