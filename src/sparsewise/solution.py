@@ -287,6 +287,9 @@ class Path(Sequence[Step]):
     def __getitem__(self, i: int | slice) -> Step | list[Step]:
         return self.steps[i]
 
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
     def __repr__(self) -> str:
         if not len(self):
             return "Path(no steps)"
