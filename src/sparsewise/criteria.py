@@ -14,6 +14,21 @@ from sparsewise.tolerances import tolerances
 BY_RESIDUAL = ("aic", "aicc", "bic", "ebic", "cp", "adjusted_r2")
 """Criteria that squared residual and size are enough for."""
 
+NAMES = {
+    "aic": "AIC",
+    "aicc": "AICc",
+    "bic": "BIC",
+    "ebic": "EBIC",
+    "cp": "Mallows' Cp",
+    "adjusted_r2": "adjusted R²",
+    "loo": "leave-one-out error",
+    "cv": "cross-validation error",
+}
+"""How the criteria are called in a sentence."""
+
+SHORT_NAMES = {**NAMES, "cp": "Cp", "adjusted_r2": "adj. R²", "loo": "LOO", "cv": "CV"}
+"""The same at the head of a column."""
+
 EXACT = tolerances(np.dtype(np.float64)).exact
 """In double precision, a smaller share of the target's squared norm is rounding error."""
 

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from sparsewise.bayes import BayesianSolution
-from sparsewise.criteria import BY_RESIDUAL
+from sparsewise.criteria import BY_RESIDUAL, NAMES
 from sparsewise.estimators.trace import padded, width
 from sparsewise.l1 import L1Solution
 from sparsewise.messages import count, printable, shortened
@@ -25,18 +25,6 @@ WIDTH = 80
 
 MARGIN = 12
 """Where the sentences begin, after the words they are about."""
-
-CRITERIA = {
-    "aic": "AIC",
-    "aicc": "AICc",
-    "bic": "BIC",
-    "ebic": "EBIC",
-    "cp": "Mallows' Cp",
-    "adjusted_r2": "adjusted R²",
-    "loo": "leave-one-out error",
-    "cv": "cross-validation error",
-}
-"""How the criteria are called in print."""
 
 NOTHING_LEFT = "there are no more rows than coefficients"
 
@@ -317,7 +305,7 @@ def _stepwise(model: Any) -> str:
         return f"at most {most}, as asked for, on the {_WAYS[model.direction]}"
     if hasattr(model, "cv_errors_"):
         return _folds(model)
-    name = CRITERIA[model.criterion]
+    name = NAMES[model.criterion]
     if model.direction == "both" and model.criterion in BY_RESIDUAL:
         change = "raises" if model.criterion == "adjusted_r2" else "lowers"
         return f"no single feature more or less {change} {name}"
@@ -383,7 +371,7 @@ def _values(model: SparseRegressor) -> Iterator[str]:
             )
             if math.isfinite(value):
                 decimals = 4 if name == "adjusted_r2" else 2
-                yield f"{CRITERIA[name]} = {value:.{decimals}f}"
+                yield f"{NAMES[name]} = {value:.{decimals}f}"
 
 
 def _span(sizes: Iterable[int]) -> str:

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 from sparsewise.algorithms.stepwise import Round
+from sparsewise.criteria import BY_RESIDUAL, SHORT_NAMES
 
 WIDTH = 80
 """A table of R as wide as this is broken."""
@@ -47,11 +48,8 @@ RESERVED = frozenset(
 )
 ESCAPES = {"\\": "\\\\", "`": "\\`", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
-LABELS = {
-    "aic": "AIC", "aicc": "AICc", "bic": "BIC", "ebic": "EBIC", "cp": "Cp",
-    "adjusted_r2": "adj. R2",
-}  # fmt: skip
-"""How the criteria are called in print."""
+LABELS = {**{name: SHORT_NAMES[name] for name in BY_RESIDUAL}, "adjusted_r2": "adj. R2"}
+"""How the criteria are called in a trace, which is plain ASCII."""
 
 
 class Trace:

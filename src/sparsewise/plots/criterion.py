@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.bayes import BayesianSolution
-from sparsewise.criteria import BY_RESIDUAL
+from sparsewise.criteria import BY_RESIDUAL, NAMES
 from sparsewise.design.base import Array
 from sparsewise.messages import InputError, count, listing
 from sparsewise.plots.fitted import fitted
@@ -35,12 +35,7 @@ if TYPE_CHECKING:
     from sparsewise.estimators.base import SparseRegressor
 
 TITLES = {
-    "aic": "AIC",
-    "aicc": "AICc",
-    "bic": "BIC",
-    "ebic": "EBIC",
-    "cp": "Mallows' Cp",
-    "adjusted_r2": "adjusted R²",
+    **NAMES,
     "loo": "mean squared error,\neach row left out once",
     "cv": "mean squared error\nof folds left out",
     "log_evidence": "log evidence",

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from sparsewise.criteria import SHORT_NAMES
 from sparsewise.l1 import L1Solution, Reweighted
 from sparsewise.messages import count, printable, shortened
 from sparsewise.numerals import numerals
-from sparsewise.report.model import LABELS, Fit, best_steps, criterion_of
+from sparsewise.report.model import Fit, best_steps, criterion_of
 from sparsewise.report.page import Page
 from sparsewise.report.path import show_criteria, show_steps
 from sparsewise.report.shares import r_squared
@@ -58,7 +59,7 @@ def show_path(fit: Fit, page: Page) -> None:
     page.facts(
         [
             *(
-                (LABELS[name], f"best at step {step}, with {count(sizes[step], 'feature')}")
+                (SHORT_NAMES[name], f"best at step {step}, with {count(sizes[step], 'feature')}")
                 for name, step in best.items()
             ),
             *(("CV", sentence) for sentence in _folds(fit)),
@@ -128,7 +129,7 @@ def _criteria(fit: Fit) -> Iterator[str]:
     values = fit.criteria()
     chosen = criterion_of(fit)
     shown = [name for name in dict.fromkeys([chosen, "aic", "bic", "adjusted_r2"]) if name]
-    told = [f"{LABELS[name]} {values[name]:.6g}" for name in shown if name in values]
+    told = [f"{SHORT_NAMES[name]} {values[name]:.6g}" for name in shown if name in values]
     if told:
         yield ", ".join(told)
     yield from _folds(fit)

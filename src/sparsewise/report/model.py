@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsewise.bayes import BayesianSolution
-from sparsewise.criteria import BY_RESIDUAL, first_least
+from sparsewise.criteria import BY_RESIDUAL, SHORT_NAMES, first_least
 from sparsewise.report.shares import ROUNDING, finite, rounded, share
 from sparsewise.tolerances import tolerances
 
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 
 # Inferred noise doesn't fall below this share of the target.
 LEAST_NOISE = tolerances(np.dtype(np.float64)).quiet
-
-
-LABELS = {
-    "aic": "AIC",
-    "aicc": "AICc",
-    "bic": "BIC",
-    "ebic": "EBIC",
-    "cp": "Cp",
-    "adjusted_r2": "adj. R²",
-    "loo": "LOO",
-    "cv": "CV",
-}
-"""How the criteria are called in print."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +185,7 @@ def best_steps(fit: Fit) -> dict[str, int]:
     """Return the step at which each criterion is best, of equal ones the first."""
     frame = fit.model.path_
     best = {}
-    for name in (name for name in LABELS if name in frame.columns):
+    for name in (name for name in SHORT_NAMES if name in frame.columns):
         sign = -1.0 if name == "adjusted_r2" else 1.0
         costs = [math.inf if value is None else sign * value for value in frame[name]]
         if min(costs) < math.inf:

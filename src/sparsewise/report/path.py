@@ -9,10 +9,11 @@ import numpy as np
 from rich.text import Text
 
 from sparsewise.bayes import log_evidence
+from sparsewise.criteria import SHORT_NAMES
 from sparsewise.l1 import L1Solution
 from sparsewise.messages import printable
 from sparsewise.numerals import numerals
-from sparsewise.report.model import LABELS, Fit
+from sparsewise.report.model import Fit
 from sparsewise.report.page import Page
 from sparsewise.report.shares import r_squared, rounded
 
@@ -106,7 +107,7 @@ def _start_name(fit: Fit) -> str:
 def show_criteria(fit: Fit, best: dict[str, int], page: Page) -> None:
     """Print the criteria at every step, side by side as far as the page is wide."""
     steps = [str(step) for step in fit.model.path_["step"]]
-    cells = {LABELS[name]: _marked(fit, name, step) for name, step in best.items()}
+    cells = {SHORT_NAMES[name]: _marked(fit, name, step) for name, step in best.items()}
     while cells:
         width, titles = 8, list[str]()
         for title, column in cells.items():
