@@ -22,6 +22,7 @@ from sparsewise.design.base import Array
 from sparsewise.experiments.claims import bound_curves, errors_at, growths, mean_and_error
 from sparsewise.experiments.comparison import compared, declared_in_paper, succeeded
 from sparsewise.experiments.declaration import Experiment
+from sparsewise.plots.recovery import draw_bounds
 
 STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -184,38 +185,25 @@ def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     curves = bound_curves(values)
     if not curves:
         return []
-    figure, ax = _single(8.0, 5.0)
+    kinds = {one.label: one.algorithm for one in experiment.contenders}
+    theorem, printed, others = "", {}, {}
     for label, by_size in curves.items():
-        if label.startswith("Thm."):
-            for k, shade in zip(by_size, np.linspace(0.25, 1.0, len(by_size)), strict=True):
-                name = f"{label}, k = {k}"
-                ax.plot(*by_size[k], color=_blue(float(shade)), linewidth=1.6, label=name)
+        if kinds[label] == "theorem":
+            theorem, printed = label, by_size
             continue
         # The others hardly depend on k: the largest tells most.
         k = max(by_size)
         same = all(np.allclose(by_size[k][1], curve[1]) for curve in by_size.values())
-        name = f"{label}, {'any k' if same and len(by_size) > 1 else f'k = {k}'}"
-        ax.plot(*by_size[k], label=name, **BOUND_LINES.get(label, {"color": "#666666"}))
-    ax.set(
-        xlabel=r"$\delta = (1/2 - \mu_1(k)) \, \min|x_i| \, / \, \sigma$",
-        ylabel="probability of recovery, at least",
-        xlim=(0, None),
-        ylim=(-0.02, 1.02),
-    )
+        told = f"{label}, {'any k' if same and len(by_size) > 1 else f'k = {k}'}"
+        others[kinds[label]] = (told, by_size[k])
+    figure, ax = _single(8.0, 5.0)
+    draw_bounds(ax, theorem, printed, others)
     ax.set_title("Bounds for OMP and Forward Regression, m = 16, orthonormal columns")
-    ax.legend(loc="lower right", fontsize="small")
     caption = (
         "Lower bounds on the probability of recovery against δ. The printed Thm. 4.5 rises above "
         "what is achieved, so it can't hold for k >= 2."
     )
     return [Picture(experiment.name, caption, figure)]
-
-
-BOUND_LINES: dict[str, dict[str, Any]] = {
-    "proved here": {"color": "black", "linewidth": 2.4},
-    "Cai and Wang": {"color": "#d55e00", "linestyle": "--", "linewidth": 1.8},
-    "achieved, orthonormal columns": {"color": "#00805c", "linestyle": ":", "linewidth": 2.4},
-}
 
 
 def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
@@ -564,12 +552,6 @@ def _of(results: pl.DataFrame, label: str) -> pl.DataFrame:
     if "rate" not in results.columns:
         return results.clear()
     return results.filter(pl.col("algorithm") == label).drop_nulls("rate")
-
-
-def _blue(shade: float) -> tuple[float, ...]:
-    """Light for 0, dark for 1."""
-    light, dark = np.array([0.70, 0.84, 0.96]), np.array([0.03, 0.19, 0.45])
-    return tuple((light + shade * (dark - light)).tolist())
 
 
 def _darker(colour: str) -> tuple[float, ...]:

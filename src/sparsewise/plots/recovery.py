@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise.design.base import Array
 from sparsewise.guarantees.recovery import (
     RecoveryProbability,
     orthonormal_recovery_probability,
@@ -17,6 +18,17 @@ from sparsewise.plots.style import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+Curve = tuple[Sequence[float] | Array, Sequence[float] | Array]
+"""δ and what a bound promises there."""
+
+LINES: dict[str, dict[str, Any]] = {
+    "bound": {"color": "black", "linewidth": 2.4},
+    "older": {"color": "#d55e00", "linestyle": "--", "linewidth": 1.8},
+    "achieved": {"color": "#00805c", "linestyle": ":", "linewidth": 2.4},
+}
+"""How the other bounds look, by kind."""
 
 
 def recovery_probability(
@@ -59,26 +71,53 @@ def recovery_probability(
         found: list[RecoveryProbability] = [figures(m, size, d, mu_k, mu_2k) for d in at]
         return [getattr(point, which) for point in found]
 
-    shades = np.linspace(0.35, 0.9, len(k))
-    for size, shade in zip(k, shades, strict=True):
-        label = f"Thm. 4.5 as printed, k = {size}"
-        ax.plot(at, curve(size, "theorem"), color=_blue(shade), linewidth=1.4, label=label)
-    ax.plot(at, curve(1, "bound"), color="black", linewidth=2.2, label="proved here, any k")
-    ax.plot(at, curve(1, "older"), color="tab:red", linestyle="--", label="Cai and Wang, any k")
+    others = {
+        "bound": ("proved here, any k", (at, curve(1, "bound"))),
+        "older": ("Cai and Wang, any k", (at, curve(1, "older"))),
+    }
     if mu_2k == 0:
         exact = [orthonormal_recovery_probability(m, max(k), d) for d in at]
         label = f"achieved with orthonormal columns, k = {max(k)}"
-        ax.plot(at, exact, color="tab:green", linestyle=":", linewidth=2, label=label)
+        others["achieved"] = (label, (at, exact))
+    printed = {size: (at, curve(size, "theorem")) for size in k}
+    draw_bounds(ax, "Thm. 4.5 as printed", printed, others)
+    ax.set_title(f"OMP and Forward Regression, m = {m} columns")
+    ax.grid(alpha=0.3)
+    return ax
+
+
+def draw_bounds(
+    ax: Axes,
+    theorem: str,
+    printed: Mapping[int, Curve],
+    others: Mapping[str, tuple[str, Curve]],
+) -> None:
+    """Bounds on the probability of recovery against δ, in one axes.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to draw.
+    theorem : str
+        What Thm. 4.5 as printed is called.
+    printed : mapping
+        Its curve for each k.
+    others : mapping
+        By kind, a key of `LINES`: a label and a curve.
+    """
+    for k, shade in zip(printed, np.linspace(0.25, 1.0, len(printed)), strict=True):
+        label = f"{theorem}, k = {k}"
+        ax.plot(*printed[k], color=_blue(float(shade)), linewidth=1.6, label=label)
+    for kind, (label, curve) in others.items():
+        ax.plot(*curve, label=label, **LINES[kind])
+    drawn = [*printed.values(), *(curve for _, curve in others.values())]
     ax.set(
         xlabel=r"$\delta = (1/2 - \mu_1(k)) \, \min|x_i| \, / \, \sigma$",
         ylabel="probability of recovery, at least",
-        xlim=(0, float(at.max())),
+        xlim=(0, float(max(max(at) for at, _ in drawn))),
         ylim=(-0.02, 1.02),
-        title=f"OMP and Forward Regression, m = {m} columns",
     )
-    ax.grid(alpha=0.3)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
-    return ax
 
 
 def _blue(shade: float) -> tuple[float, ...]:

@@ -31,7 +31,7 @@ LONGEST_NAME = 26
 def need_matplotlib() -> None:
     """Raise an error with the way out if there is no matplotlib."""
     try:
-        import matplotlib.pyplot  # noqa: F401
+        import matplotlib.pyplot  # noqa: F401  (only to see whether it is there)
     except ImportError:
         raise ImportError(
             "Figures need matplotlib; install it with: pip install 'sparsewise[plot]'"
