@@ -151,7 +151,7 @@ def as_json(found: Iterable[Outcome], results: Results) -> str:
             },
             "comparisons": [
                 {
-                    **asdict(replace(one, case=None)),  # type: ignore[arg-type]
+                    **asdict(replace(one, case=None)),
                     "case": one.case.name,
                     "verdict": one.verdict,
                     "as_good": one.as_good,

@@ -117,7 +117,7 @@ def test_a_failing_certificate_does_not_stop_fit(run, monkeypatch):
     def fail(*args, **words):
         raise ValueError("These 5 columns are a riddle.")
 
-    monkeypatch.setattr("sparsewise.guarantees.certify", fail)
+    monkeypatch.setattr("sparsewise.solution.certify", fail)
     line = subset_line(run("fit", "--example", "diabetes"))
     assert line == "not certified: these 5 columns are a riddle"
 

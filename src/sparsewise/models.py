@@ -18,7 +18,9 @@ from typing import Any, Literal, NoReturn, Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from sparsewise.files import write_whole
 from sparsewise.messages import InputError, count, listing, quoted
+from sparsewise.spread import observation_std
 from sparsewise.version import __version__
 
 FloatArray = npt.NDArray[np.float64]
@@ -234,20 +236,9 @@ class LinearModel:
                 f"the model tells no standard deviations, as the {unknown} is not known: fit it "
                 "by a stepwise or Bayesian method"
             )
-        # Each row in the unit of its largest part, so that no square overflows or vanishes.
-        deviations = np.sqrt(np.diagonal(self.covariance))
-        safe = np.where(deviations > 0, deviations, 1.0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            correlation = self.covariance / safe[:, None] / safe
-            Z = Z * deviations
-            unit = np.maximum(np.abs(Z).max(axis=1, initial=0.0), self.noise)
-            unit = np.where(unit > 0, unit, 1.0)
-            Z = Z / unit[:, None]
-            spread = np.maximum(np.sum((Z @ correlation) * Z, axis=1), 0.0)
-            own = (self.noise / unit) ** 2 * (1 + self.has_intercept / self.rows)
-            std = unit * np.sqrt(own + spread)
+        std = observation_std(Z, self.covariance, self.noise, self.has_intercept / self.rows)
         _check_finite(std, "the standard deviation is too large for a number")
-        return np.asarray(std)
+        return std
 
     # ------------------------------------------------------------------ as text
 
@@ -274,7 +265,7 @@ class LinearModel:
                 f"the model is too large to be saved: {count(len(self.features), 'feature')}"
             )
         try:
-            _write(Path(os.path.realpath(path)), text)
+            write_whole(Path(os.path.realpath(path)), text.encode("ascii"))
         except (OSError, ValueError) as error:  # ValueError: a null byte in the name
             raise InputError(f"can't write {quoted(os.fspath(path))}: {_reason(error)}") from None
 
@@ -336,25 +327,6 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write to a file beside it first, then put that in its place."""
-    if path.exists() and not path.is_file():  # a device or a pipe can't be replaced
-        path.write_text(text, encoding="ascii")
-        return
-    beside = path.with_name(f".{path.name[:80]}.{os.getpid()}-{os.urandom(4).hex()}.part")
-    # Not by tempfile: its files are for their owner's eyes only.
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with open(handle, "w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 # --- from JSON ------------------------------------------------------------------------------------

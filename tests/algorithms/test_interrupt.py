@@ -29,7 +29,7 @@ class PressedAfter:
         self.left = calls
         self.design = sw.as_design(A)
         self._product = self.design.rmatmat
-        self.design.rmatmat = self.rmatmat  # type: ignore[method-assign]
+        self.design.rmatmat = self.rmatmat
 
     def rmatmat(self, V: np.ndarray) -> np.ndarray:
         self.left -= 1

@@ -423,8 +423,8 @@ def test_equal_costs_go_to_the_smaller_model():
 
 def test_ties_go_to_the_lowest_column():
     A, y = np.eye(4), np.array([1.0, 2.0, 2.0, 0.5])
-    criterion = lambda rss, size: rss + [0.0, 3.0, 7.5, 12.0, 16.0][size]  # noqa: E731
-    assert stepwise(A, y, criterion=criterion).support.tolist() == [1]
+    prices = [0.0, 3.0, 7.5, 12.0, 16.0]
+    assert stepwise(A, y, criterion=lambda rss, size: rss + prices[size]).support.tolist() == [1]
     start = stepwise(A, y, criterion=lambda rss, size: rss + 4.1 * max(size, 1), start=[1, 2])
     assert taken(start) == [("drop", 1)]
 

@@ -51,7 +51,8 @@ def like_the_paper(unit):
         extra = {"FSBL": 0.5, "RMP_σ": 0.7, "FR": 0.0}.get(label, 0.0)
         sizes = [128.0, 64.0, 32.0, 16.0, 8.0, 4.0]
         worse = [0.3 if label == "FR" and size > 8 else 0.0 for size in sizes]
-        rmse = [3 + 8 / s + extra + w + 0.01 * cell["split"] for s, w in zip(sizes, worse)]  # noqa: B905
+        pairs = zip(sizes, worse, strict=True)
+        rmse = [3 + 8 / size + extra + more + 0.01 * cell["split"] for size, more in pairs]
         return {"delta": sizes, "size": sizes, "rmse": rmse, "seconds": [1e-3] * 6}
     from sparsewise.experiments.tasks import TASKS
 

@@ -164,7 +164,12 @@ def fitted(args: argparse.Namespace, default: str | None = None, path_only: bool
     table, include = load(args)
     intercept = not args.no_intercept
     model, notes = methods.build(
-        method, words, table, include=include or None, fit_intercept=intercept
+        method,
+        words,
+        table,
+        include=include or None,
+        fit_intercept=intercept,
+        certify=SHORT_SEARCH if not path_only and _can_be_certified(table) else False,
     )
     interrupted, warned = _fit(model, table, include)
     if model.criteria_.total == 0:
@@ -197,7 +202,8 @@ def _fit(model: SparseRegressor, table: Table, include: list[str]) -> tuple[bool
     import polars as pl
 
     from sparsewise.cli.patience import patience
-    from sparsewise.engine.log import interrupted, interruptible
+    from sparsewise.engine.log import interruptible
+    from sparsewise.solution import Stop
 
     X, y = pl.DataFrame(table.X, schema=list(table.names)), pl.Series(table.target, table.y)
     with patience("fitting"), warnings.catch_warnings(record=True) as caught, interruptible():
@@ -207,7 +213,7 @@ def _fit(model: SparseRegressor, table: Table, include: list[str]) -> tuple[bool
         except (ValueError, TypeError) as error:
             _refuse_dependent(table, include, model.fit_intercept)
             raise InputError(methods.in_options(str(error))) from error
-        early = interrupted()
+    early = model.solution_.stop is Stop.INTERRUPTED
     return early, [methods.in_options(str(warning.message)) for warning in caught]
 
 
@@ -246,26 +252,22 @@ def _l1_notes(model: SparseRegressor, words: dict[str, Any]) -> list[str]:
     return notes
 
 
+def _can_be_certified(table: Table) -> bool:
+    """Return whether a certificate takes no longer than reading the table."""
+    n, m = table.X.shape
+    return max(n, 50) * m**2 <= MOST_STEPS
+
+
 def _certificate(table: Table, model: SparseRegressor) -> str | None:
     """Say whether the chosen features are the best of their number, unless there are none."""
-    from sparsewise import guarantees
-    from sparsewise.cli.patience import patience
-
-    n, m = table.X.shape
     if not model.solution_.support.size or model.criteria_.total == 0:
         return None
-    if max(n, 50) * m**2 > MOST_STEPS:
+    if not _can_be_certified(table):
         return "not looked at, as so large a table takes a while: sparsewise certify does it"
-    plain = reduced(table, model.fit_intercept)
-    with patience("certifying"):
-        try:
-            certificate = guarantees.certify(
-                plain.design, plain.target, model.solution_, swaps=True, time_limit=SHORT_SEARCH
-            )
-        except ValueError as error:
-            reason = str(error).rstrip(".")
-            return f"not certified: {reason[:1].lower()}{reason[1:]}"
-    return certificate.sentence([printable(name) for name in table.names])
+    if hasattr(model, "uncertified_"):
+        reason = model.uncertified_.rstrip(".")
+        return f"not certified: {reason[:1].lower()}{reason[1:]}"
+    return model.certificate_.sentence([printable(name) for name in table.names])
 
 
 def save(fit: Fit, path: str) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from sparsewise.cli.options import check_place
+from sparsewise.files import write_whole
 from sparsewise.messages import InputError, quoted
 
 
@@ -49,8 +52,7 @@ def run(args: argparse.Namespace) -> None:
         sys.stdout.write(text)
         return
     try:
-        with open(args.out, "w", encoding="ascii") as file:
-            file.write(text)
+        write_whole(Path(os.path.realpath(args.out)), text.encode("ascii"))
     except OSError as error:
         raise InputError(f"can't write {quoted(args.out)}: {error.strerror}") from None
 

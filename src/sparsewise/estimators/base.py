@@ -27,7 +27,8 @@ from sparsewise.estimators.frames import Frame, as_frame, frame_kind
 from sparsewise.l1 import L1Solution
 from sparsewise.messages import InputError, count, listing, look_up
 from sparsewise.problem import DependentColumnsError
-from sparsewise.solution import Solution
+from sparsewise.solution import Solution, Stop
+from sparsewise.spread import observation_std
 
 if TYPE_CHECKING:
     from sparsewise.estimators.summary import Summary
@@ -133,9 +134,8 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         mean = (Z @ coef + self._level).astype(dtype, copy=False)
         if noise is None or covariance is None or not return_std:
             return mean
-        variance = np.full(len(Z), noise**2 * (1 + self.fit_intercept / self.n_rows_))
-        variance += np.maximum(((Z @ covariance) * Z).sum(axis=1), 0.0)
-        return mean, np.sqrt(variance).astype(dtype, copy=False)
+        std = observation_std(Z, covariance, noise, self.fit_intercept / self.n_rows_)
+        return mean, std.astype(dtype, copy=False)
 
     def summary(self) -> Summary:
         """The model as a table: text where printed, HTML in a notebook."""
@@ -255,7 +255,8 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         self.criteria_ = data.criteria(self._full_variance(data))
         for old in ("certificate_", "uncertified_"):
             self.__dict__.pop(old, None)
-        if self.certify is not False and support.size and data.total > 0:
+        is_whole = solution.stop is not Stop.INTERRUPTED
+        if self.certify is not False and support.size and data.total > 0 and is_whole:
             seconds = SEARCH_SECONDS if self.certify is True else float(self.certify)
             self._certify(data, seconds)
 

@@ -19,7 +19,7 @@ from joblib import effective_n_jobs
 
 from sparsewise.experiments.declaration import Experiment, Unit
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
-from sparsewise.experiments.journal import Journal, Record, alone, unwritable
+from sparsewise.experiments.journal import Journal, Record, alone, write_result
 from sparsewise.experiments.paper import QUICK
 from sparsewise.experiments.results import tidy, values
 from sparsewise.experiments.runner import run_units
@@ -124,9 +124,9 @@ def conduct(
         records = run_units(units, journal, seed=seed, jobs=jobs, dask=dask, begun=begun, told=both)
         facts = clock.write(work_seconds=_work(records))
         results, every = tidy(records), values(records)
-        _write(folder / "results.parquet", _bytes(results.write_parquet))
-        _write(folder / "results.csv", _bytes(results.write_csv))
-        _write(folder / "values.parquet", _bytes(every.write_parquet))
+        write_result(folder / "results.parquet", _bytes(results.write_parquet))
+        write_result(folder / "results.csv", _bytes(results.write_csv))
+        write_result(folder / "values.parquet", _bytes(every.write_parquet))
     return Outcome(folder, list(experiments), results, every, facts)
 
 
@@ -176,7 +176,7 @@ class _Clock:
         """Write the facts down, with the time as it is now."""
         seconds = self._before + time.perf_counter() - self._started
         facts = {"seconds": seconds, **self._facts, **more}
-        _write(self._path, json.dumps(facts, indent=2).encode())
+        write_result(self._path, json.dumps(facts, indent=2).encode())
         return facts
 
 
@@ -218,14 +218,3 @@ def _bytes(write: Callable[[io.BytesIO], Any]) -> bytes:
     buffer = io.BytesIO()
     write(buffer)
     return buffer.getvalue()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file as a whole or not at all."""
-    draft = path.with_name(f"{path.name}.draft")
-    try:
-        draft.write_bytes(content)
-        os.replace(draft, path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise unwritable(path, error) from None

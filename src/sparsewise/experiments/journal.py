@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from sparsewise.files import write_whole
 from sparsewise.messages import InputError, printable
 
 Record = dict[str, Any]
@@ -84,6 +85,14 @@ def alone(folder: Path) -> Iterator[None]:
                 ) from None
             # Some file systems know no locks; there it is up to the user.
         yield
+
+
+def write_result(path: Path, content: bytes) -> None:
+    """Write a file of a run as a whole, or say in one sentence why that can't be."""
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def unwritable(path: Path, error: OSError) -> InputError:

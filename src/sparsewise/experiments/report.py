@@ -42,6 +42,7 @@ from sparsewise.experiments.document import (
     to_html,
     to_markdown,
 )
+from sparsewise.experiments.journal import write_result
 from sparsewise.experiments.paper import EXPERIMENTS
 from sparsewise.messages import count
 
@@ -66,8 +67,8 @@ def write_report(outcome: Outcome) -> None:
     for experiment in outcome.experiments:
         parts += _section(outcome, experiment, (images or {}).get(experiment.name, []))
     parts += [*_failures(outcome), *_settings(outcome)]
-    (outcome.folder / "report.md").write_text(to_markdown(parts), encoding="utf-8")
-    (outcome.folder / "report.html").write_text(to_html(parts, _title(outcome)), encoding="utf-8")
+    write_result(outcome.folder / "report.md", to_markdown(parts).encode())
+    write_result(outcome.folder / "report.html", to_html(parts, _title(outcome)).encode())
 
 
 def _draw(outcome: Outcome) -> dict[str, list[Image]] | None:
