@@ -12,6 +12,7 @@ from sparsewise.experiments.declaration import Contender
 from sparsewise.experiments.document import inline, plain
 from sparsewise.experiments.paper import EXPERIMENTS, TABLE_1
 from sparsewise.experiments.report import duration, write_report
+from sparsewise.messages import InputError
 from tests.experiments.made import like_the_paper, outcome, recovered
 from tests.experiments.small import OMP, small
 
@@ -205,3 +206,14 @@ def test_no_place_of_this_machine_is_told(tmp_path):
     text, page = written(outcome(tmp_path, [small()], lambda unit: recovered(0.5, 4)))
     assert str(tmp_path) not in text
     assert not re.search(r"/(tmp|home|root)/", page)
+
+
+@pytest.mark.parametrize("name", ["figures", "report.md", "report.html"])
+def test_what_cannot_be_written_is_one_sentence(tmp_path, name):
+    made = outcome(tmp_path, [TABLE_1], like_the_paper)
+    if name == "figures":
+        (made.folder / name).write_text("in the way")
+    else:
+        (made.folder / name).mkdir()
+    with pytest.raises(InputError, match=rf"^can't write .*{name}: .*; what is done is kept"):
+        write_report(made)

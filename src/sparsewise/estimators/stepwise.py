@@ -301,7 +301,8 @@ class StepwiseRegressor(SparseRegressor):
             )
 
     def _full_variance(self, data: Data) -> float | None:
-        return residual_variance(data) if self.criterion == "cp" else super()._full_variance(data)
+        met = super()._full_variance(data)
+        return residual_variance(data) if met is None and self.criterion == "cp" else met
 
     def _leave_one_out(self, data: Data) -> Array | None:
         known: Array | None = self.__dict__.get("_loo")

@@ -42,7 +42,7 @@ from sparsewise.experiments.document import (
     to_html,
     to_markdown,
 )
-from sparsewise.experiments.journal import write_result
+from sparsewise.experiments.journal import unwritable, write_result
 from sparsewise.experiments.paper import EXPERIMENTS
 from sparsewise.messages import count
 
@@ -60,7 +60,10 @@ def write_report(outcome: Outcome) -> None:
 
     Without matplotlib the report has no figures and says how to get them.
     """
-    images = _draw(outcome)
+    try:
+        images = _draw(outcome)
+    except OSError as error:
+        raise unwritable(outcome.folder / "figures", error) from None
     parts: list[Part] = [Heading(1, _title(outcome)), *_summary(outcome)]
     if images is None:
         parts.append(Paragraph(NO_FIGURES, note=True))
