@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsewise.bayes import BayesianSolution
-from sparsewise.criteria import BY_RESIDUAL, SHORT_NAMES, first_least
-from sparsewise.report.shares import ROUNDING, finite, rounded, share
+from sparsewise.criteria import BY_RESIDUAL, EXACT, SHORT_NAMES, first_least
+from sparsewise.report.shares import finite, rounded, share
 from sparsewise.tolerances import tolerances
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Fit:
             return None
         value = float(self.model.intercept_)
         shift = float(self.model.means_ @ self.model.coef_[self.solution.support])
-        is_rounding = abs(value) <= math.sqrt(ROUNDING) * max(abs(value + shift), abs(shift))
+        is_rounding = abs(value) <= math.sqrt(EXACT) * max(abs(value + shift), abs(shift))
         return 0.0 if is_rounding else value
 
     @property

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from sparsewise.tolerances import tolerances
-
-# A squared residual below this share of the target's is rounding error.
-ROUNDING = tolerances(np.dtype(np.float64)).exact
+from sparsewise.criteria import EXACT
 
 
 def rounded(squared: float, total: float) -> float:
     """Return a squared residual, zero if it is rounding error."""
-    return squared if squared > ROUNDING * total else 0.0
+    return squared if squared > EXACT * total else 0.0
 
 
 def share(squared: float, total: float) -> float | None:
