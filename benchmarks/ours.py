@@ -237,7 +237,7 @@ def _untold(data: Problem, model: Any) -> Answer:
 def bare_forward(table: Table) -> Run:
     """`forward` through all sizes, and the model of least BIC."""
     from sparsewise import forward
-    from sparsewise.criteria import Criteria
+    from sparsewise.selection.criteria import Criteria
 
     data = table.centred
     n, m = data.A.shape

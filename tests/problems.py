@@ -192,7 +192,7 @@ WORDS: dict[str, Callable[[Problem], Words]] = {
     "sbl": lambda p: {"sigma": p.delta or None, "updates": "em" if p.A.size < 10**4 else "mackay"},
 }
 
-BY_COLUMNS = list(WORDS)  # the contract of these tests; tests/l1 is about the others
+BY_COLUMNS = list(WORDS)  # the contract of these tests; ℓ1 has its own
 L1 = ["bp", "bpdn", "bp_candes", "bp_ard", "focuss", "ista", "fista"]
 BAYES = ["rmp", "fast_sbl", "sbl"]  # a posterior mean in place of least squares
 BY_PROPERTY = ["sbl"]  # how it prunes is its own choice: no reference takes the same steps

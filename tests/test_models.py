@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
 from sparsewise import __version__
-from sparsewise.messages import InputError
+from sparsewise.errors import InputError
 from sparsewise.models import FORMAT, LinearModel, Source
 
 

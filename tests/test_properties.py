@@ -8,7 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparsewise import ALGORITHMS
-from tests.bayes_reference import ALL_REFERENCES
 from tests.problems import (
     BAYES,
     BY_COLUMNS,
@@ -20,6 +19,7 @@ from tests.problems import (
     Problem,
     words,
 )
+from tests.references.bayes import ALL_REFERENCES
 
 DTYPES = ["f4", "f8", "c8", "c16", "i4", "?"]
 

@@ -38,8 +38,7 @@ from sparsewise.algorithms import (
     stepwise,
     subspace_pursuit,
 )
-from sparsewise.algorithms.best_subset import BestSubsets, best_subset
-from sparsewise.bayes import BayesianCheck, BayesianSolution
+from sparsewise.algorithms.best_subset import best_subset
 from sparsewise.design import Design, OperatorDesign, as_design
 from sparsewise.guarantees import (
     Certificate,
@@ -52,9 +51,22 @@ from sparsewise.guarantees import (
     forward_recovery_probability,
     recovery_probability,
 )
-from sparsewise.l1 import L1Check, L1Path, L1Solution, Reweighted
 from sparsewise.problem import DependentColumnsError
-from sparsewise.solution import Check, Model, Path, Solution, Step, Stop
+from sparsewise.results import (
+    BayesianCheck,
+    BayesianSolution,
+    BestSubsets,
+    Check,
+    L1Check,
+    L1Path,
+    L1Solution,
+    Model,
+    Path,
+    Reweighted,
+    Solution,
+    Step,
+    Stop,
+)
 from sparsewise.version import __version__ as __version__
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ from typing import Any, Literal, NoReturn, Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from sparsewise.errors import InputError
 from sparsewise.files import write_whole
-from sparsewise.messages import InputError, count, listing, quoted
 from sparsewise.spread import observation_std
 from sparsewise.version import __version__
+from sparsewise.wording import count, listing, quoted
 
 FloatArray = npt.NDArray[np.float64]
 Scalar = str | float | int | bool | None

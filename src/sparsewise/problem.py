@@ -71,6 +71,15 @@ class Units(NamedTuple):
         return float(rss) * self.scale * self.scale
 
 
+class Passes:
+    """How many times A has been read from end to end (for an operator: applied)."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
 class Problem(NamedTuple):
     """min ‖y - A x‖ over sparse x, in units that suit the arithmetic.
 
@@ -89,8 +98,8 @@ class Problem(NamedTuple):
         Whether y is zero, so that there is nothing to explain.
     inverse_norms : ndarray of shape (m,)
         1 / ‖a_j‖, or 0 for a column of zeros; in the working precision.
-    passes_before : int
-        Passes over A made for earlier problems on the same design.
+    passes : Passes
+        How often A was read for this problem; a design may serve others at the same time.
     """
 
     design: Design
@@ -98,30 +107,57 @@ class Problem(NamedTuple):
     scale: float
     is_zero: bool
     inverse_norms: Array
-    passes_before: int
+    passes: Passes
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of A."""
         return self.design.shape
 
+    # What reads A, counted.
+
     def correlate(self, r: Array) -> Array:
         """u_j* r for every unit column u_j: one pass over A."""
+        self.passes.count += 1
         return self.design.rmatvec(r) * self.inverse_norms
+
+    def rmatvec(self, v: Array) -> Array:
+        """A* v: one pass over A."""
+        self.passes.count += 1
+        return self.design.rmatvec(v)
+
+    def rmatmat(self, V: Array) -> Array:
+        """A* V: one pass over A; an operator is applied to each column of V."""
+        self.passes.count += V.shape[1] if self.design.applied else 1
+        return self.design.rmatmat(V)
+
+    def matvec(self, x: Array) -> Array:
+        """A x: one pass over A."""
+        self.passes.count += 1
+        return self.design.matvec(x)
+
+    def unit_columns(self, J: Array | slice) -> Array:
+        """The columns J scaled to unit norm; an operator is applied for each of them."""
+        columns = self.design.unit_columns(J)
+        if self.design.applied:
+            self.passes.count += columns.shape[1]
+        return columns
 
     @property
     def units(self) -> Units:
         """The way back to the units of the data."""
         # Squares of the norms are in range, and so is that of ‖y‖: so are their quotients.
         double = precision(self.y.dtype).eps < 1e-10
-        moderate = double and not self.design.extreme and 1e-100 < self.scale < 1e100
+        moderate = double and not self.design.measured.extreme and 1e-100 < self.scale < 1e100
         return Units(self.scale, self.inverse_norms, self.y.dtype, moderate)
 
 
 def problem(A: Any, y: ArrayLike) -> Problem:
     """Check a design and a target and bring them together."""
     design = as_design(A)
-    passes = design.passes
+    passes = Passes()
+    if not design.is_measured:
+        passes.count = design.shape[1] if design.applied else 1
     target = as_floats(y, "y")
     n = design.shape[0]
     if target.shape != (n,):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sparsewise import ALGORITHMS
-from tests.bayes_reference import ALL_REFERENCES, BAYES_REFERENCES
 from tests.problems import (
     BAYES,
     BY_COLUMNS,
@@ -16,6 +15,7 @@ from tests.problems import (
     variants,
     words,
 )
+from tests.references.bayes import ALL_REFERENCES, BAYES_REFERENCES
 
 SEEDS = range(6)
 STEPWISE = [name for name in BY_COLUMNS if name not in BAYES]
@@ -25,7 +25,7 @@ DENSE = [name for name in BAYES if name not in BY_PROPERTY]
 def test_every_algorithm_has_a_reference():
     assert {*BY_COLUMNS, *L1} == set(ALGORITHMS)
     assert set(BY_COLUMNS) == set(ALL_REFERENCES)
-    assert all(function.__name__ == name for name, function in ALGORITHMS.items())
+    assert all(record.name == name for name, record in ALGORITHMS.items())
 
 
 def compare(name, p, call):

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import sparsewise
 from sparsewise import ALGORITHMS, Stop
-from tests.bayes_reference import UPDATES, Slack, State, dense, precise
 from tests.problems import (
     BAYES,
     FAMILIES,
@@ -24,7 +23,8 @@ from tests.problems import (
     variants,
     words,
 )
-from tests.reference import Unit
+from tests.references.bayes import UPDATES, Slack, State, dense, precise
+from tests.references.stepwise import Unit
 
 EPS = float(np.finfo(float).eps)
 TALL = next(p for p in KNOWN if p.name == "tall")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sparsewise as sw
-from sparsewise.engine.log import interrupted, interruptible
+from sparsewise.engine.halting import interrupted, interruptible
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((400, 600))  # beyond what is stepped through in one compiled call

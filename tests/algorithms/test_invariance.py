@@ -24,7 +24,7 @@ from tests.problems import (
     normal,
     words,
 )
-from tests.reference import Unit
+from tests.references.stepwise import Unit
 
 FULL_RANK = ["tall", "correlated tall", "complex tall"]
 TALL = next(p for p in KNOWN if p.name == "tall")

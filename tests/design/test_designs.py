@@ -9,6 +9,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import sparsewise
 from sparsewise import as_design
+from sparsewise.problem import problem
 from tests.problems import normal
 from tests.storages import memory_mapped, read_only, reversed_strides, strided
 
@@ -77,12 +78,19 @@ def test_norms(store, A):
     np.testing.assert_allclose(as_design(store(A)).sq_norms(), expected, rtol=100 * store.eps)
 
 
-def test_passes_are_counted(store, A):
+def test_passes_are_counted_for_each_problem(store, A):
+    """The first that measures the columns pays for it; others count what they read themselves."""
     design = as_design(store(A))
-    before = design.passes
-    design.rmatvec(np.ones(13))
-    design.matvec(np.ones(9))
-    assert design.passes == before + 2
+    first, second = problem(design, np.ones(13)), problem(design, np.ones(13))
+    assert first.passes.count == (9 if design.applied else 1)
+    assert second.passes.count == 0
+    second.rmatvec(np.ones(13))
+    second.matvec(np.ones(9))
+    second.rmatmat(np.ones((13, 3)))
+    assert second.passes.count == (5 if design.applied else 3)
+    second.unit_columns(np.array([2, 4]))
+    assert second.passes.count == (7 if design.applied else 3)
+    assert first.passes.count == (9 if design.applied else 1)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])

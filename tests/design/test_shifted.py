@@ -8,7 +8,7 @@ import scipy.sparse as sparse
 
 import sparsewise
 from sparsewise.design.sparse import ShiftedSparseDesign
-from sparsewise.estimators.reduction import reduce
+from sparsewise.selection.reduction import reduce
 from tests.problems import normal
 
 FORMATS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix]
@@ -49,7 +49,6 @@ def test_products(pair, dtype, vectors):
     close(design.rmatvec(v), A.T @ v, dtype)
     close(design.rmatmat(V), A.T @ V, dtype)
     close(np.vdot(v, design.matvec(x)), np.vdot(design.rmatvec(v), x), dtype)
-    assert design.passes == 5
     assert design.rmatmat(V).flags.f_contiguous
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sparsewise.design import base as module
 from sparsewise.engine.active_set import ActiveSet
-from sparsewise.engine.until import until
+from sparsewise.engine.stopping import until
 from sparsewise.problem import problem
 
 
@@ -132,17 +132,17 @@ def test_guessing_ahead_changes_nothing(family, monkeypatch):
     single.grow(limit)
     assert whole.order == guessed.order == single.order
     if family == "gaussian":
-        assert guessed.problem.design.passes < single.problem.design.passes
+        assert guessed.problem.passes.count < single.problem.passes.count
 
 
 def test_one_pass_an_addition():
     rng = np.random.default_rng(1)
     A = gaussian(rng, 100, 900)
     active = ActiveSet(problem(A, A[:, :30].sum(axis=1)), callback=lambda step: None)
-    before = active.problem.design.passes
+    before = active.problem.passes.count
     active.grow(until(None, active.problem, sparsity=10))
     # One for corr, and one for each addition but the last, whose scores nobody has asked for.
-    assert active.problem.design.passes - before == 10
+    assert active.problem.passes.count - before == 10
 
 
 def test_deletions_share_one_block_pass():
@@ -151,11 +151,11 @@ def test_deletions_share_one_block_pass():
     active = ActiveSet(problem(A, gaussian(rng, 100, 1)[:, 0]))
     active.grow(until(None, active.problem, sparsity=40))
     active.gains()
-    before = active.problem.design.passes
+    before = active.problem.passes.count
     active.shrink(until(None, active.problem, sparsity=25))
-    assert active.problem.design.passes == before
+    assert active.problem.passes.count == before
     active.gains()
-    assert active.problem.design.passes == before + 1
+    assert active.problem.passes.count == before + 1
 
 
 def test_backward_makes_no_basis():

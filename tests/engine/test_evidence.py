@@ -12,10 +12,10 @@ from sparsewise.design import base as module
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.scores import BLOCK
 from sparsewise.problem import problem
-from sparsewise.solution import Stop
-from tests.bayes_reference import Scores, Slack, State, precise
+from sparsewise.results import Stop
 from tests.problems import correlated, gaussian
-from tests.reference import Unit
+from tests.references.bayes import Scores, Slack, State, precise
+from tests.references.stepwise import Unit
 
 EPS = float(np.finfo(float).eps)
 SIGMAS = [1e-8, 1e-6, 1e-4, 1e-2, 1.0, 1e2]  # relative to the target
@@ -306,18 +306,18 @@ def test_scores_without_a_column(case):
 def test_one_pass_an_addition():
     p = gaussian(1, 100, 900, 30)
     active = Evidence(problem(p.A, p.y), 1e-4, callback=lambda step: None)
-    before = active.problem.design.passes
+    before = active.problem.passes.count
     assert active.acquire(10) == 10
-    assert active.problem.design.passes - before == 11  # one for corr, and one for each
+    assert active.problem.passes.count - before == 11  # one for corr, and one for each
 
 
 def test_deletions_and_updates_share_one_block_pass():
     p = gaussian(1, 100, 900, 30)
     active = Evidence(problem(p.A, p.y), 1e-4, min_increase=1e-6)
     active.acquire(40)
-    before = active.problem.design.passes
+    before = active.problem.passes.count
     assert active.revise(30) == 30
-    assert active.problem.design.passes == before
+    assert active.problem.passes.count == before
     active.factors()
     # One block at a time for the energies, and one pass for corr.
-    assert active.problem.design.passes <= before + 1 + -(-active.size // BLOCK)
+    assert active.problem.passes.count <= before + 1 + -(-active.size // BLOCK)

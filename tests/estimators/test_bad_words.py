@@ -12,7 +12,7 @@ from sparsewise import (
     SparseBayesRegressor,
     StepwiseRegressor,
 )
-from sparsewise.messages import InputError
+from sparsewise.errors import InputError
 from tests.estimators.conftest import make, over, table
 
 X, y = table(20, 5)

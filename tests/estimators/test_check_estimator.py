@@ -25,9 +25,9 @@ from sparsewise import (
     SparseBayesRegressor,
     StepwiseRegressor,
 )
-from sparsewise.estimators.choice import PATHS
-from sparsewise.estimators.cross_validation import _fold_errors
-from sparsewise.estimators.data import Data
+from sparsewise.selection.choice import PATHS
+from sparsewise.selection.cross_validation import _fold_errors
+from sparsewise.selection.data import Data
 from tests.estimators.conftest import (
     BY_FOLDS,
     SETTINGS,

@@ -17,7 +17,7 @@ from sparsewise import (
     SparseBayesRegressor,
     StepwiseRegressor,
 )
-from sparsewise.criteria import Criteria
+from sparsewise.selection.criteria import Criteria
 from tests.estimators.conftest import (
     BAYESIAN,
     BY_FOLDS,

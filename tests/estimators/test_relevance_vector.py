@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparsewise.design import base
 from sparsewise.estimators import RelevanceVectorRegressor
-from sparsewise.estimators.covariance import PROFILES, SAMPLE, Stationary, median_distance
+from sparsewise.estimators.kernels import PROFILES, SAMPLE, Stationary, median_distance
 
 BAYESIAN = ["rmp", "fast_sbl", "sbl"]
 STEPWISE = ["rmp0", "foba", "forward"]

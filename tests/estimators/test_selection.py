@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, LeaveOneOut
 
 from sparsewise import PursuitRegressor, SparseBayesRegressor, StepwiseRegressor
-from sparsewise.messages import InputError
+from sparsewise.errors import InputError
 from tests.estimators.conftest import (
     BAYESIAN,
     BY_FOLDS,

@@ -8,7 +8,6 @@ from numpy import inf, nan
 
 from sparsewise import stepwise
 from sparsewise.algorithms.stepwise import Moves, Round
-from sparsewise.criteria import BY_RESIDUAL, Criteria
 from sparsewise.estimators.trace import (
     LABELS,
     Trace,
@@ -21,6 +20,7 @@ from sparsewise.estimators.trace import (
     width,
     zapped,
 )
+from sparsewise.selection.criteria import BY_RESIDUAL, Criteria
 from tests.data import searches, searches_of, table
 
 LIKE_R = [s for s in (*searches(), *searches_of("odd")) if s.direction == "both"]

@@ -16,11 +16,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from sparsewise import ALGORITHMS, omp
+from sparsewise.errors import InputError
 from sparsewise.experiments.conduct import adapted, check_algorithms, conduct
 from sparsewise.experiments.declaration import Contender
 from sparsewise.experiments.draws import FAMILIES
 from sparsewise.experiments.paper import EXPERIMENTS, TABLE_1
-from sparsewise.messages import InputError
 from tests.experiments.small import BP, GRID, OMP, small, untimed
 
 FILES = {".lock", "journal.jsonl", "results.csv", "results.parquet", "run.json", "values.parquet"}

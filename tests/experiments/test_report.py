@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from sparsewise.errors import InputError
 from sparsewise.experiments.conduct import adapted, conduct
 from sparsewise.experiments.declaration import Contender
 from sparsewise.experiments.document import inline, plain
 from sparsewise.experiments.paper import EXPERIMENTS, TABLE_1
 from sparsewise.experiments.report import duration, write_report
-from sparsewise.messages import InputError
 from tests.experiments.made import like_the_paper, outcome, recovered
 from tests.experiments.small import OMP, small
 

@@ -13,12 +13,12 @@ from joblib.parallel import ThreadingBackend
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sparsewise import ALGORITHMS, omp
+from sparsewise.errors import InputError
 from sparsewise.experiments.declaration import Contender
 from sparsewise.experiments.draws import FAMILIES
 from sparsewise.experiments.journal import Journal, alone
 from sparsewise.experiments.runner import run_units
 from sparsewise.experiments.tasks import TASKS
-from sparsewise.messages import InputError
 from tests.experiments.small import OMP, small
 
 

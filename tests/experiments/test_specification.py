@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsewise import ALGORITHMS
+from sparsewise.errors import InputError
 from sparsewise.experiments.conduct import adapted, conduct
 from sparsewise.experiments.declaration import Contender, Experiment
 from sparsewise.experiments.specification import WORDS, read_specification
-from sparsewise.messages import InputError
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 GOOD = {

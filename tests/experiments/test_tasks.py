@@ -10,14 +10,14 @@ from sklearn.gaussian_process.kernels import Matern
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sparsewise import ALGORITHMS, forward, omp
-from sparsewise.experiments.bounds import bounds
 from sparsewise.experiments.declaration import Cell, Contender, Unit
 from sparsewise.experiments.draws import FAMILIES, draw, generator
 from sparsewise.experiments.kernel_regression import boston, deltas, kernel_regression, split
 from sparsewise.experiments.measure import OneThread, noted, timed
 from sparsewise.experiments.paper import BOSTON, BOUNDS
-from sparsewise.experiments.recovery import recovery
+from sparsewise.experiments.recovery_bounds import bounds
 from sparsewise.experiments.results import wilson
+from sparsewise.experiments.support_recovery import recovery
 from sparsewise.experiments.tasks import TASKS, described, entries, perform
 from tests.experiments.small import BP, OMP, RMP, small
 

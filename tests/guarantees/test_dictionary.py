@@ -9,8 +9,8 @@ import scipy.linalg
 
 import sparsewise
 from sparsewise import babel, coherence, exact_recovery
-from tests.guarantees import reference
 from tests.problems import normal
+from tests.references import guarantees as reference
 from tests.test_bad_input import refused
 
 

@@ -20,8 +20,8 @@ from sparsewise import (
     forward_recovery_probability,
     recovery_probability,
 )
-from tests.guarantees import reference
 from tests.problems import normal
+from tests.references import guarantees as reference
 from tests.test_bad_input import refused
 
 GREEDY = {"omp": sparsewise.omp, "forward": sparsewise.forward}

@@ -7,11 +7,17 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
-from sparsewise.solution import Solution
+from sparsewise.results import Solution
 
 
+@algorithm(
+    Family.ELIMINATION,
+    "correlated features, if there are more rows than features",
+    starts_full=True,
+)
 def backward(
     A: Any,
     y: ArrayLike,

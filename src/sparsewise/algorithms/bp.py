@@ -8,10 +8,14 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.bpdn import Solver, minimise
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.log import Callback
-from sparsewise.l1 import L1Solution
+from sparsewise.results import L1Solution
 
 
+@algorithm(
+    Family.L1, "exact data with more features than rows", result=L1Solution, least_squares=False
+)
 def bp(
     A: Any,
     y: ArrayLike,

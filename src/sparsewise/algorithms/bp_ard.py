@@ -9,18 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.bpdn import Solver, check_bound
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.reweighting import reweighted
 from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.log import Callback
-from sparsewise.guarantees.dictionary import projections
-from sparsewise.l1 import L1Solution
 from sparsewise.problem import Problem, check_positive
+from sparsewise.results import L1Solution, Reweighted
 from sparsewise.tolerances import tolerances
 
 INNER = 8
 """Rounds of the weights' own fixed-point iteration between two ℓ1 problems."""
 
 
+@algorithm(
+    Family.L1,
+    "fewer features than bpdn takes, correlated ones",
+    result=Reweighted,
+    least_squares=False,
+)
 def bp_ard(
     A: Any,
     y: ArrayLike,
@@ -91,7 +97,7 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
     S = np.flatnonzero(x)
     size, own = np.abs(x[S]), np.asarray(weights[S], np.float64)
     free = own == 0
-    P = projections(data.design, data.design.unit_columns(S)).conj().T
+    P = (data.rmatmat(data.unit_columns(S)) * data.inverse_norms[:, None]).conj().T
     P = P.astype(np.result_type(P.dtype, np.float64), copy=False)
     routines: Any = get_lapack_funcs(("potrf", "trtri", "trtrs"), (P,))
     factor, invert, solve = routines

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.bpdn import Solver
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.reweighting import reweighted
 from sparsewise.design.base import Array, Design
 from sparsewise.engine.log import Callback
-from sparsewise.l1 import L1Solution
 from sparsewise.problem import Problem, check_positive
+from sparsewise.results import L1Solution, Reweighted
 
 
+@algorithm(Family.L1, "fewer features than bpdn takes", result=Reweighted)
 def bp_candes(
     A: Any,
     y: ArrayLike,

@@ -7,17 +7,19 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.conic import solve_conic
 from sparsewise.engine.homotopy import Homotopy
-from sparsewise.engine.l1 import l1_solution, out_of_reach
 from sparsewise.engine.log import Callback, Log
-from sparsewise.l1 import L1Solution, check_weights
+from sparsewise.engine.minimiser import l1_solution, out_of_reach
+from sparsewise.engine.weights import check_weights
 from sparsewise.problem import Problem, check_number, check_tolerance, problem
-from sparsewise.solution import Stop
+from sparsewise.results import L1Solution, Stop
 
 Solver = Literal["auto", "homotopy", "conic"]
 
 
+@algorithm(Family.L1, "the lasso, told by its residual", result=L1Solution)
 def bpdn(
     A: Any,
     y: ArrayLike,

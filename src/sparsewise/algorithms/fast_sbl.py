@@ -8,14 +8,20 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.rmp import match_relevance
-from sparsewise.bayes import BayesianSolution
 from sparsewise.engine.log import Callback
-from sparsewise.engine.noise import NoisePrior, begin
+from sparsewise.engine.noise_inference import NoisePrior, begin
 from sparsewise.problem import check_count
-from sparsewise.solution import Stop
+from sparsewise.results import BayesianSolution, Stop
 
 
+@algorithm(
+    Family.BAYESIAN,
+    "tables where the order of steps matters to rmp",
+    result=BayesianSolution,
+    least_squares=False,
+)
 def fast_sbl(
     A: Any,
     y: ArrayLike,

@@ -9,12 +9,18 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.proximal import Lasso, Point, inner
-from sparsewise.engine.log import interrupted
-from sparsewise.l1 import L1Solution
+from sparsewise.algorithms.registry import Family, algorithm
+from sparsewise.engine.halting import interrupted
 from sparsewise.problem import check_whole
-from sparsewise.solution import Stop
+from sparsewise.results import L1Solution, Stop
 
 
+@algorithm(
+    Family.L1,
+    "the lasso, told by its penalty, with many features",
+    result=L1Solution,
+    least_squares=False,
+)
 def fista(
     A: Any,
     y: ArrayLike,

@@ -7,13 +7,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until
+from sparsewise.engine.stopping import Until
 from sparsewise.problem import check_tolerance
-from sparsewise.solution import Solution, Stop
+from sparsewise.results import Solution, Stop
 
 
+@algorithm(Family.STEPWISE, "paths on which features lose their worth")
 def foba(
     A: Any,
     y: ArrayLike,

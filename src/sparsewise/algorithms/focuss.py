@@ -11,19 +11,22 @@ from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.bpdn import check_bound
 from sparsewise.algorithms.proximal import orthonormal_basis
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.design.base import Array
 from sparsewise.engine.conic import check_reachable
-from sparsewise.engine.l1 import least_squares
-from sparsewise.engine.log import Log, interrupted
-from sparsewise.l1 import check_weights
+from sparsewise.engine.halting import interrupted
+from sparsewise.engine.log import Log
+from sparsewise.engine.minimiser import least_squares
+from sparsewise.engine.weights import check_weights
 from sparsewise.problem import Problem, check_number, check_positive, check_whole, problem
-from sparsewise.solution import Solution, Stop
+from sparsewise.results import Solution, Stop
 from sparsewise.tolerances import tolerances
 
 ROUNDING = 64 * float(np.finfo(float).eps)
 """Changes below this part of the largest coefficient are none."""
 
 
+@algorithm(Family.L1, "signals with few sources", dense=True, least_squares=False)
 def focuss(
     A: Any,
     y: ArrayLike,
@@ -155,8 +158,8 @@ class _Model:
         kind = np.result_type(data.y.dtype, np.float64)
         self.data, self.log, self.free = data, Log(data, None), weights.free
         self.columns = np.flatnonzero(np.isfinite(weights.unit) & (weights.unit > 0))
-        self.F = data.design.unit_columns(self.free).astype(kind)
-        self.A = data.design.unit_columns(self.columns).astype(kind)
+        self.F = data.unit_columns(self.free).astype(kind)
+        self.A = data.unit_columns(self.columns).astype(kind)
         self.Q = orthonormal_basis(self.F)
         self.B, self.y = self._projected(self.A), self._projected(data.y.astype(kind))
 

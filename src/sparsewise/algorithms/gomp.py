@@ -7,12 +7,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
 from sparsewise.problem import check_count
-from sparsewise.solution import Solution
+from sparsewise.results import Solution
 
 
+@algorithm(Family.PURSUIT, "many features at a time, nearly uncorrelated")
 def gomp(
     A: Any,
     y: ArrayLike,

@@ -8,12 +8,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.proximal import Lasso
-from sparsewise.engine.log import interrupted
-from sparsewise.l1 import L1Solution
+from sparsewise.algorithms.registry import Family, algorithm
+from sparsewise.engine.halting import interrupted
 from sparsewise.problem import check_whole
-from sparsewise.solution import Stop
+from sparsewise.results import L1Solution, Stop
 
 
+@algorithm(Family.L1, "the lasso, told by its penalty", result=L1Solution)
 def ista(
     A: Any,
     y: ArrayLike,

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.bpdn import check_bound, choose_solver
 from sparsewise.engine.homotopy import Homotopy
-from sparsewise.engine.l1 import l1_solution
 from sparsewise.engine.log import Callback, Log
-from sparsewise.l1 import L1Path, check_weights
+from sparsewise.engine.minimiser import l1_solution
+from sparsewise.engine.weights import check_weights
 from sparsewise.problem import problem
-from sparsewise.solution import Stop
+from sparsewise.results import L1Path, Stop
 
 
 def l1_path(

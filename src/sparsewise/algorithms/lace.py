@@ -7,11 +7,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
-from sparsewise.solution import Solution
+from sparsewise.results import Solution
 
 
+@algorithm(Family.ELIMINATION, "a quick way back from all features", starts_full=True)
 def lace(
     A: Any,
     y: ArrayLike,

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.design.base import Array
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
 from sparsewise.problem import check_count
-from sparsewise.solution import Solution, Stop
+from sparsewise.results import Solution, Stop
 from sparsewise.tolerances import tolerances
 
 
+@algorithm(
+    Family.PURSUIT, "huge designs, as it never solves for all coefficients", least_squares=False
+)
 def mp(
     A: Any,
     y: ArrayLike,

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until
-from sparsewise.solution import Solution, Stop
+from sparsewise.engine.stopping import Until
+from sparsewise.results import Solution, Stop
 
 
+@algorithm(Family.PURSUIT, "a first look at very many features")
 def oblivious(
     A: Any,
     y: ArrayLike,

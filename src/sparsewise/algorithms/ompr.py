@@ -8,14 +8,16 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.replacement import replace_until_settled
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until
+from sparsewise.engine.stopping import Until
 from sparsewise.problem import check_tolerance
-from sparsewise.solution import Solution
+from sparsewise.results import Solution
 
 
+@algorithm(Family.EXCHANGE, "the best model of a size, many features")
 def ompr(
     A: Any,
     y: ArrayLike,

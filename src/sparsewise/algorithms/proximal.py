@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
-from sparsewise.engine.l1 import Minimiser, l1_solution
 from sparsewise.engine.log import Log
-from sparsewise.l1 import L1Solution, check_weights
+from sparsewise.engine.minimiser import Minimiser, l1_solution
+from sparsewise.engine.weights import check_weights
 from sparsewise.problem import check_positive, problem
-from sparsewise.solution import Stop
+from sparsewise.results import L1Solution, Stop
 from sparsewise.tolerances import tolerances
 
 POWER_STEPS = 5
@@ -54,7 +54,7 @@ class Lasso:
         real = self.data.inverse_norms.dtype
         self.paid = np.isfinite(self.weights.unit) & (self.weights.unit > 0)
         self.limits = np.where(self.paid, self.penalty * self.weights.unit, np.inf).astype(real)
-        self.basis = orthonormal_basis(self.data.design.unit_columns(self.weights.free))
+        self.basis = orthonormal_basis(self.data.unit_columns(self.weights.free))
         self.y = self._projected(self.data.y)
         self.L = 0.0
         self.gap = math.inf
@@ -103,7 +103,7 @@ class Lasso:
 
     def fit(self, x: Array) -> Array:
         """U x, less what the free columns would explain of it."""
-        return self._projected(self.data.design.matvec(x * self.data.inverse_norms))
+        return self._projected(self.data.matvec(x * self.data.inverse_norms))
 
     def objective(self, at: Point) -> float:
         """½‖y - U x‖² + λ Σ w_j|x_j|."""
@@ -114,8 +114,8 @@ class Lasso:
         data, free = self.data, self.weights.free
         x = found.x.copy()
         if free.size:
-            rest = data.y - data.design.matvec(x * data.inverse_norms)
-            x[free] = np.linalg.lstsq(data.design.unit_columns(free), rest, rcond=None)[0]
+            rest = data.y - data.matvec(x * data.inverse_norms)
+            x[free] = np.linalg.lstsq(data.unit_columns(free), rest, rcond=None)[0]
         support = np.union1d(np.flatnonzero(x), free)
         accuracy = max(self.tol, self.gap, self._optimality(found))
         minimiser = Minimiser(support, x[support], self.dual, self.penalty, accuracy)

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.oblivious import fill
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until
+from sparsewise.engine.stopping import Until
 from sparsewise.problem import check_count
-from sparsewise.solution import Solution, Stop
+from sparsewise.results import Solution, Stop
 
 Exchange = Callable[[ActiveSet, Until], None]
 

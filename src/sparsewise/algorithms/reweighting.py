@@ -12,11 +12,11 @@ from sparsewise.algorithms.bpdn import Solver, check_bound, choose_solver, reach
 from sparsewise.design.base import Array
 from sparsewise.engine.conic import solve_conic
 from sparsewise.engine.homotopy import Homotopy
-from sparsewise.engine.l1 import Minimiser, l1_solution
 from sparsewise.engine.log import Callback, Log
-from sparsewise.l1 import L1Solution, Reweighted, Round, Weights, check_weights
+from sparsewise.engine.minimiser import Minimiser, l1_solution
+from sparsewise.engine.weights import Weights, check_weights
 from sparsewise.problem import Problem, check_positive, check_whole, problem
-from sparsewise.solution import Stop
+from sparsewise.results import L1Solution, Reweighted, Round, Stop
 
 Rule = Callable[[Problem, Array, Array], Array]
 """From a problem, the coefficients of its unit columns and their weights to new weights."""

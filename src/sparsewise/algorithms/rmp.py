@@ -8,15 +8,21 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.rmp0 import rounds
-from sparsewise.bayes import BayesianSolution
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
-from sparsewise.engine.noise import NoisePrior, begin
+from sparsewise.engine.noise_inference import NoisePrior, begin
 from sparsewise.problem import check_count
-from sparsewise.solution import Stop
+from sparsewise.results import BayesianSolution, Stop
 
 
+@algorithm(
+    Family.BAYESIAN,
+    "any table: there is nothing to be set",
+    result=BayesianSolution,
+    least_squares=False,
+)
 def rmp(
     A: Any,
     y: ArrayLike,

@@ -8,12 +8,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
 from sparsewise.problem import check_count
-from sparsewise.solution import Solution, Stop
+from sparsewise.results import Solution, Stop
 
 
+@algorithm(Family.STEPWISE, "little noise, and features that a path forward takes by mistake")
 def rmp0(
     A: Any,
     y: ArrayLike,

@@ -8,13 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.rmp import match_relevance
-from sparsewise.bayes import BayesianSolution, weight
 from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
-from sparsewise.engine.noise import NoisePrior, begin
+from sparsewise.engine.noise_inference import NoisePrior, begin
 from sparsewise.problem import check_count
+from sparsewise.results import BayesianSolution, weight
 from sparsewise.tolerances import tolerances
 
 Updates = Literal["em", "mackay", "convex"]
@@ -30,6 +31,13 @@ NEGLIGIBLE = 1e-6
 """A γ below this part of the largest is pruned; if that was wrong, the polish brings it back."""
 
 
+@algorithm(
+    Family.BAYESIAN,
+    "small tables, and comparison with other programs",
+    result=BayesianSolution,
+    dense=True,
+    least_squares=False,
+)
 def sbl(
     A: Any,
     y: ArrayLike,

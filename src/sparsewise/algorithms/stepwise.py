@@ -10,14 +10,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.criteria import BY_RESIDUAL, Criteria
+from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.design import as_design
 from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until
+from sparsewise.engine.stopping import Until
 from sparsewise.problem import Problem, check_columns
-from sparsewise.solution import Solution, Stop
+from sparsewise.results import Solution, Stop
+from sparsewise.selection.criteria import BY_RESIDUAL, Criteria
 from sparsewise.tolerances import tolerances
 
 Cost = Callable[[float, int], float]
@@ -65,6 +66,7 @@ class Round(NamedTuple):
     deletions: Moves
 
 
+@algorithm(Family.STEPWISE, "what step of R does")
 def stepwise(
     A: Any,
     y: ArrayLike,
@@ -94,7 +96,7 @@ def stepwise(
         The target.
     criterion : str or callable
         "aic", "aicc", "bic", "ebic", "cp" or "adjusted_r2" for n rows and no intercept (see
-        `sparsewise.criteria.Criteria`), or a function of ‖r‖² (in the units of y) and the number
+        `sparsewise.selection.Criteria`), or a function of ‖r‖² (in the units of y) and the number
         of columns that grows with ‖r‖² and is to be small.
     start : iterable of int, optional
         Columns to begin with; None: all of them, which must then be independent.

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.engine.active_set import begin
-from sparsewise.solution import Solution
+from sparsewise.results import Solution
 
 
 def there_and_back(

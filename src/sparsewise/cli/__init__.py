@@ -17,8 +17,9 @@ from collections.abc import Sequence
 
 from sparsewise.cli import algorithms, certify, experiments, fit, path, predict
 from sparsewise.cli.options import Parser
-from sparsewise.messages import InputError, printable
+from sparsewise.errors import InputError
 from sparsewise.version import __version__
+from sparsewise.wording import printable
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -16,10 +16,11 @@ from sparsewise.cli.options import (
     seconds,
     select,
 )
-from sparsewise.messages import InputError, count, listing, quoted
+from sparsewise.errors import InputError
+from sparsewise.wording import count, listing, quoted
 
 if TYPE_CHECKING:
-    from sparsewise.estimators.reduction import Reduced
+    from sparsewise.selection.reduction import Reduced
     from sparsewise.tables import FloatArray, Table
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparsewise.cli.options import at_least
-from sparsewise.messages import InputError, count, look_up
+from sparsewise.errors import InputError
+from sparsewise.wording import count, look_up
 
 if TYPE_CHECKING:
     from sparsewise.experiments.conduct import Outcome

@@ -6,7 +6,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparsewise.messages import InputError, quoted
+from sparsewise.errors import InputError
+from sparsewise.wording import quoted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,7 +19,8 @@ from sparsewise.cli.options import (
     positive,
     reduced,
 )
-from sparsewise.messages import InputError, listing, printable
+from sparsewise.errors import InputError
+from sparsewise.wording import listing, printable
 
 if TYPE_CHECKING:
     from sparsewise.estimators.base import SparseRegressor
@@ -202,8 +203,8 @@ def _fit(model: SparseRegressor, table: Table, include: list[str]) -> tuple[bool
     import polars as pl
 
     from sparsewise.cli.patience import patience
-    from sparsewise.engine.log import interruptible
-    from sparsewise.solution import Stop
+    from sparsewise.engine.halting import interruptible
+    from sparsewise.results import Stop
 
     X, y = pl.DataFrame(table.X, schema=list(table.names)), pl.Series(table.target, table.y)
     with patience("fitting"), warnings.catch_warnings(record=True) as caught, interruptible():
@@ -232,7 +233,7 @@ def _refuse_dependent(table: Table, include: list[str], intercept: bool) -> None
 def _l1_notes(model: SparseRegressor, words: dict[str, Any]) -> list[str]:
     """Say what a coefficient costs, what that does to it, and how small a residual was sought."""
     from sparsewise.estimators import BasisPursuitRegressor
-    from sparsewise.l1 import L1Solution
+    from sparsewise.results import L1Solution
 
     if not isinstance(model, BasisPursuitRegressor):
         return []

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from sparsewise.messages import InputError, look_up
+from sparsewise.errors import InputError
+from sparsewise.wording import look_up
 
 if TYPE_CHECKING:
     from sparsewise.estimators.base import SparseRegressor
@@ -203,8 +204,8 @@ def _bic_delta(table: Table, intercept: bool) -> tuple[float, list[str]]:
 
     With the noise variance known, BIC = ‖r‖²/s² + k log n (Schwarz 1978).
     """
-    from sparsewise.estimators.data import Data
-    from sparsewise.estimators.noise import residual_variance
+    from sparsewise.selection.data import Data
+    from sparsewise.selection.residual_variance import residual_variance
 
     weights = table.weights
     kept = slice(None) if weights is None else weights > 0

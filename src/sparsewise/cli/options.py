@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from sparsewise.messages import InputError, count, listing, quoted
+from sparsewise.errors import InputError
+from sparsewise.wording import count, listing, quoted
 
 if TYPE_CHECKING:
     from sparsewise.design import Design
-    from sparsewise.estimators.reduction import Reduced
+    from sparsewise.selection.reduction import Reduced
     from sparsewise.tables import RawTable, Table
 
 
@@ -165,7 +166,7 @@ def select(
 
 def reduced(table: Table, intercept: bool) -> Reduced:
     """Return the table without weights and intercept, as the algorithms see it."""
-    from sparsewise.estimators.reduction import reduce
+    from sparsewise.selection.reduction import reduce
 
     return reduce(table.X, table.y, table.weights, intercept)
 
@@ -174,7 +175,7 @@ def dependent_columns(design: Design, columns: Sequence[int]) -> list[int]:
     """Return those of the columns that are zero, or combinations of the ones before them."""
     import numpy as np
 
-    from sparsewise.guarantees.dictionary import unit_factor
+    from sparsewise.design.unit_columns import unit_factor
     from sparsewise.tolerances import tolerances
 
     norms, n = design.norms(), design.shape[0]

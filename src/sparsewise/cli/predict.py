@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sparsewise.cli.options import check_place
+from sparsewise.errors import InputError
 from sparsewise.files import write_whole
-from sparsewise.messages import InputError, quoted
+from sparsewise.wording import quoted
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:

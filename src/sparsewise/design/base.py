@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,24 @@ BLOCK_BYTES = 4 << 20
 """Work on parts of A is done in blocks of about this size, so that no copy of A ever exists."""
 
 
+class Measured(NamedTuple):
+    """The norms of all columns.
+
+    Attributes
+    ----------
+    norms : ndarray of shape (m,)
+        ‖a_j‖, float64.
+    inverse : ndarray of shape (m,)
+        1 / ‖a_j‖ in A's precision; 0 for a column of zeros.
+    extreme : bool
+        Whether some column may be zero, or so large or small that its square is out of range.
+    """
+
+    norms: Array
+    inverse: Array
+    extreme: bool
+
+
 class Design(ABC):
     """An n x m matrix A, reached by columns and by products, checked once.
 
@@ -33,16 +51,15 @@ class Design(ABC):
     rows : float
         How many measurements there are to tell the noise from: n, unless the mean of each column
         was taken away, many rows were condensed into few, or rows count by weights.
-    passes : int
-        How many times A has been read from end to end (for an operator: applied).
-    extreme : bool
-        Whether some column may be zero, or so large or small that its square is out of range;
-        known once the norms are.
+    applied : bool
+        Whether A is an operator, to be applied for every vector and every column; products with
+        what is stored take one pass over it for several vectors, and columns are just there.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     rows: float
+    applied: bool = False
 
     def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         if len(shape) != 2:
@@ -52,10 +69,7 @@ class Design(ABC):
         self.shape = (int(shape[0]), int(shape[1]))
         self.dtype = dtype
         self.rows = self.shape[0]
-        self.passes = 0
-        self.extreme = False
-        self._norms: Array | None = None
-        self._inverse: Array | None = None
+        self._measured: Measured | None = None
         self._whole: Array | None = None
 
     def column(self, j: int) -> Array:
@@ -100,42 +114,50 @@ class Design(ABC):
 
     def norms(self) -> Array:
         """‖a_j‖ for every column j (float64); refuses NaN and infinity. Kept for later calls."""
-        if self._norms is None:
-            self._measure()
-        assert self._norms is not None
-        return self._norms
+        return self.measured.norms
 
     def inverse_norms(self) -> Array:
         """1 / ‖a_j‖ in A's precision; 0 for a column of zeros. Kept for later calls.
 
         A column below the smallest normal number counts as zero.
         """
-        if self._inverse is None:
-            self._measure()
-        assert self._inverse is not None
-        return self._inverse
+        return self.measured.inverse
+
+    @property
+    def measured(self) -> Measured:
+        """Norms and their inverses, made when first asked for.
+
+        Set as a whole: threads that share a design may measure it twice, but never see half of it.
+        """
+        if self._measured is None:
+            self._measured = self._measure()
+        return self._measured
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the norms are known."""
+        return self._measured is not None
 
     @property
     def is_small(self) -> bool:
         """Whether A is small enough to be looked at as a whole."""
         return self.shape[0] * self.shape[1] <= SMALL
 
-    def _measure(self) -> None:
+    def _measure(self) -> Measured:
         """Norms and their inverses, in one pass; carefully where squares may be out of range."""
-        norms = self._norms  # those of an operator may be given
-        if norms is None:
-            self.passes += 1
-            norms, inverse, least, together = self._quick_norms()
-            low, high = _safe_squares(self.dtype.char)
-            if low < least and together < high:  # a NaN fails this, too
-                self._norms, self._inverse = norms, inverse
-                return
-            norms = self._scaled_norms()
+        norms, inverse, least, together = self._quick_norms()
+        low, high = _safe_squares(self.dtype.char)
+        if low < least and together < high:  # a NaN fails this, too
+            return Measured(norms, inverse, extreme=False)
+        return self._with_norms(self._scaled_norms())
+
+    def _with_norms(self, norms: Array) -> Measured:
+        """What follows from norms that may be zero, or of any size."""
         real = precision(self.dtype)
         inverse = np.zeros(self.shape[1], real.dtype)
         large = norms > 4 * float(real.tiny)
         np.divide(1.0, norms, out=inverse, where=large, casting="same_kind")
-        self._norms, self._inverse, self.extreme = norms, inverse, True
+        return Measured(norms, inverse, extreme=True)
 
     def _quick_norms(self) -> tuple[Array, Array, float, float]:
         """Norms and inverses by plain squares, the least of these and their sum."""

@@ -32,7 +32,6 @@ class DenseDesign(Design):
         return self.A[:, J]  # np.take would first copy an array that isn't contiguous
 
     def matvec(self, x: Array) -> Array:
-        self.passes += 1
         if x.dtype.kind == "c" and not self._complex:
             return self._forward(x.real) + 1j * self._forward(x.imag)
         return self._forward(x)
@@ -46,7 +45,6 @@ class DenseDesign(Design):
         return out
 
     def rmatmat(self, V: Array) -> Array:
-        self.passes += 1
         if V.dtype.kind == "c" and not self._complex:
             # Two real products; a mixed product would make a complex copy of A.
             return self._product(V.real) + 1j * self._product(V.imag)

@@ -22,6 +22,8 @@ class OperatorDesign(Design):
         which costs m applications of the operator.
     """
 
+    applied = True
+
     def __init__(self, operator: Any, *, norms: ArrayLike | float | None = None) -> None:
         shape = tuple(operator.shape)
         super().__init__(shape, np.dtype(np.float64))
@@ -29,7 +31,7 @@ class OperatorDesign(Design):
         self.dtype = self._float_type()
         self.rmatvec(np.zeros(self.shape[0], self.dtype))  # better to fail now than after work
         if norms is not None:
-            self._norms = self._checked(norms)
+            self._measured = self._with_norms(self._checked(norms))
 
     def columns(self, J: Array | slice) -> Array:
         wanted = range(self.shape[1])[J] if isinstance(J, slice) else J
@@ -42,11 +44,9 @@ class OperatorDesign(Design):
         return out
 
     def matvec(self, x: Array) -> Array:
-        self.passes += 1
         return self._real_or_complex(self.operator.matvec, x)
 
     def rmatvec(self, v: Array) -> Array:
-        self.passes += 1
         try:
             return self._real_or_complex(self.operator.rmatvec, v)
         except NotImplementedError:

@@ -27,11 +27,9 @@ class SparseDesign(Design):
         return self.A[:, J].toarray()
 
     def matvec(self, x: Array) -> Array:
-        self.passes += 1
         return self.A @ x
 
     def rmatmat(self, V: Array) -> Array:
-        self.passes += 1
         if self.dtype.kind == "c":
             return np.asfortranarray((self._AT @ V.conj()).conj())
         return np.asfortranarray(self._AT @ V)
@@ -65,7 +63,7 @@ class ShiftedSparseDesign(SparseDesign):
         super().__init__(S)
         self.u = u.astype(self.dtype, copy=False)
         self.b = b.astype(self.dtype, copy=False)
-        self._norms = norms.astype(np.float64, copy=False)
+        self._measured = self._with_norms(norms.astype(np.float64, copy=False))
 
     def columns(self, J: Array | slice) -> Array:
         block = super().columns(J)

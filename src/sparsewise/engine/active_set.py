@@ -15,9 +15,9 @@ from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.scores import Scores
-from sparsewise.engine.until import Until, until
+from sparsewise.engine.stopping import Until, until
 from sparsewise.problem import DependentColumnsError, Problem, check_columns, problem
-from sparsewise.solution import Stop
+from sparsewise.results import Stop
 
 
 class ActiveSet:
@@ -345,7 +345,7 @@ class ActiveSet:
             scores.energy, scores.floor, scores.state, factor.Q, factor.U, factor.damping,
             factor.t, factor.r, factor.size, by_gain, steps, limits, picks, rss, X,
         )  # fmt: skip
-        design.passes += known
+        self.problem.passes.count += known
         return added, code, known
 
     def _from_pool(

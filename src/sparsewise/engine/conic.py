@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.engine.l1 import Minimiser, out_of_reach
-from sparsewise.l1 import Weights
+from sparsewise.engine.minimiser import Minimiser, out_of_reach
+from sparsewise.engine.weights import Weights
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
@@ -61,7 +61,7 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
     """
     columns = np.flatnonzero(np.isfinite(weights.unit))
     w = weights.unit[columns]
-    B = data.design.unit_columns(columns)
+    B = data.unit_columns(columns)
     kind = np.complex128 if data.y.dtype.kind == "c" or B.dtype.kind == "c" else np.float64
     B, y = B.astype(kind), data.y.astype(kind)
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.bayes import BayesianSolution, log_evidence, weight
 from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.log import Callback
-from sparsewise.engine.until import Until
+from sparsewise.engine.stopping import Until
 from sparsewise.problem import Problem, check_columns
-from sparsewise.solution import Stop
+from sparsewise.results import BayesianSolution, Stop, log_evidence, weight
 
 STEPS = 256
 """Most revisions made in one compiled call."""
@@ -248,7 +247,7 @@ class Evidence(ActiveSet):
         """The open columns, scaled to unit norm, and y, both without what has a flat prior."""
         self._scores.sync()  # finds the columns that those with a flat prior leave nothing of
         columns = np.flatnonzero(~self.closed())
-        self.problem.design.passes += 1
+        self.problem.passes.count += 1
         Q = self._factor.Q[: self.size].T
         B = self._factor.unit_columns(columns)
         return columns, B - Q @ (Q.conj().T @ B), self.residual

@@ -129,7 +129,7 @@ class Factor:
 
     def unit_columns(self, columns: Array | slice) -> Array:
         """Columns of A scaled to unit norm, side by side."""
-        return np.asarray(self.problem.design.unit_columns(columns), self.dtype)
+        return np.asarray(self.problem.unit_columns(columns), self.dtype)
 
     def unit_column(self, j: int) -> Array:
         """Column j of A, scaled to unit norm."""

@@ -10,11 +10,11 @@ import numpy as np
 from sparsewise.compiled import load_homotopy
 from sparsewise.design.base import Array
 from sparsewise.engine.factor import Factor
-from sparsewise.engine.l1 import Minimiser
 from sparsewise.engine.log import Log
-from sparsewise.l1 import Weights
+from sparsewise.engine.minimiser import Minimiser
+from sparsewise.engine.weights import Weights
 from sparsewise.problem import Problem
-from sparsewise.solution import Stop
+from sparsewise.results import Stop
 
 BENDS = 64
 """How many bends a compiled call may tell of at first; twice as many each time."""
@@ -235,7 +235,7 @@ class Homotopy:
         done, code = self._kernels.follow(
             W, self.data.inverse_norms, state, bound, limits, columns, left, squares, X
         )
-        design.passes += done + 1
+        self.data.passes.count += done + 1
         self._keep_up(int(np.count_nonzero(columns[:done] < 0)))
         self._tell(columns[:done], left[:done], squares[:done], X[:done])
         self._bends = 2 * count if code == self._kernels.MORE else BENDS

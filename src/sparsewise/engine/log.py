@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from sparsewise.design.base import Array
+from sparsewise.engine.halting import Halted, interrupted
 from sparsewise.problem import Problem
-from sparsewise.solution import Action, Path, Solution, Step, Stop, Stretch
+from sparsewise.results import Action, Path, Solution, Step, Stop, Stretch
 
 Callback = Callable[[Step], bool | None]
-
-_asked_to_stop = False
-
-
-def interrupted() -> bool:
-    """Whether Ctrl-C was pressed in an `interruptible` stretch."""
-    return _asked_to_stop
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end algorithms as a callback would: the answer is the model met so far.
-
-    A second Ctrl-C ends the program as usual. Only in the main thread, where signals arrive, and
-    not where they are to be ignored, as in the background.
-    """
-    global _asked_to_stop
-    before = signal.getsignal(signal.SIGINT)
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or before in (signal.SIG_IGN, None):
-        yield
-        return
-
-    def ask(number: int, frame: object) -> None:
-        global _asked_to_stop
-        _asked_to_stop = True
-        signal.signal(signal.SIGINT, before)
-
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        _asked_to_stop = False
 
 
 class Log:
@@ -65,17 +29,30 @@ class Log:
         """Whether the callback, or Ctrl-C, has asked to stop."""
         return self._halted or interrupted()
 
+    def heed(self) -> None:
+        """Between two steps: raise `Halted` if the callback, or Ctrl-C, has asked to stop."""
+        if self.halted:
+            raise Halted
+
+    def run(self, steps: Callable[[], Stop]) -> Stop:
+        """Take steps until they end or are halted; why that was."""
+        try:
+            stop = steps()
+        except Halted:
+            stop = Stop.CALLBACK
+        return self._reason(stop)
+
     def record(
         self,
         action: Action,
         columns: Sequence[int] | Array,
-        squared_residuals: Sequence[float] | Array,
+        losses: Sequence[float] | Array,
         coefs: Sequence[Array] | Array,
         size: int,
         log_evidences: Sequence[float] | Array | None = None,
     ) -> None:
         """Consecutive steps that led to a model of this size; coefs has one row a step."""
-        stretch = Stretch(action, columns, squared_residuals, coefs, log_evidences)
+        stretch = Stretch(action, columns, losses, coefs, log_evidences)
         if action == "start":
             self._stretches.clear()
         self._stretches.append(stretch)
@@ -108,7 +85,7 @@ class Log:
             residual_norm=rss**0.5 * problem.scale,
             path=Path(self._stretches, units, float(not problem.is_zero)),
             stop=self._reason(stop),
-            n_passes=problem.design.passes - problem.passes_before,
+            n_passes=problem.passes.count,
             least_squares=least_squares,
             **more,
         )

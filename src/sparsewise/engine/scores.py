@@ -45,7 +45,7 @@ class Scores:
         self._problem = factor.problem
         self._tolerance = factor.tolerance
         self.state = np.zeros(self._problem.shape[1], np.int8)
-        if self._problem.design.extreme:
+        if self._problem.design.measured.extreme:
             self.state[self._problem.inverse_norms == 0] = kernels.NULL
         self._known: int | None = None
         self._epoch = -1
@@ -137,7 +137,7 @@ class Scores:
         if last == first:
             return np.empty((0, self._problem.shape[1]), self._factor.dtype)
         V = self._factor.Q[first:last].T
-        return np.ascontiguousarray(self._problem.design.rmatmat(V).T)
+        return np.ascontiguousarray(self._problem.rmatmat(V).T)
 
     def _take_in(self, first: int, last: int) -> None:
         for start, stop in _blocks(first, last):
@@ -158,7 +158,7 @@ class Scores:
     def shift(self, q: Array, t: Any, f: float) -> None:
         """A direction has become shorter (f > 0) or longer: corr += f t A*q, energy += f |A*q|²."""
         root = abs(f) ** 0.5
-        p = self._problem.design.rmatvec(q) * root
+        p = self._problem.rmatvec(q) * root
         if f > 0:
             self._kernels.restore(
                 p[None], self._problem.inverse_norms, np.array([t * root], self._factor.dtype),
@@ -209,7 +209,7 @@ class Scores:
             problem.design.laid_out(None, factor.dtype), problem.inverse_norms, factor.r,
             self.corr, self.energy, self.floor, tolerance.trust,
         )  # fmt: skip
-        problem.design.passes += 1
+        problem.passes.count += 1
         self.faded = tolerance.faded * factor.rss
 
     def _measure(self, columns: Array) -> None:

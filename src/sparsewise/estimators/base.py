@@ -18,17 +18,16 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from sparsewise.bayes import BayesianSolution
-from sparsewise.criteria import BY_RESIDUAL
 from sparsewise.design.base import Array
-from sparsewise.estimators.choice import path_sizes
-from sparsewise.estimators.data import Data
+from sparsewise.errors import InputError
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
-from sparsewise.l1 import L1Solution
-from sparsewise.messages import InputError, count, listing, look_up
 from sparsewise.problem import DependentColumnsError
-from sparsewise.solution import Solution, Stop
+from sparsewise.results import BayesianSolution, L1Solution, Solution, Stop
+from sparsewise.selection.choice import path_sizes
+from sparsewise.selection.criteria import BY_RESIDUAL
+from sparsewise.selection.data import Data
 from sparsewise.spread import observation_std
+from sparsewise.wording import count, listing, look_up
 
 if TYPE_CHECKING:
     from sparsewise.estimators.summary import Summary
@@ -149,8 +148,8 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         """Every step: what it did and where that led, as a data frame.
 
         Columns: step, action, feature, size, rss, r2; for least squares and basis pursuit, whose
-        degrees of freedom are their features, the criteria (see `sparsewise.criteria.Criteria`; loo
-        is the mean squared error of each row predicted without it); log_evidence for Bayesian
+        degrees of freedom are their features, the criteria (see `sparsewise.selection.Criteria`;
+        loo is the mean squared error of each row predicted without it); log_evidence for Bayesian
         models. A pandas frame if X was one, otherwise a Polars frame.
         """
         check_is_fitted(self)

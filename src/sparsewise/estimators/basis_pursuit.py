@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise.algorithms import bp_ard, bp_candes, bpdn, fista, focuss, forward, ista, l1_path
+from sparsewise.errors import InputError
 from sparsewise.estimators.base import SparseRegressor
-from sparsewise.estimators.data import Data
-from sparsewise.estimators.noise import inferred_variance
-from sparsewise.l1 import L1Solution
-from sparsewise.messages import InputError
-from sparsewise.solution import Solution
+from sparsewise.results import L1Solution, Solution
+from sparsewise.selection.data import Data
+from sparsewise.selection.residual_variance import inferred_variance
 
 REWEIGHTED = ("candes", "ard", "focuss")
 PROXIMAL = ("ista", "fista")

@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise import algorithms
+from sparsewise.errors import InputError
 from sparsewise.estimators.base import SparseRegressor
-from sparsewise.estimators.choice import (
+from sparsewise.results import Solution
+from sparsewise.selection.choice import (
     from_full,
     least,
     most_features,
     path_sizes,
     warn_if_still_better,
 )
-from sparsewise.estimators.data import Data
-from sparsewise.messages import InputError
-from sparsewise.solution import Solution
+from sparsewise.selection.data import Data
 
 BY_SIZE_ONLY = ("oblivious",)
 FROM_FULL = ("backward", "lace")

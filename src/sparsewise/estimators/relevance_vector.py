@@ -16,11 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsewise.algorithms import ALGORITHMS
-from sparsewise.bayes import BayesianSolution
 from sparsewise.design.base import Array, Design, precision
-from sparsewise.design.kernel import Kernel, KernelDesign, evaluate, fold, row_blocks
-from sparsewise.estimators.covariance import PROFILES, Stationary, median_distance
-from sparsewise.solution import Solution
+from sparsewise.design.kernel_matrix import Kernel, KernelDesign, evaluate, fold, row_blocks
+from sparsewise.estimators.kernels import PROFILES, Stationary, median_distance
+from sparsewise.results import BayesianSolution, Solution
 
 BAYESIAN = ("rmp", "fast_sbl", "sbl")
 STEPWISE = ("rmp0", "foba", "forward")

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise.algorithms import fast_sbl, rmp, sbl
-from sparsewise.bayes import BayesianSolution
 from sparsewise.design.base import Array
 from sparsewise.estimators.base import SparseRegressor
-from sparsewise.estimators.data import Data
-from sparsewise.estimators.noise import check_rows
+from sparsewise.results import BayesianSolution
+from sparsewise.selection.data import Data
+from sparsewise.selection.residual_variance import check_rows
 
 UPDATES = ("em", "mackay", "convex")
 """Algorithms that change all prior variances at once, by the rule they are called after."""

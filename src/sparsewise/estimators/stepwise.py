@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise.algorithms import backward, foba, forward, rmp0, stepwise
-from sparsewise.criteria import BY_RESIDUAL
 from sparsewise.design.base import Array
+from sparsewise.errors import InputError
 from sparsewise.estimators.base import SparseRegressor
-from sparsewise.estimators.choice import (
+from sparsewise.estimators.trace import Trace
+from sparsewise.results import Model, Solution, Stop
+from sparsewise.selection.choice import (
     PATHS,
     at_most,
     best_by_size,
@@ -24,13 +26,12 @@ from sparsewise.estimators.choice import (
     path_sizes,
     warn_if_still_better,
 )
-from sparsewise.estimators.cross_validation import Errors, cross_validate
-from sparsewise.estimators.data import Data
-from sparsewise.estimators.leave_one_out import leave_one_out
-from sparsewise.estimators.noise import residual_variance
-from sparsewise.estimators.trace import Trace
-from sparsewise.messages import InputError, printable
-from sparsewise.solution import Model, Solution, Stop
+from sparsewise.selection.criteria import BY_RESIDUAL
+from sparsewise.selection.cross_validation import Errors, cross_validate
+from sparsewise.selection.data import Data
+from sparsewise.selection.leave_one_out import leave_one_out
+from sparsewise.selection.residual_variance import residual_variance
+from sparsewise.wording import printable
 
 CRITERIA = (*BY_RESIDUAL, "loo", "cv")
 """What can choose the number of features."""
@@ -49,7 +50,7 @@ class StepwiseRegressor(SparseRegressor):
         all the way back, and has the better of two models of each size. "foba" drops after each
         step forward what costs at most half of what that gained.
     criterion : {"aic", "aicc", "bic", "ebic", "cp", "adjusted_r2", "loo", "cv"}
-        What chooses among the models (see `sparsewise.criteria.Criteria`): "loo" the error of rows
+        What chooses among the models (see `sparsewise.selection.Criteria`): "loo" the error of rows
         left out one at a time, in closed form; "cv" that of folds. Formulas in the size alone let
         in noise where features are many; "ebic" and "cv" know how many there were.
     start : {"empty", "full"}, optional

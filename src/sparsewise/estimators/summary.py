@@ -9,13 +9,11 @@ from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from sparsewise.bayes import BayesianSolution
-from sparsewise.criteria import BY_RESIDUAL, NAMES
 from sparsewise.estimators.trace import padded, width
-from sparsewise.l1 import L1Solution
-from sparsewise.messages import count, printable, shortened
 from sparsewise.numerals import numerals
-from sparsewise.solution import Stop
+from sparsewise.results import BayesianSolution, L1Solution, Stop
+from sparsewise.selection.criteria import BY_RESIDUAL, NAMES
+from sparsewise.wording import count, printable, shortened
 
 if TYPE_CHECKING:
     from sparsewise.estimators.base import SparseRegressor

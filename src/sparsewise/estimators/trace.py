@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 from sparsewise.algorithms.stepwise import Round
-from sparsewise.criteria import BY_RESIDUAL, SHORT_NAMES
+from sparsewise.selection.criteria import BY_RESIDUAL, SHORT_NAMES
 
 WIDTH = 80
 """A table of R as wide as this is broken."""
@@ -58,7 +58,7 @@ class Trace:
     Parameters
     ----------
     criterion : str
-        One of `sparsewise.criteria.BY_RESIDUAL`.
+        One of `sparsewise.selection.BY_RESIDUAL`.
     target : str
         Name of the target.
     name : callable

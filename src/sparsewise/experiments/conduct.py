@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from joblib import effective_n_jobs
 
+from sparsewise.errors import InputError
 from sparsewise.experiments.declaration import Experiment, Unit
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.journal import Journal, Record, alone, write_result
@@ -24,8 +25,8 @@ from sparsewise.experiments.paper import QUICK
 from sparsewise.experiments.results import tidy, values
 from sparsewise.experiments.runner import run_units
 from sparsewise.experiments.tasks import TASKS
-from sparsewise.messages import InputError, look_up
 from sparsewise.version import __version__
+from sparsewise.wording import look_up
 
 JOURNAL, FACTS = "journal.jsonl", "run.json"
 PACKAGES = ("numpy", "scipy", "numba", "polars", "joblib")

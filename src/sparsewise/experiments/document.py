@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparsewise.messages import printable
+from sparsewise.wording import printable
 
 SPECIAL = re.compile(r"([\\`*|<>\[\]])")
 MARKS = re.compile(r"\\(?P<plain>.)|\*\*(?P<strong>.+?)\*\*|`(?P<code>[^`]+)`|RMP_(?P<sub>σ)")

@@ -22,7 +22,7 @@ from sparsewise.design.base import Array
 from sparsewise.experiments.claims import bound_curves, errors_at, growths, mean_and_error
 from sparsewise.experiments.comparison import compared, declared_in_paper, succeeded
 from sparsewise.experiments.declaration import Experiment
-from sparsewise.plots.recovery import draw_bounds
+from sparsewise.plots.recovery_probability import draw_bounds
 
 STYLE: Any = {
     "font.family": "DejaVu Sans",

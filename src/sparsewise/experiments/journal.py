@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from sparsewise.errors import InputError
 from sparsewise.files import write_whole
-from sparsewise.messages import InputError, printable
+from sparsewise.wording import printable
 
 Record = dict[str, Any]
 """What is kept of a unit: its settings, values and error, and how long it took."""

@@ -39,7 +39,7 @@ def split(cell: Cell, seed: int) -> tuple[Array, Array, Array, Array, float]:
     last number they are what they were.
     """
     # With this comes scikit-learn, for which the other experiments needn't wait.
-    from sparsewise.estimators.covariance import Stationary, median_distance
+    from sparsewise.estimators.kernels import Stationary, median_distance
 
     X, y = boston()
     order = generator(cell, 0, seed).permutation(len(y))

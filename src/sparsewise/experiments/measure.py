@@ -11,7 +11,7 @@ from types import TracebackType
 import scipy.linalg  # noqa: F401  (its BLAS must be there to be limited)
 from threadpoolctl import threadpool_limits
 
-from sparsewise.solution import Solution
+from sparsewise.results import Solution
 
 Values = dict[str, list[float]]
 """What was found in each realisation, by name."""

@@ -44,7 +44,7 @@ from sparsewise.experiments.document import (
 )
 from sparsewise.experiments.journal import unwritable, write_result
 from sparsewise.experiments.paper import EXPERIMENTS
-from sparsewise.messages import count
+from sparsewise.wording import count
 
 NO_FIGURES = (
     "There are no figures, because matplotlib is missing: `pip install 'sparsewise[plot]'` brings "

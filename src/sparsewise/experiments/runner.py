@@ -14,11 +14,12 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
+from sparsewise.errors import InputError
 from sparsewise.experiments.declaration import Unit
 from sparsewise.experiments.journal import Journal, Record
 from sparsewise.experiments.measure import one_thread
 from sparsewise.experiments.tasks import Entries, described, entries, perform
-from sparsewise.messages import InputError, printable
+from sparsewise.wording import printable
 
 Outcome = dict[str, Any]
 """What `perform` tells of a unit: values, error, seconds."""

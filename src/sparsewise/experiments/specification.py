@@ -13,10 +13,11 @@ from typing import Any
 import yaml
 
 from sparsewise.algorithms import ALGORITHMS
+from sparsewise.errors import InputError
 from sparsewise.experiments.declaration import Cell, Contender, Experiment, Number, resolved
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.paper import EXPERIMENTS
-from sparsewise.messages import InputError, listing, look_up, printable, quoted
+from sparsewise.wording import listing, look_up, printable, quoted
 
 WHOLE = ("n", "m", "k")
 QUANTITIES = (*WHOLE, "noise", "delta", "sampling", "sparsity")

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sparsewise.algorithms import ALGORITHMS
-from sparsewise.experiments.bounds import bounds
 from sparsewise.experiments.declaration import Unit
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.kernel_regression import kernel_regression
 from sparsewise.experiments.measure import Values
-from sparsewise.experiments.recovery import recovery
-from sparsewise.messages import printable
+from sparsewise.experiments.recovery_bounds import bounds
+from sparsewise.experiments.support_recovery import recovery
+from sparsewise.wording import printable
 
 TASKS: dict[str, Callable[[Unit, int], Values]] = {
     "recovery": recovery,

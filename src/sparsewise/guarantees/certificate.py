@@ -11,13 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array, square_sums
-from sparsewise.guarantees.dictionary import (
-    inner_products,
-    is_dependent,
-    largest_sums,
-    projections,
-    unit_factor,
-)
+from sparsewise.design.unit_columns import is_dependent, projections, unit_factor
+from sparsewise.guarantees.dictionary import inner_products, largest_sums
 from sparsewise.guarantees.recovery import extreme_singular_values
 from sparsewise.guarantees.search import Search, can_search
 from sparsewise.problem import Problem, check_columns, check_tolerance, problem

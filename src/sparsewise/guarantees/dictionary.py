@@ -9,8 +9,8 @@ import numpy as np
 
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import BLOCK_BYTES, Array
+from sparsewise.design.unit_columns import is_dependent, projections, unit_factor
 from sparsewise.problem import check_columns, check_whole
-from sparsewise.tolerances import tolerances
 
 
 def coherence(A: Any) -> float:
@@ -107,34 +107,6 @@ def exact_recovery(A: Any, support: Iterable[int]) -> ExactRecovery:
     weights = np.linalg.solve(R, P.conj().T)  # R is triangular: LU leaves it as it is
     value = float(np.abs(weights).sum(axis=0).max())
     return ExactRecovery(value, value < 1)
-
-
-def precise_unit_columns(design: Design, columns: Array) -> Array:
-    """These columns scaled to unit norm, in double precision; zeros stay zeros."""
-    norms = design.norms()[columns]
-    values = design.columns(columns)
-    return values.astype(np.result_type(values.dtype, np.float64)) / np.where(norms > 0, norms, 1)
-
-
-def unit_factor(design: Design, columns: Array) -> tuple[Array, Array]:
-    """Q and R of these columns scaled to unit norm, in double precision."""
-    Q, R = np.linalg.qr(precise_unit_columns(design, columns))
-    return Q, R
-
-
-def is_dependent(R: Array, design: Design) -> bool:
-    """Whether unit columns with this R are dependent, for all that the data can tell."""
-    if len(R) < R.shape[1]:
-        return True
-    least = float(np.abs(np.diagonal(R)).min(initial=1.0))
-    return least**2 <= tolerances(design.dtype).dependent
-
-
-def projections(design: Design, V: Array) -> Array:
-    """⟨a_j, v⟩ of every unit column a_j and every column v of V, in one pass over A."""
-    dtype = np.result_type(design.dtype, np.complex64) if V.dtype.kind == "c" else design.dtype
-    inverse = design.inverse_norms()
-    return design.rmatmat(V.astype(dtype, copy=False)) * inverse[:, None]
 
 
 def inner_products(design: Design) -> Iterator[tuple[slice, Array]]:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.design import Design, as_design
-from sparsewise.guarantees.dictionary import babel, precise_unit_columns
+from sparsewise.design.unit_columns import precise_unit_columns
+from sparsewise.guarantees.dictionary import babel
 from sparsewise.problem import check_number, check_positive, check_tolerance, check_whole
 from sparsewise.tolerances import tolerances
 

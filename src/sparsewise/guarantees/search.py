@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsewise.compiled import load_leaps
 from sparsewise.design.base import Array
-from sparsewise.guarantees.dictionary import precise_unit_columns
+from sparsewise.design.unit_columns import precise_unit_columns
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 

@@ -4,11 +4,11 @@ Displays follow scikit-learn: the constructor holds data, ``plot`` draws them an
 ``figure_``, and ``from_estimator`` does both for a fitted estimator.
 """
 
-from sparsewise.plots.coefficients import CoefficientDisplay
-from sparsewise.plots.criterion import CriterionDisplay
+from sparsewise.plots.coefficient_display import CoefficientDisplay
+from sparsewise.plots.criterion_display import CriterionDisplay
 from sparsewise.plots.model import model_figure
-from sparsewise.plots.path import PathDisplay
-from sparsewise.plots.recovery import recovery_probability
+from sparsewise.plots.path_display import PathDisplay
+from sparsewise.plots.recovery_probability import recovery_probability
 
 __all__ = [
     "CoefficientDisplay",

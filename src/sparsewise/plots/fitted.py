@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.bayes import BayesianSolution
 from sparsewise.design.base import Array
-from sparsewise.messages import InputError
-from sparsewise.solution import Model, Stop
+from sparsewise.errors import InputError
+from sparsewise.results import BayesianSolution, Model, Stop
 
 if TYPE_CHECKING:
     from sparsewise.estimators.base import SparseRegressor

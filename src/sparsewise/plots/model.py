@@ -5,11 +5,11 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from sparsewise.messages import InputError
-from sparsewise.plots.coefficients import MOST, CoefficientDisplay
-from sparsewise.plots.criterion import CriterionDisplay
+from sparsewise.errors import InputError
+from sparsewise.plots.coefficient_display import MOST, CoefficientDisplay
+from sparsewise.plots.criterion_display import CriterionDisplay
 from sparsewise.plots.fitted import fitted
-from sparsewise.plots.path import PathDisplay
+from sparsewise.plots.path_display import PathDisplay
 from sparsewise.plots.style import need_matplotlib, nothing_to_draw
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.messages import count, printable
+from sparsewise.wording import count, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

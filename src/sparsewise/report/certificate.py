@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from sparsewise.guarantees.search import MOST_COLUMNS
-from sparsewise.messages import count, printable, shortened
 from sparsewise.numerals import numerals
 from sparsewise.report.fit import WITHOUT_INTERCEPT
 from sparsewise.report.page import Page
 from sparsewise.report.shares import finite, r_squared, rounded, share
+from sparsewise.wording import count, printable, shortened
 
 if TYPE_CHECKING:
     from sparsewise.guarantees import Certificate

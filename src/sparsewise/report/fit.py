@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from sparsewise.criteria import SHORT_NAMES
-from sparsewise.l1 import L1Solution, Reweighted
-from sparsewise.messages import count, printable, shortened
 from sparsewise.numerals import numerals
 from sparsewise.report.model import Fit, best_steps, criterion_of
 from sparsewise.report.page import Page
 from sparsewise.report.path import show_criteria, show_steps
 from sparsewise.report.shares import r_squared
+from sparsewise.results import L1Solution, Reweighted
+from sparsewise.selection.criteria import SHORT_NAMES
+from sparsewise.wording import count, printable, shortened
 
 # A longer path is shown by its first and last steps.
 FIRST_STEPS, LAST_STEPS = 25, 10

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsewise.bayes import BayesianSolution
-from sparsewise.criteria import BY_RESIDUAL, EXACT, SHORT_NAMES, first_least
 from sparsewise.report.shares import finite, rounded, share
+from sparsewise.results import BayesianSolution
+from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, SHORT_NAMES, first_least
 from sparsewise.tolerances import tolerances
 
 if TYPE_CHECKING:
     from sparsewise.estimators.base import SparseRegressor
     from sparsewise.models import Source
-    from sparsewise.solution import Solution
+    from sparsewise.results import Solution
 
 
 # Inferred noise doesn't fall below this share of the target.

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 from rich.text import Text
 
-from sparsewise.bayes import log_evidence
-from sparsewise.criteria import SHORT_NAMES
-from sparsewise.l1 import L1Solution
-from sparsewise.messages import printable
 from sparsewise.numerals import numerals
 from sparsewise.report.model import Fit
 from sparsewise.report.page import Page
 from sparsewise.report.shares import r_squared, rounded
+from sparsewise.results import L1Solution, log_evidence
+from sparsewise.selection.criteria import SHORT_NAMES
+from sparsewise.wording import printable
 
 
 def show_steps(fit: Fit, page: Page, first: int = 0, last: int = 0) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sparsewise.criteria import EXACT
+from sparsewise.selection.criteria import EXACT
 
 
 def rounded(squared: float, total: float) -> float:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sparsewise.messages import InputError, listing, look_up, quoted
+from sparsewise.errors import InputError
 from sparsewise.models import Source
 from sparsewise.tables.cells import (
     MOST_LEVELS,
@@ -25,6 +25,7 @@ from sparsewise.tables.cells import (
 )
 from sparsewise.tables.files import RawTable, load_example, read_table
 from sparsewise.tables.names import as_argument, positions, split_names
+from sparsewise.wording import listing, look_up, quoted
 
 __all__ = [
     "MOST_LEVELS",

@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from sparsewise.messages import InputError, count, listing, quoted, shortened
+from sparsewise.errors import InputError
 from sparsewise.models import Source
 from sparsewise.tables.files import RawTable
 from sparsewise.tables.names import as_argument
+from sparsewise.wording import count, listing, quoted, shortened
 
 FloatArray = npt.NDArray[np.float64]
 MISSING = ("", "na", "n/a", "nan", "null", "none", "#n/a")

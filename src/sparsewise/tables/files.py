@@ -17,7 +17,8 @@ from pathlib import Path
 
 import polars as pl
 
-from sparsewise.messages import InputError, listing, look_up, quoted
+from sparsewise.errors import InputError
+from sparsewise.wording import listing, look_up, quoted
 
 SEPARATORS = (",", "\t", ";")
 PARQUET = b"PAR1"

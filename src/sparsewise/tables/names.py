@@ -7,7 +7,8 @@ import io
 import shlex
 from collections.abc import Iterable, Sequence
 
-from sparsewise.messages import InputError, look_up, quoted
+from sparsewise.errors import InputError
+from sparsewise.wording import look_up, quoted
 
 
 def positions(names: Sequence[str], of: Sequence[str]) -> list[int]:

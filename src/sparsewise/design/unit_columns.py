@@ -1,0 +1,36 @@
+"""Columns scaled to unit norm: their QR factor, and what other vectors have of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsewise.design.base import Array, Design
+from sparsewise.tolerances import tolerances
+
+
+def precise_unit_columns(design: Design, columns: Array) -> Array:
+    """These columns scaled to unit norm, in double precision; zeros stay zeros."""
+    norms = design.norms()[columns]
+    values = design.columns(columns)
+    return values.astype(np.result_type(values.dtype, np.float64)) / np.where(norms > 0, norms, 1)
+
+
+def unit_factor(design: Design, columns: Array) -> tuple[Array, Array]:
+    """Q and R of these columns scaled to unit norm, in double precision."""
+    Q, R = np.linalg.qr(precise_unit_columns(design, columns))
+    return Q, R
+
+
+def is_dependent(R: Array, design: Design) -> bool:
+    """Whether unit columns with this R are dependent, for all that the data can tell."""
+    if len(R) < R.shape[1]:
+        return True
+    least = float(np.abs(np.diagonal(R)).min(initial=1.0))
+    return least**2 <= tolerances(design.dtype).dependent
+
+
+def projections(design: Design, V: Array) -> Array:
+    """⟨a_j, v⟩ of every unit column a_j and every column v of V, in one pass over A."""
+    dtype = np.result_type(design.dtype, np.complex64) if V.dtype.kind == "c" else design.dtype
+    inverse = design.inverse_norms()
+    return design.rmatmat(V.astype(dtype, copy=False)) * inverse[:, None]

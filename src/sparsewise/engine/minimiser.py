@@ -1,0 +1,87 @@
+"""From a minimiser in unit columns, however it was found, to an `L1Solution`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.engine.log import Log
+from sparsewise.engine.weights import Weights
+from sparsewise.problem import Problem
+from sparsewise.results import L1Solution, Stop
+
+Kind = TypeVar("Kind", bound=L1Solution)
+
+
+class Minimiser(NamedTuple):
+    """A minimiser for unit columns, a unit target and weights of which the largest is 1.
+
+    Attributes
+    ----------
+    columns, x : ndarray
+        The support, in the order of the path if there is one, and its coefficients: none is zero,
+        but perhaps those of columns that cost nothing.
+    dual : ndarray of shape (n,)
+        ν with |a_j*ν| <= w_j, and equality (in phase with x_j) on the support.
+    penalty : float
+        λ with r = λν.
+    accuracy : float
+        Relative gap to vouch for.
+    """
+
+    columns: Array
+    x: Array
+    dual: Array
+    penalty: float
+    accuracy: float
+
+    def cost(self, weights: Weights, data: Problem) -> float:
+        """Σ w_j |x_j| in the units of the data."""
+        return float(np.abs(self.x) @ weights.unit[self.columns]) * weights.top * data.scale
+
+
+def l1_solution(
+    log: Log,
+    algorithm: str,
+    stop: Stop,
+    weights: Weights,
+    found: Minimiser,
+    bound: float | None,
+    debias: bool,
+    kind: type[Kind] = L1Solution,  # type: ignore[assignment]  # mypy: a default can't tell Kind
+    **more: Any,
+) -> Kind:
+    """The minimiser in the units of the data, or least squares on its support."""
+    data: Problem = log.problem
+    x = least_squares(data, found.columns) if debias else found.x
+    residual = data.y - data.unit_columns(found.columns) @ x
+    solution = log.solution(
+        algorithm, stop, found.columns, x, float(np.vdot(residual, residual).real),
+        least_squares=debias, kind=kind,
+        objective=found.cost(weights, data),
+        weights=weights.given,
+        bound=bound,
+        penalty=found.penalty * data.scale / weights.top,
+        dual=found.dual * weights.top,
+        accuracy=found.accuracy,
+        debiased=debias,
+        **more,
+    )  # fmt: skip
+    assert isinstance(solution, kind)
+    return solution
+
+
+def out_of_reach(data: Problem, bound: float, distance: float) -> ValueError:
+    """What to say of a bound below the distance of y from the range of A (unit target)."""
+    return ValueError(
+        f"No x has ‖A x - y‖ <= {bound * data.scale:g}: the distance of y from the range of A is "
+        f"{distance * data.scale:.10g}; allow a residual of at least that."
+    )
+
+
+def least_squares(data: Problem, columns: Array) -> Array:
+    """The coefficients of these unit columns that fit the unit target best."""
+    unit = data.unit_columns(columns)
+    return np.asarray(np.linalg.lstsq(unit, data.y, rcond=None)[0], data.y.dtype)

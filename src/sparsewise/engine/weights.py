@@ -1,0 +1,80 @@
+"""What each coefficient costs in ℓ1-penalised least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise.design.base import Array
+from sparsewise.problem import Problem, check_columns
+
+
+class Weights(NamedTuple):
+    """What each coefficient costs: Σ w_j |x_j|.
+
+    Attributes
+    ----------
+    given : ndarray of shape (m,)
+        w in the units of the data; 0 for a column that costs nothing, infinite for one that is
+        barred.
+    unit : ndarray of shape (m,)
+        The same for unit columns, w_j / ‖a_j‖, scaled so that the largest finite one is 1.
+    top : float
+        That scale: the largest finite w_j / ‖a_j‖.
+    """
+
+    given: Array
+    unit: Array
+    top: float
+
+    @property
+    def free(self) -> Array:
+        """The columns that cost nothing."""
+        return np.flatnonzero(self.unit == 0)
+
+    @property
+    def barred(self) -> Array:
+        """Which columns can't be chosen."""
+        return np.isinf(self.unit)
+
+    @property
+    def usual(self) -> Array:
+        """Which columns cost something, but not everything."""
+        return (self.unit > 0) & ~self.barred
+
+
+def check_weights(
+    data: Problem,
+    weights: ArrayLike | None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+) -> Weights:
+    """Weights of all columns: 1 by default, 0 for those included, infinite for those excluded.
+
+    A column of zeros is excluded, too.
+    """
+    m = data.shape[1]
+    forced, barred = check_columns(include, m, "include"), check_columns(exclude, m, "exclude")
+    if both := sorted(set(forced) & set(barred)):
+        raise ValueError(f"Column {both[0]} is in both include and exclude; keep it in one.")
+    given = np.ones(m) if weights is None else np.array(weights, dtype=np.float64)
+    if given.shape != (m,):
+        raise ValueError(
+            f"weights must have shape ({m},), one for each column of A, not {given.shape}."
+        )
+    bad = np.flatnonzero(~(given >= 0))
+    if bad.size:
+        raise ValueError(
+            f"weights must be at least 0, but weights[{bad[0]}] is {given[bad[0]]}; infinity bars "
+            "a column."
+        )
+    given[forced] = 0
+    given[barred] = np.inf
+    norms = data.design.norms()
+    given[norms == 0] = np.inf
+    unit = given / np.where(norms > 0, norms, 1)
+    top = float(np.max(unit, where=np.isfinite(unit), initial=0.0)) or 1.0
+    return Weights(given, unit / top, top)

@@ -1,0 +1,109 @@
+"""Bad input as data: the parameter, what is wrong with it, and what to do.
+
+Whoever finds the fault says it once, at the bottom. How a parameter is spelled is for those who
+show the sentence: Python says ``sparsity`` and ``criterion="cv"``, the command line ``--sparsity``
+and ``--criterion cv``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Parameter(NamedTuple):
+    """A parameter within a sentence, perhaps with a value it may be given."""
+
+    name: str
+    value: Any = None
+
+
+class Either(NamedTuple):
+    """Words that differ: those of Python, and those of the command line."""
+
+    python: str
+    command_line: str
+
+
+Part = str | Parameter | Either
+Words = str | tuple[Part, ...]
+"""A clause: plain text, or text with parameters in it."""
+
+Spelling = Callable[[Parameter | Either], str]
+
+
+def in_python(part: Parameter | Either) -> str:
+    """A parameter as a keyword argument."""
+    if isinstance(part, Either):
+        return part.python
+    if part.value is None:
+        return part.name
+    value = f'"{part.value}"' if isinstance(part.value, str) else repr(part.value)
+    return f"{part.name}={value}"
+
+
+class Message:
+    """One sentence for the user: a subject, what is wrong with it, and what to do.
+
+    Attributes
+    ----------
+    parameter : str or None
+        The parameter at fault: the subject of the sentence.
+    wrong : str or tuple
+        What is wrong with it; a whole clause where there is no parameter.
+    advice : str or tuple
+        What to do.
+    """
+
+    parameter: str | None
+    wrong: Words
+    advice: Words
+
+    def sentence(self, spelling: Spelling = in_python) -> str:
+        """The sentence, in somebody's spelling."""
+
+        def spelled(words: Words) -> str:
+            parts = (words,) if isinstance(words, str) else words
+            return "".join(part if isinstance(part, str) else spelling(part) for part in parts)
+
+        subject = "" if self.parameter is None else f"{spelling(Parameter(self.parameter))} "
+        advice = f"; {spelled(self.advice)}" if self.advice else ""
+        return f"{subject}{spelled(self.wrong)}{advice}"
+
+
+class InputError(Message, ValueError):
+    """The input can't be used; as text, the sentence in the spelling of Python.
+
+    Parameters
+    ----------
+    wrong : str or tuple
+        What is wrong: with the parameter, or a whole clause.
+    advice : str or tuple
+        What to do about it.
+    parameter : str, optional
+        The parameter at fault.
+    """
+
+    def __init__(self, wrong: Words, advice: Words = "", *, parameter: str | None = None) -> None:
+        self.wrong, self.advice, self.parameter = wrong, advice, parameter
+        super().__init__(self.sentence())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The arguments of an exception are its text; what it is made of has to travel, too.
+        return _made, (type(self), self.wrong, self.advice, self.parameter)
+
+
+class InputTypeError(InputError, TypeError):
+    """The input is of a kind that can't be used."""
+
+
+class InputWarning(Message, UserWarning):
+    """The input can be used, but there is something to know; parameters as for `InputError`."""
+
+    def __init__(self, wrong: Words, advice: Words = "", *, parameter: str | None = None) -> None:
+        self.wrong, self.advice, self.parameter = wrong, advice, parameter
+        super().__init__(self.sentence())
+
+
+def _made(kind: type[InputError], wrong: Words, advice: Words, parameter: str | None) -> InputError:
+    return kind(wrong, advice, parameter=parameter)

@@ -1,0 +1,442 @@
+"""Criteria by the number of features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise.design.base import Array
+from sparsewise.errors import InputError
+from sparsewise.plots.fitted import fitted
+from sparsewise.plots.style import (
+    COLOURS,
+    MUTED,
+    calm,
+    colour,
+    ink,
+    label_ends,
+    mark_choice,
+    need_matplotlib,
+    new_axes,
+    nothing_to_draw,
+    small,
+    whole_numbers,
+)
+from sparsewise.results import BayesianSolution
+from sparsewise.selection.criteria import BY_RESIDUAL, NAMES
+from sparsewise.wording import count, listing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from sparsewise.estimators.base import SparseRegressor
+
+TITLES = {
+    **NAMES,
+    "loo": "mean squared error,\neach row left out once",
+    "cv": "mean squared error\nof folds left out",
+    "log_evidence": "log evidence",
+}
+LIKELIHOODS = ("aic", "aicc", "bic", "ebic")
+"""Criteria on one scale, so that several of them share a panel."""
+
+LARGEST_IS_BEST = ("adjusted_r2", "log_evidence")
+
+BEYOND = 15
+"""Sizes drawn beyond the choice, or as many as it has features."""
+
+BAD = 3.0
+"""What is farther from the best than so many times three quarters of the values is very bad."""
+
+
+class CriterionDisplay:
+    """Criteria against the number of features, with the choice marked.
+
+    Of each size the best model met counts. Best made by `from_estimator`.
+
+    Parameters
+    ----------
+    sizes : array-like of int
+        Numbers of features, ascending.
+    criteria : dict of str to array-like
+        Values by size; NaN where unknown.
+    chosen : int
+        The number of features chosen.
+    errors : dict of str to array-like, optional
+        Standard errors of these values.
+    one_standard_error : bool
+        Whether the choice is the smallest model within one standard error of the best.
+    price : float
+        What each feature costs, where "log_evidence" has been lowered by that.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn; `ax_` is the first panel.
+    axes_ : list of Axes
+        All panels.
+    lines_ : dict of str to Line2D
+        The curve of each criterion.
+    best_, chosen_ : dict of str to Line2D
+        The point where each is best, and at the choice, where known.
+    mark_ : Line2D
+        The vertical line at the choice, in the first panel.
+    level_ : Line2D or None
+        One standard error above the best.
+    """
+
+    def __init__(
+        self,
+        *,
+        sizes: ArrayLike,
+        criteria: Mapping[str, ArrayLike],
+        chosen: int,
+        errors: Mapping[str, ArrayLike] | None = None,
+        one_standard_error: bool = False,
+        price: float = 0.0,
+    ) -> None:
+        self.sizes = sizes
+        self.criteria = criteria
+        self.chosen = chosen
+        self.errors = errors
+        self.one_standard_error = one_standard_error
+        self.price = price
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        criteria: str | Sequence[str] | None = None,
+        *,
+        whole: bool = False,
+        ax: Axes | Sequence[Axes] | None = None,
+        line_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw criteria along the path of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted linear estimator of sparsewise, or a pipeline that ends with one.
+        criteria : str or list of str, optional
+            Columns of `path_`. None: what the estimator chose by; BIC if that was no criterion.
+            "log_evidence" is lowered by the price of the features, as it was for the choice.
+        whole, ax, line_kwargs
+            As for `plot`.
+
+        Returns
+        -------
+        CriterionDisplay
+        """
+        need_matplotlib()
+        model = fitted(estimator, cls.__name__)
+        names = (
+            [_own(model)]
+            if criteria is None
+            else [criteria]
+            if isinstance(criteria, str)
+            else list(criteria)
+        )
+        path = _columns(model)
+        _check_names(model, names, path)
+        sizes = np.unique([*path["size"], model.solution_.support.size]).astype(int)
+        values = {name: _by_size(model, name, path, sizes) for name in names}
+        errors = {}
+        if "cv" in names:
+            known = model.cv_errors_
+            errors["cv"] = _at(sizes, known.sizes, known.std)
+        display = cls(
+            sizes=sizes,
+            criteria=values,
+            chosen=model.solution_.support.size,
+            errors=errors,
+            one_standard_error=bool(getattr(model, "one_standard_error", False)),
+            price=_price(model),
+        )
+        return display.plot(ax, whole=whole, line_kwargs=line_kwargs)
+
+    def plot(
+        self,
+        ax: Axes | Sequence[Axes] | None = None,
+        *,
+        whole: bool = False,
+        line_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the criteria.
+
+        AIC, AICc, BIC and EBIC share a panel, each above its own minimum if there are several;
+        any other has its own.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or list of them, optional
+            Where to draw, one for each panel; by default a new figure.
+        whole : bool
+            Whether the axes show every size and value; otherwise sizes far beyond the choice, and
+            values far worse than the best, are out of sight.
+        line_kwargs : dict, optional
+            Words for ``Axes.plot``, for all curves.
+
+        Returns
+        -------
+        CriterionDisplay
+        """
+        need_matplotlib()
+        panels = _panels(self.criteria)
+        self.axes_ = _axes(ax, len(panels))
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self.lines_: dict[str, Line2D] = {}
+        self.best_: dict[str, Line2D] = {}
+        self.chosen_: dict[str, Line2D] = {}
+        self.level_: Line2D | None = None
+        for where, names in zip(self.axes_, panels, strict=True):
+            self._panel(where, names, whole, line_kwargs or {})
+        more = " (exact fit)" if self._exact() else ""
+        marks = [mark_choice(where, self.chosen, self.chosen, more) for where in self.axes_]
+        self.mark_ = marks[0][0]
+        for _, text in marks[1:]:
+            text.remove()
+        self.axes_[-1].set_xlabel("number of features")
+        return self
+
+    def _exact(self) -> bool:
+        """Whether a criterion is without bound at the choice."""
+        at = np.asarray(self.sizes) == self.chosen
+        return any(bool(np.isinf(np.asarray(v, float)[at]).any()) for v in self.criteria.values())
+
+    def _panel(self, ax: Axes, names: list[str], whole: bool, line_kwargs: dict[str, Any]) -> None:
+        sizes = np.asarray(self.sizes)
+        seen = sizes <= (sizes[-1] if whole else self._last())
+        last = int(sizes[seen][-1])
+        drawn = [
+            self._curve(ax, name, i, len(names) > 1, last, line_kwargs)
+            for i, name in enumerate(names)
+        ]
+        calm(ax)
+        whole_numbers(ax)
+        room = 0.03 * max(last - sizes[0], 1)
+        ax.set_xlim(sizes[0] - room, last + room)
+        near = [values[seen] for values in drawn]
+        limits = None if whole else _zoom(near, names)
+        ax.set_ylim(limits or _span(near, [self._std(name)[seen] for name in names]))
+        if not any(np.isfinite(values).any() for values in near):
+            nothing_to_draw(ax, "the fit is exact")
+        elif len(names) > 1:
+            titles = [TITLES[name] for name in names]
+            ends = np.array([values[seen & np.isfinite(values)][-1] for values in drawn])
+            ends = np.clip(ends, *ax.get_ylim())
+            label_ends(ax, ends, titles, [colour(i) for i in range(len(names))], "right")
+            ax.set_ylabel("above its minimum")
+        else:
+            ax.set_ylabel(self._title(names[0]))
+
+    def _last(self) -> int:
+        """The largest size worth a look: some beyond the choice, and where criteria are best."""
+        sizes = np.asarray(self.sizes)
+        best = [
+            sizes[_best_of(name, np.asarray(self.criteria[name], float))] for name in self.criteria
+        ]
+        return int(max(self.chosen, *best) + max(BEYOND, self.chosen))
+
+    def _std(self, name: str) -> Array:
+        """The standard errors of a criterion; zero where there are none."""
+        known = (self.errors or {}).get(name)
+        return np.zeros(len(np.asarray(self.sizes))) if known is None else np.asarray(known, float)
+
+    def _curve(
+        self, ax: Axes, name: str, i: int, shifted: bool, last: int, line_kwargs: dict[str, Any]
+    ) -> Array:
+        """Draw one criterion, with dots if they are not too many; return what is drawn."""
+        sizes, values = np.asarray(self.sizes), np.asarray(self.criteria[name], float)
+        best = _best_of(name, values)
+        values = np.where(np.isfinite(values), values, np.nan)
+        if shifted and np.isfinite(values).any():
+            values = values - np.nanmin(values)
+        style = {"linewidth": 1.8, **colour(i), "zorder": 2.2}
+        dots = {"marker": "o", "markersize": 3.2} if np.sum(sizes <= last) <= 40 else {}
+        self.lines_[name] = ax.plot(sizes, values, **{**style, **dots, **line_kwargs})[0]
+        if self.errors and name in self.errors:
+            self._uncertain(ax, values, self._std(name), best)
+        if np.isfinite(values[best]):
+            self._dots(ax, name, values, best, style["color"], shifted)
+        return values
+
+    def _uncertain(self, ax: Axes, values: Array, std: Array, best: int) -> None:
+        """A band of one standard error, and how high that reaches above the best."""
+        sizes = np.asarray(self.sizes)
+        ax.fill_between(
+            sizes, values - std, values + std, color=COLOURS[0], alpha=0.15, linewidth=0, zorder=1
+        )
+        if self.one_standard_error:
+            level = values[best] + std[best]
+            self.level_ = ax.axhline(level, color=MUTED, linewidth=0.9, linestyle=":", zorder=1.5)
+
+    def _dots(
+        self, ax: Axes, name: str, values: Array, best: int, shade: Any, shifted: bool
+    ) -> None:
+        """A ring where it is best, a dot at the choice."""
+        sizes = np.asarray(self.sizes)
+        ring = {"marker": "o", "markersize": 8, "linestyle": "none", "zorder": 3, "color": shade}
+        ground = ax.get_facecolor()
+        self.best_[name] = ax.plot(
+            sizes[best], values[best], **{**ring, "markerfacecolor": ground, "markeredgewidth": 1.6}
+        )[0]
+        at = np.flatnonzero(sizes == self.chosen)
+        if at.size and np.isfinite(values[at[0]]) and not (shifted and at[0] != best):
+            self.chosen_[name] = ax.plot(sizes[at[0]], values[at[0]], **ring)[0]
+        if sizes[best] != self.chosen and not shifted:
+            word = "largest" if name in LARGEST_IS_BEST else "least"
+            ax.annotate(
+                f"{word}: {count(int(sizes[best]), 'feature')}",
+                (sizes[best], values[best]),
+                xytext=(0, 11 if name in LARGEST_IS_BEST else -11),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if name in LARGEST_IS_BEST else "top",
+                fontsize=small(),
+                color=ink(),
+            )
+
+    def _title(self, name: str) -> str:
+        if name == "log_evidence" and self.price:
+            return f"log evidence − {self.price:.3g} per feature"
+        return TITLES.get(name, name)
+
+
+def _panels(names: Mapping[str, Any]) -> list[list[str]]:
+    """Criteria on one scale together, the others apart."""
+    together = [name for name in names if name in LIKELIHOODS]
+    apart = [[name] for name in names if name not in LIKELIHOODS]
+    return ([together] if together else []) + apart
+
+
+def _axes(ax: Axes | Sequence[Axes] | None, panels: int) -> list[Axes]:
+    if ax is None:
+        if panels == 1:
+            return [new_axes(7, 4.5)]
+        from matplotlib.pyplot import subplots
+
+        size = (7, 1.2 + 2.4 * panels)
+        return list(subplots(panels, 1, sharex=True, figsize=size, layout="constrained")[1])
+    given = np.ravel(np.asarray(ax, dtype=object)).tolist()
+    if len(given) != panels:
+        raise InputError(
+            f"These criteria take {count(panels, 'panel')}: pass as many axes, not {len(given)}."
+        )
+    return given
+
+
+def _best_of(name: str, values: Array) -> int:
+    """Where a criterion is best; infinity may be."""
+    costs = -values if name in LARGEST_IS_BEST else values
+    return int(np.argmin(np.where(np.isnan(costs), np.inf, costs)))
+
+
+def _span(drawn: list[Array], stds: list[Array]) -> tuple[float, float]:
+    """Limits of a y axis with all values and some room for words."""
+    ends = [
+        values + side * std for values, std in zip(drawn, stds, strict=True) for side in (-1, 1)
+    ]
+    known = np.concatenate([values[np.isfinite(values)] for values in ends])
+    if not known.size:
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    room = 0.12 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - room, high + room
+
+
+def _zoom(drawn: list[Array], names: list[str]) -> tuple[float, float] | None:
+    """Limits of a y axis without values so bad that those near the best could not be told apart.
+
+    None where there are none so bad.
+    """
+    sign = -1.0 if names[0] in LARGEST_IS_BEST else 1.0
+    known = [sign * values[np.isfinite(values)] for values in drawn]
+    above = np.concatenate([values - values.min(initial=np.inf) for values in known])
+    if not above.size:
+        return None
+    height = BAD * float(np.quantile(above, 0.75))
+    if height == 0 or above.max() <= 1.5 * height:
+        return None
+    best = min(values.min() for values in known if values.size)
+    low, high = sign * (best - 0.12 * height), sign * (best + height)
+    return min(low, high), max(low, high)
+
+
+# --- what an estimator has ------------------------------------------------------------------------
+
+
+def _own(model: SparseRegressor) -> str:
+    """What the choice was made by."""
+    if isinstance(model.solution_, BayesianSolution):
+        return "log_evidence"
+    by_words = getattr(model, "n_features", None) is None and getattr(model, "delta", None) is None
+    return str(getattr(model, "criterion", "bic")) if by_words else "bic"
+
+
+def _columns(model: SparseRegressor) -> dict[str, Array]:
+    """The numbers of the path by name."""
+    path = model.path_
+    return {
+        name: np.array(list(path[name]), dtype=float)
+        for name in path.columns
+        if name == "size" or name in TITLES
+    }
+
+
+def _check_names(model: SparseRegressor, names: list[str], path: dict[str, Array]) -> None:
+    known = [name for name in path if name in TITLES and not _unknown(model, path[name])]
+    if not known:
+        raise InputError(
+            f"The path of {model.solution_.algorithm} has no criteria, since its coefficients are "
+            "no least-squares fits: draw it with PathDisplay."
+        )
+    if not names:
+        raise InputError(f"criteria names none; there are {listing(known)}.")
+    if bad := [name for name in names if name not in known]:
+        raise InputError(f"The path does not tell {listing(bad)}; there are {listing(known)}.")
+
+
+def _unknown(model: SparseRegressor, values: Array) -> bool:
+    return bool(np.isnan(values).all()) and model.criteria_.total > 0
+
+
+def _price(model: SparseRegressor) -> float:
+    solution = model.solution_
+    return float(solution.price) if isinstance(solution, BayesianSolution) else 0.0
+
+
+def _by_size(model: SparseRegressor, name: str, path: dict[str, Array], sizes: Array) -> Array:
+    """The best value of each size met, and at the chosen size that of the choice."""
+    if name == "cv":
+        errors = model.cv_errors_
+        return _at(sizes, errors.sizes, errors.mean)
+    values, largest = path[name], name in LARGEST_IS_BEST
+    if name == "log_evidence":
+        values = values - _price(model) * path["size"]
+    best = [values[path["size"] == k] for k in sizes]
+    by_size = np.array([_best(some, largest) for some in best])
+    solution = model.solution_
+    size = solution.support.size
+    if name in BY_RESIDUAL:
+        by_size[sizes == size] = model.criteria_.values(name, solution.residual_norm**2, size)
+    elif isinstance(solution, BayesianSolution):
+        by_size[sizes == size] = solution.log_evidence - solution.price * size
+    return by_size
+
+
+def _best(values: Array, largest: bool) -> float:
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return np.nan
+    return float(values.max() if largest else values.min())
+
+
+def _at(sizes: Array, known: Array, values: Array) -> Array:
+    """Values by size, NaN for sizes not among those known."""
+    found = dict(zip(known.tolist(), values.tolist(), strict=True))
+    return np.array([found.get(int(size), np.nan) for size in sizes])

@@ -1,0 +1,283 @@
+"""Coefficients along the path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise.design.base import Array
+from sparsewise.errors import InputError
+from sparsewise.plots.fitted import check_units, coefficient_label, fitted, met, spreads
+from sparsewise.plots.style import (
+    FAINT,
+    calm,
+    colour,
+    label_ends,
+    mark_choice,
+    need_matplotlib,
+    new_axes,
+    nothing_to_draw,
+    whole_numbers,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+FEW = 10
+"""So many features are all named; of more, those of the chosen model."""
+
+MOST_NAMES = 12
+"""The largest coefficients of the chosen model have names and colours."""
+
+BEYOND = 15
+"""Steps drawn beyond the chosen model, or as many as it has features."""
+
+
+class PathDisplay:
+    """Coefficients against steps, or against the size of the model.
+
+    Best made by `from_estimator`.
+
+    Parameters
+    ----------
+    coefs : array-like of shape (p, f)
+        Coefficients of the models met, one row each, of the features met, in their own units.
+    sizes : array-like of shape (p,)
+        The numbers of features of these models.
+    squared_residuals : array-like of shape (p,)
+        Their squared residuals.
+    chosen : int
+        Which of the models was chosen.
+    feature_names : sequence of str
+        Names of the features.
+    spreads : array-like of shape (f,), optional
+        Standard deviations of the features, by which coefficients compare.
+    intercept : bool
+        Whether the model has a constant; `spreads` are root mean squares if not.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    lines_ : list of Line2D
+        One for each feature, in their order; nothing is drawn where a feature stays at zero.
+    mark_ : Line2D or None
+        The vertical line at the chosen model, if there is anything to draw.
+    labels_ : list of Text
+        The names beside the lines.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sparsewise import PathDisplay, StepwiseRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> display = PathDisplay.from_estimator(StepwiseRegressor().fit(X, y), by="size")
+    >>> display.figure_.savefig("path.png")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *,
+        coefs: ArrayLike,
+        sizes: ArrayLike,
+        squared_residuals: ArrayLike,
+        chosen: int,
+        feature_names: Sequence[str],
+        spreads: ArrayLike | None = None,
+        intercept: bool = True,
+    ) -> None:
+        self.coefs = coefs
+        self.sizes = sizes
+        self.squared_residuals = squared_residuals
+        self.chosen = chosen
+        self.feature_names = feature_names
+        self.spreads = spreads
+        self.intercept = intercept
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        by: str = "step",
+        units: str = "norm",
+        whole: bool = False,
+        ax: Axes | None = None,
+        line_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the path of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted linear estimator of sparsewise, or a pipeline that ends with one.
+        by, units, whole, ax, line_kwargs
+            As for `plot`.
+
+        Returns
+        -------
+        PathDisplay
+        """
+        need_matplotlib()
+        model = fitted(estimator, cls.__name__)
+        models, chosen = met(model)
+        if not len(model.solution_.path) and len(models) > 1:
+            raise InputError(
+                f"{model.solution_.algorithm} kept no path with this solver: there is nothing to "
+                f"draw but the coefficients; use CoefficientDisplay."
+            )
+        features = np.unique(np.concatenate([one.support for one in models]))
+        display = cls(
+            coefs=np.array([one.coef[features] for one in models]),
+            sizes=np.array([one.support.size for one in models]),
+            squared_residuals=np.array([one.squared_residual for one in models]),
+            chosen=chosen,
+            feature_names=[model._name(int(j)) for j in features],
+            spreads=spreads(model)[features],
+            intercept=model.fit_intercept,
+        )
+        return display.plot(ax, by=by, units=units, whole=whole, line_kwargs=line_kwargs)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        by: str = "step",
+        units: str = "norm",
+        whole: bool = False,
+        line_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the path.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        by : {"step", "size"}
+            Against the steps of the algorithm, or the number of features: the chosen model, and of
+            every other size the one of least residual.
+        units : {"norm", "own"}
+            "norm": a coefficient times the standard deviation of its feature, in the units of the
+            target, so that features compare. "own": as it is.
+        whole : bool
+            Whether to draw the path to its end, however far that is from the chosen model.
+        line_kwargs : dict, optional
+            Words for ``Axes.plot``, for all lines.
+
+        Returns
+        -------
+        PathDisplay
+        """
+        need_matplotlib()
+        check_units(units, None if self.spreads is None else np.asarray(self.spreads))
+        rows, x, at = self._points(by)
+        if not whole:
+            part = _near(np.asarray(self.sizes)[rows], at)
+            rows, x, at = rows[part], x[part], at - part.start
+        coefs = np.asarray(self.coefs, float)[rows]
+        values = coefs if units == "own" else coefs * np.asarray(self.spreads, float)
+        ax = new_axes(7, 4.5) if ax is None else ax
+        self.ax_, self.figure_ = ax, ax.figure
+        if not values.any():
+            self.lines_, self.labels_, self.mark_ = [], [], None
+            calm(ax)
+            nothing_to_draw(ax, "no feature on the path")
+            return self
+        self._draw(ax, x, values, at, line_kwargs or {})
+        ax.set_xlabel("number of features" if by == "size" else "step")
+        ax.set_ylabel(coefficient_label(units, self.intercept))
+        return self
+
+    def _points(self, by: str) -> tuple[Array, Array, int]:
+        """Which models to draw, where on the x axis, and which of them was chosen."""
+        sizes = np.asarray(self.sizes)
+        if by == "step":
+            steps = np.arange(sizes.size)
+            return steps, steps, self.chosen
+        if by != "size":
+            raise InputError(f'by must be "step" or "size", not {by!r}.')
+        residuals = np.array(self.squared_residuals, float)
+        residuals[self.chosen] = -1.0  # before all others of its size
+        order = np.lexsort((residuals, sizes))
+        met, first = np.unique(sizes[order], return_index=True)
+        rows = order[first]
+        return rows, met, int(np.flatnonzero(rows == self.chosen)[0])
+
+    lines_: list[Line2D]
+    labels_: list[Text]
+    mark_: Line2D | None
+
+    def _draw(
+        self, ax: Axes, x: Array, values: Array, at: int, line_kwargs: dict[str, Any]
+    ) -> None:
+        side = "left" if not values[-1].any() and values[0].any() else "right"
+        ends = values[0 if side == "left" else -1]
+        named = _named(values[at], ends)
+        styles = {f: colour(i) for i, f in enumerate(named)}
+        ax.axhline(0, color=FAINT, linewidth=0.8, zorder=0.5)
+        self.lines_ = []
+        for f in range(values.shape[1]):
+            if f in styles:
+                width = 2.0 if values[at, f] else 1.1  # what was chosen stands out
+                style = {"linewidth": width, "zorder": 2.2, **styles[f]}
+            else:
+                style = {"linewidth": 0.9, "zorder": 2.0, "color": FAINT}
+            shown = np.where(_moves(values[:, f]), values[:, f], np.nan)
+            label = {"label": f"_{self.feature_names[f]}"}
+            self.lines_ += ax.plot(x, shown, **{**label, **style, **line_kwargs})
+        calm(ax)
+        whole_numbers(ax)
+        ax.set_xlim(x[0] - (x.size == 1) * 0.5, x[-1] + (x.size == 1) * 0.5)
+        ax.set_ylim(*ax.get_ylim())
+        if side == "left":
+            ax.yaxis.tick_right()
+            ax.yaxis.set_label_position("right")
+            ax.spines["right"].set_visible(True)
+            ax.spines["left"].set_visible(False)
+        names = [self.feature_names[f] for f in named]
+        self.labels_ = label_ends(ax, ends[named], names, [styles[f] for f in named], side)
+        chosen_size = int(np.asarray(self.sizes)[self.chosen])
+        self.mark_, _ = mark_choice(ax, float(x[at]), chosen_size)
+
+
+def _named(chosen: Array, ends: Array) -> list[int]:
+    """The features to name, largest first: of few all that are left at the end."""
+    size = np.abs(chosen)
+    if size.size <= FEW:
+        matters = (size > 0) | (ends != 0)
+        size = np.maximum(size, np.abs(ends))
+    else:
+        matters = size > 0
+    order = np.argsort(-size, kind="stable")
+    return [int(f) for f in order if matters[f]][:MOST_NAMES]
+
+
+def _moves(values: Array) -> Array:
+    """Where a line is to be seen: not at zero, or next to where it is not."""
+    there = values != 0
+    near = there.copy()
+    near[1:] |= there[:-1]
+    near[:-1] |= there[1:]
+    return near
+
+
+def _near(sizes: Array, chosen: int) -> slice:
+    """The part from the chosen model to the sparse end of the path, and some steps beyond.
+
+    A path that goes there and back is cut where it turns.
+    """
+    beyond = max(BEYOND, int(sizes[chosen]))
+    first, last = 0, sizes.size - 1
+    if sizes[first] == sizes[last] and last > 0:
+        turn = int(np.argmax(sizes))
+        first, last = (first, turn) if chosen <= turn else (turn, last)
+    if sizes[first] <= sizes[last]:
+        last = min(last, chosen + beyond)
+    else:
+        first = max(first, chosen - beyond)
+    return slice(first, last + 1)

@@ -1,0 +1,31 @@
+"""What algorithms return: solutions, the paths to them, why they ended, and their checks."""
+
+from sparsewise.results.bayesian import BayesianSolution, log_evidence, weight
+from sparsewise.results.best_subsets import BestSubsets
+from sparsewise.results.check import BayesianCheck, Check, L1Check
+from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
+from sparsewise.results.path import Model, Path, Stretch
+from sparsewise.results.solution import Solution
+from sparsewise.results.step import Action, Step
+from sparsewise.results.stop import Stop
+
+__all__ = [
+    "Action",
+    "BayesianCheck",
+    "BayesianSolution",
+    "BestSubsets",
+    "Check",
+    "L1Check",
+    "L1Path",
+    "L1Solution",
+    "Model",
+    "Path",
+    "Reweighted",
+    "Round",
+    "Solution",
+    "Step",
+    "Stop",
+    "Stretch",
+    "log_evidence",
+    "weight",
+]

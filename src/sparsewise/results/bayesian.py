@@ -1,0 +1,232 @@
+"""What Sparse Bayesian Learning returns: a solution with its prior, posterior and evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsewise.design.base import Array, precision, square_sums
+from sparsewise.problem import Problem, problem
+from sparsewise.results.check import BayesianCheck
+from sparsewise.results.solution import Solution
+from sparsewise.results.stop import Stop
+
+
+def log_evidence(sigma: float, rows: float, log_det: float, fit: float, is_complex: bool) -> float:
+    """The log marginal likelihood, eq. 1.3 of the paper with its ½ and constants.
+
+    -½ (ν log 2πσ² + log|C/σ²| + y*C⁻¹y) for real data, and -(ν log πσ² + log|C/σ²| + y*C⁻¹y)
+    for circular complex data; C = σ²I + A Γ A*.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the noise.
+    rows : float
+        ν, the dimension of what is explained.
+    log_det : float
+        log|C/σ²|.
+    fit : float
+        y*C⁻¹y.
+    is_complex : bool
+        Whether the data are complex.
+    """
+    if sigma == 0.0:
+        return math.inf  # a target of zeros, explained without noise
+    constant = math.log(math.pi if is_complex else 2 * math.pi) + 2 * math.log(sigma)
+    return -weight(is_complex) * (rows * constant + log_det + fit)
+
+
+def weight(is_complex: bool) -> float:
+    """β: a complex number counts for two real ones."""
+    return 1.0 if is_complex else 0.5
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class BayesianSolution(Solution):
+    """A sparse model with a Gaussian prior on each coefficient; ``coef`` is the posterior mean.
+
+    Attributes
+    ----------
+    gamma : ndarray of shape (m,)
+        Prior variance of each coefficient: 0 outside the support, infinite (a flat prior) for
+        columns that were to be included.
+    sigma : float
+        Standard deviation of the noise, given or inferred.
+    log_evidence : float
+        Log marginal likelihood of y given gamma and sigma, constants included; with flat priors
+        that of the part of y they don't explain.
+    covariance : ndarray of shape (k, k)
+        Posterior covariance of ``coef[support]``.
+    price : float
+        What each feature had to raise the log evidence by.
+    min_increase : float
+        Rises of the log evidence below this were left.
+    excluded : ndarray of int
+        Columns that were not to be in the model.
+    """
+
+    gamma: Array
+    sigma: float
+    log_evidence: float
+    covariance: Array
+    price: float
+    min_increase: float
+    excluded: Array
+
+    @property
+    def std(self) -> Array:
+        """Posterior standard deviation of each coefficient; 0 outside the support."""
+        std = np.zeros(self.coef.size)
+        std[self.support] = np.sqrt(np.diagonal(self.covariance).real)
+        return std
+
+    def _more(self) -> str:
+        return f"  noise    {self.sigma:.4g}, log evidence {self.log_evidence:.6g}\n"
+
+    def check(self, A: Any, y: Any) -> BayesianCheck:
+        """Recompute residual, posterior, evidence and its optimality from the data alone."""
+        data = problem(A, y)
+        fit = self._check_fit(data)
+        posterior_error = evidence_error = increase = math.inf
+        ok = False
+        fitting = np.array_equal(np.flatnonzero(self.gamma), self.support)
+        if fitting and self.sigma >= 0 and (self.gamma[self.support] > 0).all():  # NaN is neither
+            again = _Recomputed(data, self)
+            posterior_error = again.posterior_error
+            same = self.log_evidence == again.log_evidence  # both may be infinite
+            evidence_error = 0.0 if same else abs(again.log_evidence - self.log_evidence)
+            increase = again.possible_increase()
+            # Digits are lost as the columns are close to dependent, and the noise small.
+            eps = float(precision(self.coef.dtype).eps)
+            tolerance = 1e-2 * eps**0.5 * again.condition
+            # A rise is not seen below the rounding of the evidence itself.
+            allowed = self.min_increase + tolerance + 64 * eps * abs(again.log_evidence)
+            settled = self.stop is Stop.EVIDENCE
+            ok = (
+                fit.ok
+                and posterior_error <= tolerance
+                and evidence_error <= tolerance * (1.0 + abs(again.log_evidence)) + again.blur
+                and (increase <= allowed or not settled)
+            )
+        return BayesianCheck(
+            ok=ok,
+            residual_norm=fit.residual_norm,
+            residual_error=fit.residual_error,
+            normal_equations=fit.normal_equations,
+            support_ok=fit.support_ok,
+            posterior_error=posterior_error,
+            log_evidence_error=evidence_error,
+            possible_increase=increase,
+        )
+
+
+class _Recomputed:
+    """Posterior and evidence of a solution's gamma and sigma, by one QR of [A_S; D]."""
+
+    def __init__(self, data: Problem, solution: BayesianSolution) -> None:
+        self.data, self.solution = data, solution
+        support = solution.support
+        norms = data.design.norms()[support]
+        with np.errstate(divide="ignore"):
+            self.d = solution.sigma / (np.sqrt(solution.gamma[support]) * norms)
+        unit = data.design.unit_columns(support)
+        k, n = support.size, len(data.y)
+        Q, R = np.linalg.qr(np.vstack([unit, np.diag(self.d)]))
+        self.Q, self.below = Q[:n], Q[n:]
+        U = np.linalg.solve(R, np.eye(k)) if k else np.empty((0, 0))
+        self.diagonal = square_sums(U.T)
+        x = U @ (self.Q.conj().T @ data.y)
+        self.rest = data.y - self.Q @ (self.Q.conj().T @ data.y)
+        self.rest_below = -self.d * x
+        self.x = x
+        self.condition = float(np.linalg.cond(R)) if k else 1.0
+        self.noise = (solution.sigma / data.scale) ** 2
+        # How far rounding in the residual shows in y*C⁻¹y.
+        shown = float(np.linalg.norm(self.rest)) * (1.0 + float(np.abs(x).sum()))
+        self.blur = 4 * float(precision(data.y.dtype).eps) * shown / max(self.noise, 1e-300)
+        self.posterior_error = self._posterior_error(U, x / norms * data.scale)
+        self.log_evidence = self._log_evidence(R)
+
+    def _posterior_error(self, U: Array, mean: Array) -> float:
+        if self.solution.covariance.shape != (mean.size, mean.size):
+            return math.inf
+        stated = self.solution.coef[self.solution.support]
+        inverse = self.data.inverse_norms[self.solution.support].astype(float)
+        scaled = self.solution.sigma * inverse[:, None] * U
+        covariance = scaled @ scaled.conj().T
+        std = np.sqrt(np.diagonal(covariance).real)
+        size = np.abs(mean).max(initial=0.0) + std.max(initial=0.0)
+        errors = np.abs(covariance - self.solution.covariance) / np.maximum(
+            np.outer(std, std), np.finfo(float).tiny
+        )
+        return max(
+            float(np.abs(stated - mean).max(initial=0.0) / max(size, np.finfo(float).tiny)),
+            float(errors.max(initial=0.0)),
+        )
+
+    def _log_evidence(self, R: Array) -> float:
+        flat = self.d == 0
+        log_det = 2 * float(np.log(np.abs(np.diagonal(R))).sum() - np.log(self.d[~flat]).sum())
+        if flat.any():
+            columns = self.data.design.columns(self.solution.support[flat])
+            unit = columns * self.data.inverse_norms[self.solution.support[flat]]
+            R_flat = np.linalg.qr(unit, mode="r")
+            log_det -= 2 * float(np.log(np.abs(np.diagonal(R_flat))).sum())
+        squares = (
+            np.vdot(self.rest, self.rest).real + np.vdot(self.rest_below, self.rest_below).real
+        )
+        return log_evidence(
+            self.solution.sigma,
+            self.data.design.rows - int(flat.sum()),
+            log_det,
+            float(squares) / self.noise if self.noise else 0.0,
+            self.data.y.dtype.kind == "c",
+        )
+
+    def possible_increase(self) -> float:
+        """The largest rise by adding, deleting or re-estimating one column."""
+        if self.solution.sigma == 0.0:
+            return 0.0
+        beta, price = weight(self.data.y.dtype.kind == "c"), self.solution.price
+        u, own = self._active()
+        off = np.maximum(1 / (own * np.maximum(u, 1)) - 1, -1 + 1e-16)
+        by_update = np.where(u > 1, beta * (np.log1p(off) - off / (1 + off)), 0.0)
+        by_deletion = price - beta * (u * (1 - own) + np.log(own))
+        rises = [by_update, by_deletion]
+        for u in self._inactive():
+            rises.append(np.where(u > 1, beta * (u - 1 - np.log(np.maximum(u, 1))) - price, 0.0))
+        return max(float(np.max(rise, initial=0.0)) for rise in rises)
+
+    def _active(self) -> tuple[Array, Array]:
+        """u = |q|²/s and 1/(1 + γ s) of the active columns with a proper prior."""
+        loose = self.d > 0
+        own = np.square(self.d[loose]) * self.diagonal[loose]
+        share = np.maximum(1 - own, np.finfo(float).eps)
+        u = np.square(np.abs(self.x[loose])) / (self.diagonal[loose] * share * self.noise)
+        return u, own
+
+    def _inactive(self) -> Iterator[Array]:
+        """|q|²/s of the columns that could come in, block by block."""
+        data = self.data
+        nothing = (64 * float(precision(data.y.dtype).eps)) ** 2
+        closed = np.zeros(data.shape[1], bool)
+        closed[self.solution.support] = True
+        closed[self.solution.excluded] = True
+        open_columns = np.flatnonzero(~closed & (data.inverse_norms > 0))
+        for first in range(0, open_columns.size, 64):
+            columns = open_columns[first : first + 64]
+            V = data.design.unit_columns(columns)
+            below = np.zeros((self.d.size, columns.size), V.dtype)
+            for _ in range(2):
+                H = self.Q.conj().T @ V + self.below.conj().T @ below
+                V = V - self.Q @ H
+                below = below - self.below @ H
+            energy = square_sums(V) + square_sums(below)
+            corr = V.conj().T @ self.rest + below.conj().T @ self.rest_below
+            some = energy > nothing  # the rest is rounding: it depends on flat columns
+            yield np.square(np.abs(corr[some])) / (energy[some] * self.noise)

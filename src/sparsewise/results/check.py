@@ -1,0 +1,93 @@
+"""What a solution is found to be when it is recomputed from the data alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Check:
+    """What `Solution.check` found when it recomputed a solution from the data alone.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether everything below holds to the precision of the data.
+    residual_norm : float
+        ‖y - A coef‖, recomputed.
+    residual_error : float
+        Its difference from the stated one, relative to ‖y‖.
+    normal_equations : float
+        max over the support of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares.
+    support_ok : bool
+        The support is ascending, within range, and holds every non-zero coefficient.
+    """
+
+    ok: bool
+    residual_norm: float
+    residual_error: float
+    normal_equations: float
+    support_ok: bool
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.ok else "DOES NOT HOLD"
+        return (
+            f"Check: the solution {verdict} (residual {self.residual_norm:.6g}, off by "
+            f"{self.residual_error:.1e}; normal equations {self.normal_equations:.1e}; "
+            f"support {'consistent' if self.support_ok else 'inconsistent'})"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class BayesianCheck(Check):
+    """What `BayesianSolution.check` found.
+
+    Attributes
+    ----------
+    posterior_error : float
+        Largest relative difference of mean and covariance from those of gamma and sigma.
+    log_evidence_error : float
+        Difference of the stated log evidence from the one of gamma and sigma.
+    possible_increase : float
+        By how much changing a single gamma (adding, deleting, re-estimating) could raise
+        log_evidence - price·(number of features).
+    """
+
+    posterior_error: float = 0.0
+    log_evidence_error: float = 0.0
+    possible_increase: float = 0.0
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.ok else "DOES NOT HOLD"
+        return (
+            f"Check: the solution {verdict} (residual {self.residual_norm:.6g}, off by "
+            f"{self.residual_error:.1e};\n  posterior off by {self.posterior_error:.1e}; evidence "
+            f"off by {self.log_evidence_error:.1e}; no change of one gamma raises it by more than "
+            f"{self.possible_increase:.1e};\n  support "
+            f"{'consistent' if self.support_ok else 'inconsistent'})"
+        )
+
+
+@dataclass(frozen=True)
+class L1Check(Check):
+    """What `L1Solution.check` found: optimality from the data and the dual vector alone.
+
+    Attributes
+    ----------
+    infeasibility : float
+        By how much ‖r‖ exceeds its bound, relative to ‖y‖.
+    dual_infeasibility : float
+        By how much |a_j*ν| exceeds w_j at most, relatively.
+    gap : float
+        The difference of primal and dual objective, relative to the larger.
+    """
+
+    infeasibility: float
+    dual_infeasibility: float
+    gap: float
+
+    def __repr__(self) -> str:
+        return (
+            f"{super().__repr__()[:-1]}; bound exceeded by {self.infeasibility:.1e}, dual by "
+            f"{self.dual_infeasibility:.1e}; duality gap {self.gap:.1e})"
+        )

@@ -1,0 +1,217 @@
+"""Sparse models by ℓ1 penalties, with the dual vector that proves them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsewise.design.base import Array, precision
+from sparsewise.problem import Problem, check_number, problem
+from sparsewise.results.check import L1Check
+from sparsewise.results.path import Model
+from sparsewise.results.solution import Solution
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class L1Solution(Solution):
+    """A minimiser of Σ w_j|x_j| under a bound on ‖r‖, or of ½‖r‖² + λ Σ w_j|x_j|.
+
+    Attributes
+    ----------
+    objective : float
+        Σ w_j |x_j| (before debiasing).
+    weights : ndarray of shape (m,)
+        w: 0 for a column that costs nothing, infinite for one that is barred.
+    bound : float or None
+        The bound on ‖r‖; None where λ was given instead.
+    penalty : float
+        λ with a_j*r = λ w_j x_j/|x_j| on the support; 0 where r = 0, infinite where the bound
+        leaves nothing to pay for.
+    dual : ndarray of shape (n,)
+        ν with |a_j*ν| <= w_j and a_j*ν = w_j x_j/|x_j| on the support, which proves optimality
+        (r = λν where λ > 0).
+    accuracy : float
+        Relative gap that the method vouches for.
+    debiased : bool
+        Whether coef is the least-squares fit on the support instead of the minimiser.
+    """
+
+    objective: float
+    weights: Array
+    bound: float | None
+    penalty: float
+    dual: Array
+    accuracy: float
+    debiased: bool
+
+    def check(self, A: Any, y: Any) -> L1Check:
+        """Recompute feasibility of x and of the dual vector, and the gap between them."""
+        data = problem(A, y)
+        basic = self._check_fit(data)
+        bound_exceeded = 0.0
+        if self.bound is not None and not self.debiased:
+            bound_exceeded = max(basic.residual_norm - self.bound, 0.0) / data.scale
+        figures = self._constrained if self.bound is not None else self._penalised
+        dual_exceeded, gap = figures(data)
+        gap = 0.0 if self.debiased else gap
+        limit = max(self.accuracy, 1e2 * float(precision(self.coef.dtype).eps))
+        ok = basic.ok and max(bound_exceeded, dual_exceeded, gap) <= limit
+        return L1Check(
+            ok, basic.residual_norm, basic.residual_error, basic.normal_equations,
+            basic.support_ok, bound_exceeded, dual_exceeded, gap,
+        )  # fmt: skip
+
+    def _constrained(self, data: Problem) -> tuple[float, float]:
+        """By how much |a_j*ν| exceeds w_j, and the gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖).
+
+        Both relative: what costs nothing is compared with what costs most.
+        """
+        limits = self._limits(data)
+        sizes = np.where(limits > 0, limits, limits.max(initial=0.0) or 1.0)
+        exceeded = self._excess(data, self.dual, limits, sizes)
+        assert self.bound is not None
+        product = float(np.vdot(data.y, self.dual).real) * data.scale
+        norm = float(np.linalg.norm(self.dual))
+        dual = product - (self.bound * norm if norm > 0 else 0.0)
+        largest = max(self.objective, abs(dual))
+        return exceeded, abs(self.objective - dual) / largest if largest > 0 else 0.0
+
+    def _penalised(self, data: Problem) -> tuple[float, float]:
+        """By how much |a_j*r| exceeds λ w_j, and the gap ½‖r‖² + λ Σ w_j|x_j| - (Re y*r - ½‖r‖²).
+
+        Relative to the λ at which x is zero, and to ½‖y‖².
+        """
+        r = data.y - data.design.matvec(self.coef / data.scale)
+        limits = self._limits(data) * (self.penalty / data.scale)
+        if self.debiased:
+            r = self.dual * (self.penalty / data.scale)
+        highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
+        exceeded = self._excess(data, r, limits, np.full(limits.size, highest))
+        squares, product = float(np.vdot(r, r).real), float(np.vdot(data.y, r).real)
+        cost = self.penalty * self.objective / data.scale / data.scale
+        return exceeded, abs(2 * (squares + cost - product)) if not data.is_zero else 0.0
+
+    def _limits(self, data: Problem) -> Array:
+        """The weights of unit columns; 0 for those that are barred."""
+        return np.where(np.isfinite(self.weights), self.weights, 0.0) * data.design.inverse_norms()
+
+    def _excess(self, data: Problem, vector: Array, limits: Array, sizes: Array) -> float:
+        """The largest (|a_j*v| - limit_j) / size_j of unit columns that may be chosen.
+
+        Less what rounding may have added to a_j*v.
+        """
+        rounding = 32 * float(precision(data.y.dtype).eps) * float(np.linalg.norm(vector))
+        excess = (np.abs(data.correlate(vector)) - limits - rounding) / sizes
+        return float(excess.max(where=np.isfinite(self.weights), initial=0.0))
+
+    def _more(self) -> str:
+        what = "refitted after" if self.debiased else "at"
+        limit = f"residual <= {self.bound:.4g}, " if self.bound is not None else ""
+        return f"  {what:<8} Σ w|x| = {self.objective:.6g}, {limit}penalty {self.penalty:.4g}\n"
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class L1Path(L1Solution):
+    """The path of the lasso: every minimiser between two values of λ, and the last of them.
+
+    Attributes
+    ----------
+    penalties : ndarray
+        λ where the path begins (no column that costs anything is active), at each bend, and where
+        it ends; descending.
+    """
+
+    penalties: Array
+
+    @property
+    def points(self) -> list[Model]:
+        """The model at each of the `penalties`; in between, coefficients are linear in λ."""
+        if "_points" not in self.__dict__:
+            end = Model(self.support, self.coef, self.residual_norm**2)
+            self.__dict__["_points"] = [self.path.initial, *self.path.models(), end]
+        return self.__dict__["_points"]
+
+    @property
+    def supports(self) -> list[Array]:
+        """The active columns at each of the `penalties`."""
+        return [model.support for model in self.points]
+
+    @property
+    def coefs(self) -> Array:
+        """The coefficients at each of the `penalties`, one column each: (m, number of them)."""
+        return np.column_stack([model.coef for model in self.points])
+
+    def at_penalty(self, penalty: float) -> Model:
+        """The minimiser of ½‖A x - y‖² + λ Σ w_j |x_j| at this λ."""
+        penalty = check_number(penalty, "penalty")
+        if not penalty >= self.penalties[-1]:
+            raise ValueError(
+                f"The path ends at a penalty of {self.penalties[-1]:.6g}; follow it to {penalty:g}."
+            )
+        if penalty >= self.penalties[0]:
+            return self.points[0]
+        i = int(np.searchsorted(-self.penalties, -penalty, side="right")) - 1
+        if i == len(self.penalties) - 1:
+            return self.points[i]
+        upper, lower = self.penalties[i : i + 2]
+        share = (upper - penalty) / (upper - lower)
+        before, after = self.points[i : i + 2]
+        coef = before.coef + share * (after.coef - before.coef)
+        rest, slope = self._line(i)
+        return Model(np.flatnonzero(coef), coef, rest + penalty**2 * slope)
+
+    def at_residual(self, residual: float) -> Model:
+        """The model on the path with this ‖r‖: the solution of `bpdn`."""
+        squared = check_number(residual, "residual") ** 2
+        squares = np.array([model.squared_residual for model in self.points])
+        if squared >= squares[0]:
+            return self.points[0]
+        if not squared >= squares[-1]:
+            raise ValueError(
+                f"The path ends at a residual of {self.residual_norm:.6g}; follow it to "
+                f"{residual:g}."
+            )
+        i = int(np.searchsorted(-squares, -squared, side="right")) - 1
+        if i == len(squares) - 1:
+            return self.points[i]
+        rest, slope = self._line(i)
+        penalty = max((squared - rest) / slope, 0.0) ** 0.5
+        return self.at_penalty(min(max(penalty, self.penalties[i + 1]), self.penalties[i]))
+
+    def _line(self, i: int) -> tuple[float, float]:
+        """‖r‖² = rest + slope λ² between point i and the next."""
+        upper, lower = self.penalties[i : i + 2] ** 2
+        before, after = (model.squared_residual for model in self.points[i : i + 2])
+        slope = (before - after) / (upper - lower) if upper > lower else 0.0
+        return after - slope * lower, slope
+
+
+class Round(NamedTuple):
+    """One round of a reweighting: features, Σ w_j|x_j| with its weights, and the largest change.
+
+    The change of the coefficients of unit columns is relative to the largest of them; infinite for
+    the first round.
+    """
+
+    size: int
+    objective: float
+    change: float
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Reweighted(L1Solution):
+    """The last of several weighted problems, each with weights from the solution before.
+
+    Attributes
+    ----------
+    rounds : tuple of Round
+        What each round came to, the first being unweighted.
+    """
+
+    rounds: tuple[Round, ...]
+
+    def _more(self) -> str:
+        sizes = ", ".join(str(round_.size) for round_ in self.rounds)
+        return f"{super()._more()}  rounds   {len(self.rounds)}, with {sizes} features\n"

@@ -1,0 +1,210 @@
+"""Every step of an algorithm, and the models met on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.problem import Units
+from sparsewise.results.step import Action, Step
+
+
+class Model(NamedTuple):
+    """A model met on the way: its columns, all coefficients, and its loss (‖r‖²)."""
+
+    support: Array
+    coef: Array
+    loss: float
+
+    @property
+    def squared_residual(self) -> float:
+        """‖r‖²: the loss of least squares."""
+        return self.loss
+
+
+class Stretch(NamedTuple):
+    """Consecutive steps of one kind, as the engine hands them over (in its own units).
+
+    An entry of ``columns`` is the column of a step, or a tuple of several. ``coefs[i]`` belongs to
+    the model after step i, in the order in which its columns came (and may be longer).
+    """
+
+    action: Action
+    columns: Sequence[int | tuple[int, ...]] | Array
+    losses: Sequence[float] | Array
+    coefs: Sequence[Array] | Array
+    log_evidences: Sequence[float] | Array | None = None
+
+    def step(self, i: int, size: int, units: Units) -> Step:
+        """Step i, which led to a model of this size, in the units of the data."""
+        assert self.action != "start"
+        loss, columns = units.squared(self.losses[i]), self.columns_of(i)
+        if self.log_evidences is None:
+            return Step(self.action, columns, loss, size)
+        return Step(self.action, columns, loss, size, float(self.log_evidences[i]))
+
+    def columns_of(self, i: int) -> tuple[int, ...]:
+        """The columns of step i."""
+        columns: Any = self.columns[i]
+        return tuple(map(int, columns)) if isinstance(columns, tuple) else (int(columns),)
+
+
+class Path(Sequence[Step]):
+    """Every step, in order; behaves as a read-only list of `Step`.
+
+    Parameters
+    ----------
+    stretches : list of Stretch
+        The steps; the first may be the start.
+    units : Units
+        The way back to the units of the data.
+    empty_loss : float
+        That of the empty model, in the engine's units: 1, or 0 for a target of zeros.
+    """
+
+    def __init__(self, stretches: list[Stretch], units: Units, empty_loss: float) -> None:
+        self._stretches = stretches
+        self._units = units
+        self._empty_loss = empty_loss
+        self._steps: list[Step] | None = None
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """The columns in the model before the first step."""
+        first = self._stretches[:1]
+        return tuple(map(int, first[0].columns)) if first and first[0].action == "start" else ()
+
+    @property
+    def initial(self) -> Model:
+        """The model before the first step."""
+        return self._model(list(self.start), self._first())
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps as a list."""
+        if self._steps is None:
+            self._steps = [step for step, _, _ in self._replay() if step is not None]
+        return self._steps
+
+    @property
+    def sizes(self) -> list[int]:
+        """The model sizes met, ascending."""
+        return sorted({len(order) for _, order, _ in self._replay()})
+
+    @property
+    def losses(self) -> Array:
+        """What is left unexplained (‖r‖²) at the start and after each step."""
+        return np.array([self.initial.loss, *(step.loss for step in self.steps)])
+
+    @property
+    def norms(self) -> Array:
+        """‖a_j‖ of every column; 0 for one of zeros."""
+        inverse = self._units.inverse_norms.astype(float)
+        return np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
+
+    def models(self) -> list[Model]:
+        """The model after each step."""
+        return [self._model(order, met) for step, order, met in self._replay() if step is not None]
+
+    def after(self, steps: int) -> Model:
+        """The model after so many steps; 0: before the first."""
+        for number, (_, order, met) in enumerate(self._replay()):
+            if number == steps:
+                return self._model(order, met)
+        raise IndexError(f"The path has {len(self)} steps, not {steps}.")
+
+    def coefs_after(self, steps: Sequence[int]) -> tuple[Array, Array]:
+        """Columns, ascending, and their coefficients after so many steps, one column of them each.
+
+        Only columns that are in one of these models: for a long path of very many columns, all
+        `models` would be far too many zeros.
+        """
+        wanted = set(steps)
+        found = {
+            number: (np.array(order, np.int64), met[1][: len(order)])
+            for number, (_, order, met) in enumerate(self._replay())
+            if number in wanted
+        }
+        columns = np.unique(np.concatenate([order for order, _ in found.values()]))
+        coefs = np.zeros((columns.size, len(steps)), self._units.dtype)
+        for i, number in enumerate(steps):
+            order, x = found[number]
+            coefs[np.searchsorted(columns, order), i] = self._units.values(order, x)
+        return columns, coefs
+
+    def at(self, k: int) -> Model:
+        """The best model with k features met on the way, with its coefficients."""
+        best: tuple[float, list[int], Array] | None = None
+        for _, order, (loss, coef) in self._replay():
+            if len(order) == k and (best is None or loss < best[0]):
+                best = (loss, list(order), coef)
+        if best is None:
+            raise ValueError(
+                f"No model with {k} features was met; path.sizes lists those that were."
+            )
+        loss, order, x = best
+        return self._model(order, (loss, x))
+
+    def _model(self, order: list[int], met: tuple[float, Array]) -> Model:
+        """Columns, loss and coefficients in the units of the data."""
+        columns = np.array(order, dtype=np.int64)
+        coef = self._units.coef(columns, met[1][: len(order)])
+        return Model(np.sort(columns), coef, self._units.squared(met[0]))
+
+    def _replay(self) -> Iterator[tuple[Step | None, list[int], tuple[float, Array]]]:
+        """The first model, then each step, with columns after it and (loss, coefs)."""
+        order = list(self.start)
+        steps = self._stretches[1:] if order else self._stretches
+        yield None, order, self._first()
+        for stretch in steps:
+            for i in range(len(stretch.columns)):
+                for column in stretch.columns_of(i):
+                    if stretch.action == "drop":
+                        order.remove(column)
+                    elif column not in order:  # Matching Pursuit takes an atom again and again
+                        order.append(column)
+                step = stretch.step(i, len(order), self._units)
+                yield step, order, (float(stretch.losses[i]), stretch.coefs[i])
+
+    def _first(self) -> tuple[float, Array]:
+        """Loss and coefficients before the first step."""
+        if self.start:
+            first = self._stretches[0]
+            return float(first.losses[0]), first.coefs[0]
+        return self._empty_loss, np.empty(0)
+
+    def __len__(self) -> int:
+        return sum(len(s.columns) for s in self._stretches if s.action != "start")
+
+    @overload
+    def __getitem__(self, i: int) -> Step: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Step]: ...
+    def __getitem__(self, i: int | slice) -> Step | list[Step]:
+        return self.steps[i]
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "Path(no steps)"
+        words = {"add": "added", "drop": "dropped", "update": "updated"}
+        actions: list[str] = [step.action for step in self.steps]
+        counts = ((actions.count(action), word) for action, word in words.items())
+        told = ", ".join(f"{n} {word}" for n, word in counts if n or word != "updated")
+        return f"Path({told}; sizes {_ranges(self.sizes)})"
+
+
+def _ranges(sizes: list[int]) -> str:
+    """[1, 2, 3, 7] as '1-3, 7'."""
+    parts: list[list[int]] = []
+    for size in sizes:
+        if parts and size == parts[-1][-1] + 1:
+            parts[-1].append(size)
+        else:
+            parts.append([size])
+    return ", ".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts)

@@ -1,0 +1,98 @@
+"""What an algorithm returns: the model, the way to it, and why it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsewise.design.base import Array, precision
+from sparsewise.guarantees.certificate import Certificate, certify
+from sparsewise.problem import Problem, problem
+from sparsewise.results.check import Check
+from sparsewise.results.path import Path
+from sparsewise.results.stop import Stop
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Solution:
+    """A sparse model and how it came about.
+
+    Attributes
+    ----------
+    algorithm : str
+        Name of the algorithm, as in ``sparsewise.ALGORITHMS``.
+    support : ndarray of int
+        The chosen columns, ascending.
+    coef : ndarray of shape (m,)
+        Coefficients, zero outside the support.
+    residual_norm : float
+        ‖y - A coef‖.
+    path : Path
+        Every step, and the best model of each size met.
+    stop : Stop
+        Why it ended, with advice.
+    n_passes : int
+        How many times A was read (an operator: applied).
+    least_squares : bool
+        Whether coef is the least-squares fit on the support.
+    """
+
+    algorithm: str
+    support: Array
+    coef: Array
+    residual_norm: float
+    path: Path
+    stop: Stop
+    n_passes: int
+    least_squares: bool
+
+    def check(self, A: Any, y: Any) -> Check:
+        """Recompute residual, normal equations and support from the data alone."""
+        return self._check_fit(problem(A, y))
+
+    def certificate(self, A: Any, y: Any, **how: Any) -> Certificate:
+        """Whether the support is the best subset of its size; `how` as for `certify`."""
+        return certify(A, y, self.support, **how)
+
+    def _check_fit(self, data: Problem) -> Check:
+        coef, support = self.coef / data.scale, self.support
+        residual = data.y - data.design.matvec(coef)
+        norm = float(np.linalg.norm(residual))
+        columns = data.design.unit_columns(support)
+        normal = float(np.abs(columns.conj().T @ residual).max(initial=0.0))
+        error = abs(norm - self.residual_norm / data.scale)
+        support_ok = bool((np.diff(support) > 0).all() and not np.delete(coef, support).any())
+        # The residual of even the exact coefficients shows their rounding errors.
+        size = 1.0 + float(np.abs(coef * data.design.norms()).sum())
+        tolerance = 1e-2 * float(precision(self.coef.dtype).eps) ** 0.5 * size
+        ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
+        return Check(ok, norm * data.scale, error, normal, support_ok)
+
+    def __repr__(self) -> str:
+        size = self.support.size
+        return (
+            f"Solution by {self.algorithm}: {size} feature{'' if size == 1 else 's'} "
+            f"of {self.coef.size}, residual {self.residual_norm:.4g}\n"
+            f"  coef     {_entries(self.support, self.coef)}\n"
+            f"{self._more()}"
+            f"  path     {len(self.path)} steps, {self.n_passes} passes over A\n"
+            f"  stopped  {self.stop}\n"
+            f"  advice   {self.stop.advice}"
+        )
+
+    def _more(self) -> str:
+        """Further lines of the representation."""
+        return ""
+
+
+def _entries(support: Array, coef: Array, width: int = 68) -> str:
+    """The first coefficients by column, as many as fit."""
+    shown = ""
+    for i, j in enumerate(support):
+        entry = f"{', ' if i else ''}{j}: {coef[j]:.4g}"
+        if len(shown) + len(entry) > width:
+            return f"{{{shown}, … {support.size - i} more}}"
+        shown += entry
+    return f"{{{shown}}}"

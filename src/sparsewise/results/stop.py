@@ -1,0 +1,101 @@
+"""Why an algorithm ended."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Stop(Enum):
+    """Why an algorithm ended, with one sentence of advice."""
+
+    SPARSITY = (
+        "the number of features asked for is reached",
+        "Raise sparsity for a closer fit, or look at path for the sizes below it.",
+    )
+    RESIDUAL = (
+        "the residual bound is met",
+        "Lower residual for a closer fit; a bound near the noise level guards against overfitting.",
+    )
+    DELTA = (
+        "no further step is worth it at this delta",
+        "Lower delta to keep more features, raise it to keep fewer.",
+    )
+    EXACT_FIT = (
+        "the target is fitted to rounding error",
+        "If the support is nearly as large as the number of rows, the fit is not a recovery.",
+    )
+    EXHAUSTED = (
+        "no feature is left to add or drop",
+        "Loosen include and exclude if the model should still change.",
+    )
+    DEPENDENT = (
+        "every feature left depends linearly on the chosen ones",
+        "More features can't lower the residual; remove duplicate columns if this is unexpected.",
+    )
+    STABLE = (
+        "adding and dropping leave the support as it is",
+        "Lower delta to keep more features, raise it to keep fewer.",
+    )
+    EVIDENCE = (
+        "no single change raises the evidence enough",
+        "Raise price to keep fewer features, lower it to keep more; sigma says what is noise.",
+    )
+    CRITERION = (
+        "no single step lowers the criterion",
+        "Begin elsewhere (start=None: with all features) to see if there is a better model yet.",
+    )
+    NO_IMPROVEMENT = (
+        "no further step lowers the residual",
+        "If the fit is not good enough, try another start or another algorithm.",
+    )
+    MAX_ITER = (
+        "the limit on iterations is reached",
+        "Raise max_iter if the residual was still falling.",
+    )
+    MAX_OUTER = (
+        "the limit on rounds is reached",
+        "Allow more rounds (max_outer=None, or a larger rounds) to go on until nothing changes.",
+    )
+    PENALTY = (
+        "the penalty asked for is reached",
+        "Lower penalty for a closer fit, raise it for fewer features.",
+    )
+    CONVERGED = (
+        "the duality gap is as small as asked for",
+        "Lower tol for a more accurate minimiser.",
+    )
+    SETTLED = (
+        "another round of weights changes the coefficients too little",
+        "Lower tol if the coefficients should settle further.",
+    )
+    BEST = (
+        "the criterion is best at this size",
+        "Compare other sizes on the path; another criterion weighs size and fit differently.",
+    )
+    PROVED = (
+        "every other subset was looked at or ruled out",
+        "Compare the sizes by a criterion: path.at(k) is the best subset of k features.",
+    )
+    TIME_LIMIT = (
+        "the time is up",
+        "Raise time_limit for a longer search; lower_bounds says what it may still find.",
+    )
+    INTERRUPTED = (
+        "it was interrupted",
+        "The model is the one met so far; run it again for the rest.",
+    )
+    CALLBACK = (
+        "the callback asked to stop",
+        "The model is the one met at that step.",
+    )
+    ZERO_TARGET = (
+        "the target is zero",
+        "Nothing is left to explain; check that y holds what it should.",
+    )
+
+    def __init__(self, reason: str, advice: str) -> None:
+        self.reason = reason
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return self.reason

@@ -1,0 +1,140 @@
+"""Paths that meet every size, and the choice among the models on them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from sparsewise.algorithms import backward, foba, forward
+from sparsewise.algorithms.there_and_back import there_and_back
+from sparsewise.design.base import Array
+from sparsewise.problem import DependentColumnsError
+from sparsewise.results import Model, Path, Solution, Step, Stop
+from sparsewise.selection.criteria import first_least
+from sparsewise.selection.data import Data
+from sparsewise.wording import count
+
+FINAL = (Stop.ZERO_TARGET, Stop.INTERRUPTED)
+"""Reasons that stand, whichever model is chosen."""
+
+
+def most_features(data: Data) -> int:
+    """How many features a path may have: all, or half as many as rows where all would fit any y."""
+    most = data.candidates
+    if data.saturates:
+        most = min(most, int(data.rows - data.intercept) // 2)
+    return min(max(most, len(data.include)), *data.design.shape)
+
+
+def forward_path(data: Data, most: int) -> Solution:
+    """Add the best feature again and again."""
+    return forward(data.design, data.target, sparsity=most, **data.wishes)
+
+
+def backward_path(data: Data, most: int) -> Solution:
+    """Drop the least feature again and again, from the full model."""
+
+    def run(start: Iterable[int] | None) -> Solution:
+        return backward(
+            data.design, data.target, sparsity=len(data.include), start=start, **data.wishes
+        )
+
+    return from_full(data, most, run)
+
+
+def both_path(data: Data, most: int) -> Solution:
+    """Forward, then all the way back."""
+    return there_and_back(data.design, data.target, sparsity=most, **data.wishes)
+
+
+def foba_path(data: Data, most: int) -> Solution:
+    """Forward, and back after each step where that costs little."""
+    if most <= len(data.include):
+        return forward_path(data, most)
+
+    def full(step: Step) -> bool:
+        return step.size >= most
+
+    return foba(data.design, data.target, delta=0.0, callback=full, **data.wishes)
+
+
+PATHS: dict[str, Callable[[Data, int], Solution]] = {
+    "forward": forward_path,
+    "backward": backward_path,
+    "both": both_path,
+    "foba": foba_path,
+}
+"""By direction, one run that meets models of every size up to the number given."""
+
+
+def from_full(data: Data, most: int, run: Callable[[Iterable[int] | None], Solution]) -> Solution:
+    """Run from all features but those that depend on the ones before them, as R's ``lm`` does.
+
+    Where all features would fit any target, from the forward choice of `most` of them.
+    """
+    if data.saturates:
+        return run(forward_path(data, most).support)
+    try:
+        return run(None)
+    except DependentColumnsError as error:
+        dependent = set(error.columns)
+        if dependent & set(data.include):
+            raise
+        return run([j for j in range(data.design.shape[1]) if j not in dependent])
+
+
+def path_sizes(path: Path) -> tuple[Array, Array]:
+    """Squared residual and size at the start and after each step."""
+    start = path.initial
+    rss = [start.squared_residual, *(step.squared_residual for step in path)]
+    size = [start.support.size, *(step.size for step in path)]
+    return np.array(rss), np.array(size)
+
+
+def least(costs: Array, size: Array) -> int:
+    """Which model costs least; of those equal but for rounding the smallest."""
+    order = np.argsort(size, kind="stable")
+    return int(order[first_least(costs[order])])
+
+
+def chosen(solution: Solution, model: Model, stop: Stop = Stop.BEST) -> Solution:
+    """The same run, with another of its models as the answer."""
+    return Solution(
+        **{
+            **vars(solution),
+            "support": model.support,
+            "coef": model.coef,
+            "residual_norm": model.squared_residual**0.5,
+            "stop": solution.stop if solution.stop in FINAL else stop,
+        }
+    )
+
+
+def best_by_size(path: Path) -> dict[int, int]:
+    """For each size met, the number of steps to the best model of it."""
+    rss, size = path_sizes(path)
+    best: dict[int, int] = {}
+    for steps, k in enumerate(size.tolist()):
+        if k not in best or rss[steps] < rss[best[k]]:
+            best[k] = steps
+    return best
+
+
+def at_most(best: dict[int, int], k: int) -> int:
+    """Steps to the best model of k features, or of the largest size below that was met."""
+    sizes = [size for size in best if size <= k]
+    return best[max(sizes) if sizes else min(best)]
+
+
+def warn_if_still_better(data: Data, model: Model, most: int, criterion: str) -> None:
+    """Say so if nothing but the end of the path has stopped a criterion."""
+    exact = data.is_exact(model.squared_residual)
+    if data.saturates and len(model.support) == most > len(data.include) and not exact:
+        warnings.warn(
+            f"{criterion} was still improving at {count(most, 'feature')}, where the path ends "
+            f"because the features could fit any target of {data.rows:g} rows: the choice is "
+            'likely to fit noise; use criterion="cv", SparseBayesRegressor, or n_features.',
+            stacklevel=5,
+        )

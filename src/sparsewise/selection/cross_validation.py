@@ -1,0 +1,141 @@
+"""The number of features by cross-validation: one path for each fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import PredefinedSplit, check_cv
+
+from sparsewise.design.base import Array
+from sparsewise.engine.halting import interrupted
+from sparsewise.errors import InputError
+from sparsewise.problem import DependentColumnsError
+from sparsewise.results import Path, Solution
+from sparsewise.selection.choice import at_most, best_by_size, most_features
+from sparsewise.selection.data import Data
+from sparsewise.tolerances import tolerances
+from sparsewise.wording import count
+
+ROUNDING = 1e4
+"""By how much more than those of a fit the squared errors of predictions may be rounding."""
+
+
+class Errors(NamedTuple):
+    """Mean squared errors of rows that were left out, by size of the model.
+
+    Attributes
+    ----------
+    sizes : ndarray of int
+        Sizes, ascending.
+    by_fold : ndarray of shape (folds, sizes)
+        The error in each fold.
+    mean, std : ndarray
+        Mean over the folds, and its standard error.
+    chosen : int
+        The size of choice.
+    """
+
+    sizes: Array
+    by_fold: Array
+    mean: Array
+    std: Array
+    chosen: int
+
+
+def cross_validate(
+    data: Data,
+    path: Callable[[Data, int], Solution],
+    cv: Any,
+    one_standard_error: bool,
+    n_jobs: int | None,
+) -> Errors:
+    """Errors of every size, and the best; or the smallest within a standard error of it.
+
+    The rule of one standard error is that of Breiman et al. (1984): errors this close can't be
+    told apart, so the simpler model has it.
+    """
+    splits = _splits(data, cv)
+    run = delayed(_fold_errors)
+    # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
+    at_once = Parallel(n_jobs=n_jobs, prefer="threads")
+    folds = at_once(run(data, path, train, test) for train, test in splits)
+    by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
+    mean = by_fold.mean(axis=0)
+    unit = float(mean.max()) or 1.0  # squares of squares are in range, whatever the units
+    std = unit * (by_fold / unit).std(axis=0, ddof=min(1, len(splits) - 1)) / np.sqrt(len(splits))
+    best = int(np.argmin(mean))
+    level = mean[best] + (std[best] if one_standard_error else 0.0)
+    # Below this, errors are rounding: of models that fit exactly the smallest is as good as any.
+    level = max(level, ROUNDING * tolerances(data.design.dtype).exact * data.total / data.rows)
+    sizes = len(data.include) + np.arange(mean.size)
+    return Errors(sizes, by_fold, mean, std, int(sizes[np.argmax(mean <= level)]))
+
+
+def _splits(data: Data, cv: Any) -> list[tuple[Array, Array]]:
+    """Rows to learn from and rows to predict, fold by fold.
+
+    A number of folds, or a splitter, sees the rows that count and no others; folds that are given
+    as lists of rows, or by `PredefinedSplit`, speak of the whole table.
+    """
+    splits = list(check_cv(cv).split(data.X, data.y))
+    if not splits:
+        raise InputError("cv has no folds: give how many, or some.")
+    if isinstance(cv, (Iterable, PredefinedSplit)):
+        at = np.arange(len(data.y)) if data.places is None else data.places
+        try:
+            splits = [(at[train], at[test]) for train, test in splits]
+        except IndexError:
+            raise InputError(
+                f"cv names rows that X does not have: it has rows 0 to {len(at) - 1}."
+            ) from None
+        splits = [(train[train >= 0], test[test >= 0]) for train, test in splits]
+    fewest = max(1, len(data.include)) + data.intercept
+    if any(len(train) < fewest or not len(test) for train, test in splits):
+        raise InputError(
+            f"A fold of cv leaves fewer than {count(fewest, 'row')} to learn from, or none to "
+            "predict: give other folds."
+        )
+    return splits
+
+
+def _fold_errors(
+    data: Data, path: Callable[[Data, int], Solution], train: Array, test: Array
+) -> Array:
+    """The mean squared error in the rows `test` of the best model of each size on the others."""
+    fold, held = data.part(train), data.part(test)
+    most = most_features(fold)
+    found, told = _without_dependent(path, fold, most)
+    if interrupted():  # half a path says nothing of the sizes it has not reached
+        raise KeyboardInterrupt
+    columns, coefs = _coefficients(found.path, told, most - len(data.include) + told)
+    X = held.X[:, columns]
+    Z = (X.toarray() if not isinstance(X, np.ndarray) else X) - fold.reduced.means[columns]
+    residuals = (held.y - fold.reduced.level)[:, None] - Z @ coefs
+    return np.average(np.square(residuals), axis=0, weights=held.weights)
+
+
+def _without_dependent(
+    path: Callable[[Data, int], Solution], fold: Data, most: int
+) -> tuple[Solution, int]:
+    """The path, and how many of the features of include are on it from the start.
+
+    Some may say nothing in these rows, being constant there, say: they count, but are left out.
+    """
+    try:
+        return path(fold, most), len(fold.include)
+    except DependentColumnsError as error:
+        told = [j for j in fold.include if j not in error.columns]
+        if len(told) == len(fold.include):
+            raise
+        fewer = most - len(fold.include) + len(told)
+        return path(replace(fold, include=told), fewer), len(told)
+
+
+def _coefficients(path: Path, least: int, most: int) -> tuple[Array, Array]:
+    """The features met, and their coefficients in the best model of each size."""
+    best = best_by_size(path)
+    return path.coefs_after([at_most(best, k) for k in range(least, most + 1)])

@@ -1,0 +1,152 @@
+"""A table as the algorithms take it: weighted, centred, with the wishes as column numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sparsewise.design.base import Array, Design
+from sparsewise.design.unit_columns import unit_factor
+from sparsewise.selection.criteria import Criteria
+from sparsewise.selection.reduction import Reduced, reduce
+from sparsewise.tolerances import tolerances
+
+
+@dataclass(frozen=True)
+class Data:
+    """Features, target and weights of rows, and what is asked of a model of them.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, m)
+        The features.
+    y : ndarray of shape (n,)
+        The target.
+    weights : ndarray of shape (n,), optional
+        How often each row counts; greater than 0.
+    intercept : bool
+        Whether the model has a constant.
+    include, exclude : list of int
+        Features that must, and must not, be in the model.
+    places : ndarray of int, optional
+        For each row of the table its number among these, -1 if it was left out.
+    factors : list of (columns, R)
+        Triangles that `basis` has made, for `triangle` to look at.
+    """
+
+    X: Any
+    y: Array
+    weights: Array | None
+    intercept: bool
+    include: list[int]
+    exclude: list[int]
+    places: Array | None = None
+    factors: list[tuple[Array, Array]] = field(default_factory=list, compare=False, repr=False)
+
+    @classmethod
+    def of_table(
+        cls,
+        X: Any,
+        y: Array,
+        weights: Array | None,
+        intercept: bool,
+        include: list[int],
+        exclude: list[int],
+    ) -> Data:
+        """The rows of a table that count: those of weight zero are left out."""
+        whole = cls(X, y, weights, intercept, include, exclude)
+        if weights is None or weights.all():
+            return whole
+        counts = weights > 0
+        if np.count_nonzero(counts) < 1 + intercept:
+            return whole  # `reduce` will say what is wrong
+        places = np.where(counts, np.cumsum(counts) - 1, -1)
+        return replace(whole.part(counts), places=places)
+
+    @cached_property
+    def reduced(self) -> Reduced:
+        """The problem without weights and intercept."""
+        return reduce(self.X, self.y, self.weights, self.intercept)
+
+    @property
+    def design(self) -> Design:
+        """The features, as the algorithms see them."""
+        return self.reduced.design
+
+    @property
+    def target(self) -> Array:
+        """The target, as the algorithms see it."""
+        return self.reduced.target
+
+    @cached_property
+    def rows(self) -> float:
+        """The sum of the weights."""
+        return self.reduced.rows
+
+    @cached_property
+    def total(self) -> float:
+        """The squared norm of the target, about its mean if there is an intercept."""
+        return float(np.vdot(self.target, self.target))
+
+    @property
+    def candidates(self) -> int:
+        """How many features there are to choose from."""
+        return self.X.shape[1] - len(self.exclude)
+
+    @property
+    def saturates(self) -> bool:
+        """Whether all features together fit any target."""
+        return self.rows - self.intercept <= self.candidates
+
+    @property
+    def wishes(self) -> dict[str, Any]:
+        """What every algorithm takes."""
+        return {"include": self.include, "exclude": self.exclude}
+
+    def criteria(self, variance: float | None = None) -> Criteria:
+        """Criteria of models of these data."""
+        exact = tolerances(self.design.dtype).exact
+        return Criteria(self.rows, self.candidates, self.intercept, self.total, variance, exact)
+
+    def is_exact(self, rss: float) -> bool:
+        """Whether a squared residual is but rounding error."""
+        return bool(self.criteria().is_exact(rss))
+
+    def part(self, rows: Array) -> Data:
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Data(self.X[rows], self.y[rows], weights, self.intercept, self.include, self.exclude)
+
+    def basis(self, columns: Array) -> Array:
+        """An orthonormal basis, each column of the design adding a direction to it."""
+        Q, R = unit_factor(self.design, columns)
+        self.factors.append((columns, R))
+        return Q
+
+    def triangle(self, support: Array) -> tuple[Array, Array]:
+        """The same columns, perhaps in another order, and R of the QR of these as unit columns."""
+        k, wanted = support.size, set(support.tolist())
+        for columns, R in self.factors:
+            if wanted == set(columns[:k].tolist()):
+                return columns[:k], R[:k, :k]
+        return support, unit_factor(self.design, support)[1]
+
+    def unfolded(self, vectors: Array) -> Array:
+        """Vectors of the reduced problem, one a row, as before: an entry for each of the table's.
+
+        With an intercept, the reflection that took the constant u to the first axis goes back:
+        z = (-s, z̃ - u s/(1 + u_0)), s = u·z̃, with u_0 left out of u.
+        """
+        if not self.intercept:
+            return vectors
+        u = np.ones(len(self.y)) if self.weights is None else np.sqrt(self.weights)
+        u /= np.linalg.norm(u)
+        s = vectors @ u[1:]
+        whole = np.empty((len(vectors), len(u)))
+        whole[:, 0] = -s
+        np.multiply.outer(s / -(1 + u[0]), u[1:], out=whole[:, 1:])
+        whole[:, 1:] += vectors
+        return whole

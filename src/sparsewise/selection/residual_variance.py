@@ -1,0 +1,79 @@
+"""The noise of a table, told before a model is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparsewise.algorithms import rmp
+from sparsewise.design.base import Array
+from sparsewise.design.dense import DenseDesign
+from sparsewise.errors import InputError
+from sparsewise.selection.data import Data
+from sparsewise.wording import count
+
+
+def residual_variance(data: Data) -> float | None:
+    """s², the residual variance of least squares on all features; None for too few rows."""
+    if data.saturates:
+        return None
+    if data.total == 0:
+        return 0.0
+    rss, rank = _dense(data) if isinstance(data.design, DenseDesign) else _iterative(data)
+    left = data.rows - rank - data.intercept
+    return 0.0 if data.is_exact(rss) else rss / left
+
+
+def inferred_variance(data: Data) -> float:
+    """The same; for too few rows as Sparse Bayesian Learning infers it."""
+    variance = residual_variance(data)
+    if variance is None:
+        check_rows(data)
+        return float(rmp(data.design, data.target, **data.wishes).sigma) ** 2
+    return variance
+
+
+def check_rows(data: Data) -> None:
+    """Refuse tables where flat priors explain any target, and nothing tells the noise."""
+    included = len(data.include)
+    if data.rows > included + data.intercept:
+        return
+    flat = [count(included, "included feature")] if included else []
+    flat += ["the intercept"] if data.intercept else []
+    by_weight = "" if data.weights is None else ", by the sum of sample_weight,"
+    raise InputError(
+        f"{data.rows:g} rows{by_weight} can't tell the noise besides {' and '.join(flat)}: more "
+        "are needed."
+    )
+
+
+def _dense(data: Data) -> tuple[float, int]:
+    """Squared residual and rank of all features, by singular values."""
+    size = float(np.linalg.norm(data.target))
+    U = data.design.unit_columns(_open(data))
+    x, _, rank, _ = np.linalg.lstsq(U, data.target / size, rcond=None)
+    return float(np.sum(np.square(data.target / size - U @ x))) * size * size, int(rank)
+
+
+def _iterative(data: Data) -> tuple[float, int]:
+    """The same by products alone; features are taken to be independent unless zero."""
+    from scipy.sparse.linalg import LinearOperator, lsmr
+
+    design, size = data.design, float(np.linalg.norm(data.target))
+    scale = np.zeros(design.shape[1])
+    scale[_open(data)] = design.inverse_norms()[_open(data)]
+    operator = LinearOperator(
+        design.shape,
+        matvec=lambda x: design.matvec((scale * np.ravel(x)).astype(design.dtype)),
+        rmatvec=lambda r: scale * design.rmatvec(np.ravel(r).astype(design.dtype)),
+        dtype=design.dtype,
+    )
+    tight: dict[str, Any] = {"atol": 1e-10, "btol": 1e-10, "maxiter": 10 * min(design.shape)}
+    norm = float(lsmr(operator, data.target / size, **tight)[3])
+    return (norm * size) ** 2, int(np.count_nonzero(scale))
+
+
+def _open(data: Data) -> Array:
+    """The features that may be in a model."""
+    return np.delete(np.arange(data.design.shape[1]), data.exclude)

@@ -1,0 +1,52 @@
+"""Words for people: counts, lists, and names that are safe to print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sparsewise.errors import InputError
+
+
+def printable(text: str) -> str:
+    """Return the text on one line, without what could control a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+
+
+def quoted(name: str) -> str:
+    """Return a name in quotation marks, on one line."""
+    return f'"{printable(name)}"'
+
+
+def shortened(words: Sequence[str], most: int = 8) -> str:
+    """Join the words by commas; a long list ends with how many more there are."""
+    if len(words) > most:
+        return f"{', '.join(words[:most])} and {len(words) - most} more"
+    return ", ".join(words)
+
+
+def listing(names: Iterable[str]) -> str:
+    """Return the names in quotation marks, joined by commas."""
+    return shortened([quoted(name) for name in names])
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return "1 row", "2 rows", ..."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def look_up(names: Iterable[str], known: Iterable[str], kind: str) -> None:
+    """Raise an error for the first name that isn't known, with what may have been meant."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no {kind} {quoted(name)}; {_suggestion(name, known)}")
+
+
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower(), [k.lower() for k in known], n=3)
+    meant = list(dict.fromkeys(k for c in close for k in known if k.lower() == c))[:3]
+    if meant:
+        return f"did you mean {' or '.join(quoted(k) for k in meant)}?"
+    return f"there are {listing(known)}" if len(known) > 1 else f"there is {listing(known)}"

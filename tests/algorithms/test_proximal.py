@@ -1,0 +1,263 @@
+"""ISTA and FISTA against scikit-learn, the conic reference, and a naive loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from scipy.sparse.linalg import aslinearoperator
+from sklearn.linear_model import Lasso as Sklearn
+
+from sparsewise import OperatorDesign, l1_path
+from sparsewise.algorithms.fista import fista
+from sparsewise.algorithms.ista import ista
+from sparsewise.algorithms.proximal import Lasso, soft
+from sparsewise.engine.conic import solve_conic
+from sparsewise.engine.weights import check_weights
+from sparsewise.problem import problem
+from sparsewise.results import Stop
+from tests.problems import normal
+from tests.storages import pylops_operator
+
+BOTH = pytest.mark.parametrize("method", [ista, fista])
+
+
+def objective(A, y, x, penalty, weights=1.0) -> float:
+    r = y - A @ x
+    return np.vdot(r, r).real / 2 + penalty * np.sum(weights * np.abs(x))
+
+
+def sample(seed, n, m, kind=float, shared=0.0):
+    rng = np.random.default_rng([seed, n, m])
+    A = normal(rng, n, m, kind=kind) + shared * normal(rng, n, 1, kind=kind)
+    y = A[:, :4] @ normal(rng, 4, kind=kind) + 0.2 * normal(rng, n, kind=kind)
+    return A, y, float(np.abs(A.conj().T @ y).max())
+
+
+@BOTH
+@pytest.mark.parametrize("part", [0.6, 0.2, 0.05])
+@pytest.mark.parametrize(
+    ("n", "m", "shared"), [(50, 20, 0), (40, 30, 1), (30, 90, 0), (30, 300, 0.5)]
+)
+def test_the_objective_is_that_of_scikit_learn(method, part, n, m, shared):
+    A, y, highest = sample(0, n, m, shared=shared)
+    penalty = part * highest
+    found = method(A, y, penalty=penalty, tol=1e-7, max_iter=100_000)
+    other = Sklearn(alpha=penalty / n, fit_intercept=False, tol=1e-13, max_iter=10**6).fit(A, y)
+    expected = objective(A, y, other.coef_, penalty)
+    assert found.stop is Stop.CONVERGED
+    assert objective(A, y, found.coef, penalty) == pytest.approx(expected, rel=1e-6)
+    assert objective(A, y, found.coef, penalty) >= expected * (1 - 1e-10)
+    assert found.check(A, y).ok
+    assert found.penalty == pytest.approx(penalty)
+
+
+@BOTH
+@pytest.mark.parametrize("kind", [float, complex])
+def test_weights_free_and_barred_columns(method, kind):
+    """At the penalty of the conic reference, the minimiser is the same."""
+    pytest.importorskip("clarabel", reason="Clarabel is not installed")
+    A, y, _ = sample(1, 25, 50, kind)
+    w = np.random.default_rng(2).uniform(0.3, 3, 50)
+    include, exclude = [7, 8], [0]
+    data = problem(A, y)
+    costs = check_weights(data, w, include, exclude)
+    reference = solve_conic(data, costs, 0.4)
+    penalty = reference.penalty * data.scale / costs.top
+    found = method(
+        A, y, penalty=penalty, weights=w, include=include, exclude=exclude, tol=1e-12,
+        max_iter=100_000,
+    )  # fmt: skip
+    assert sorted(reference.columns) == list(found.support)
+    expected = data.units.coef(reference.columns, reference.x)
+    np.testing.assert_allclose(found.coef, expected, atol=1e-5 * np.abs(expected).max())
+    assert found.check(A, y).ok
+    r = y - A @ found.coef
+    assert np.abs(A[:, include].conj().T @ r).max() < 1e-10 * np.linalg.norm(y) * 10
+
+
+@BOTH
+def test_complex_optimality(method):
+    A, y, highest = sample(3, 20, 60, complex)
+    penalty = 0.2 * highest
+    found = method(A, y, penalty=penalty, tol=1e-12, max_iter=100_000)
+    corr = A.conj().T @ (y - A @ found.coef)
+    phases = found.coef[found.support] / np.abs(found.coef[found.support])
+    np.testing.assert_allclose(corr[found.support], penalty * phases, rtol=1e-4)
+    assert np.abs(corr).max() <= penalty * (1 + 1e-4)
+    assert found.check(A, y).ok
+
+
+@BOTH
+@pytest.mark.parametrize("kind", [np.float32, np.complex64])
+def test_single_precision_stays(method, kind):
+    A, y, highest = sample(4, 30, 60, complex if kind is np.complex64 else float)
+    A, y = A.astype(kind), y.astype(kind)
+    found = method(A, y, penalty=0.3 * highest, max_iter=20_000)
+    assert found.coef.dtype == kind
+    assert found.stop is Stop.CONVERGED
+    assert found.accuracy < 1e-2
+    assert found.check(A, y).ok
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "store", [sparse.csc_array, sparse.csr_array, aslinearoperator, pylops_operator]
+)
+def test_other_designs(method, store):
+    A, y, highest = sample(5, 30, 60)
+    dense = method(A, y, penalty=0.3 * highest, tol=1e-9)
+    other = method(store(A), y, penalty=0.3 * highest, tol=1e-9)
+    np.testing.assert_allclose(other.coef, dense.coef, atol=1e-8)
+    assert other.check(store(A), y).ok
+
+
+def test_an_operator_is_never_made_dense():
+    A, y, highest = sample(6, 30, 3000)
+    A /= np.linalg.norm(A, axis=0)
+    highest = float(np.abs(A.T @ y).max())
+    seen = []
+
+    class Watched:
+        shape, dtype = A.shape, A.dtype
+
+        def matvec(self, x):
+            seen.append(int(np.count_nonzero(x)))
+            return A @ x
+
+        def rmatvec(self, v):
+            seen.append(-1)
+            return A.T @ v
+
+    design = OperatorDesign(Watched(), norms=1.0)
+    seen.clear()
+    found = fista(design, y, penalty=0.3 * highest)
+    assert found.n_passes == len(seen)
+    np.testing.assert_allclose(found.coef, fista(A, y, penalty=0.3 * highest).coef, atol=1e-7)
+    assert len(seen) < 3000  # a dense copy alone would take as many products
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_momentum_pays(seed):
+    A, y, highest = sample(seed, 40, 80, shared=1.0)
+    slow = ista(A, y, penalty=0.1 * highest, max_iter=100_000)
+    quick = fista(A, y, penalty=0.1 * highest)
+    assert quick.n_passes < slow.n_passes / 3
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+def test_ista_is_the_naive_loop_and_never_rises(kind):
+    A, y, highest = sample(8, 20, 40, kind)
+    unit, target = A / np.linalg.norm(A, axis=0), y / np.linalg.norm(y)
+    lasso = Lasso(A, y, 0.1 * highest, None, (), (), 1e-9)
+    cost = lasso.penalty * lasso.weights.unit
+    now, x = lasso.origin, np.zeros(40, kind)
+    lasso.L = 1.01 * np.linalg.norm(unit, 2) ** 2
+    before = np.inf
+    for _ in range(50):
+        now = lasso.step(now, lasso.correlations(now))
+        v = x + unit.conj().T @ (target - unit @ x) / lasso.L
+        x = np.where(np.abs(v) > 0, v / np.abs(v), 0) * np.maximum(np.abs(v) - cost / lasso.L, 0)
+        np.testing.assert_allclose(now.x, x, atol=1e-12)
+        value = np.linalg.norm(target - unit @ x) ** 2 / 2 + cost @ np.abs(x)
+        assert lasso.objective(now) == pytest.approx(value)
+        assert value <= before * (1 + 1e-14)
+        before = value
+
+
+def test_the_objective_never_rises_with_the_step_found():
+    A, y, highest = sample(9, 30, 60, shared=2.0)
+    penalty = 0.05 * highest
+    values = [
+        objective(A, y, ista(A, y, penalty=penalty, max_iter=k).coef, penalty) for k in range(1, 25)
+    ]
+    assert np.all(np.diff(values) <= 1e-12 * values[0])
+
+
+@BOTH
+def test_from_the_highest_penalty_on_x_is_zero(method):
+    A, y, highest = sample(10, 20, 40)
+    found = method(A, y, penalty=highest * (1 + 1e-12))
+    assert found.support.size == 0
+    assert found.stop is Stop.CONVERGED
+    assert found.n_passes <= 4  # norms, one product, and the check of the result
+    assert found.check(A, y).ok
+    assert method(A, y, penalty=0.99 * highest).support.size
+
+
+@BOTH
+def test_the_limit_on_iterations_is_told(method):
+    A, y, highest = sample(11, 30, 60, shared=1.0)
+    found = method(A, y, penalty=0.01 * highest, tol=1e-10, max_iter=5)
+    assert found.stop is Stop.MAX_ITER
+    assert found.accuracy > 1e-10
+    assert found.check(A, y).ok
+
+
+@BOTH
+def test_debiasing_refits(method):
+    A, y, highest = sample(12, 40, 30)
+    found = method(A, y, penalty=0.3 * highest, debias=True)
+    fitted = np.linalg.lstsq(A[:, found.support], y, rcond=None)[0]
+    np.testing.assert_allclose(found.coef[found.support], fitted)
+    assert found.debiased
+    assert found.least_squares
+    assert found.check(A, y).ok
+
+
+@BOTH
+def test_scales(method):
+    A, y, highest = sample(13, 20, 40)
+    plain = method(A, y, penalty=0.2 * highest, tol=1e-9)
+    scaled = method(1e3 * A, 1e-5 * y, penalty=0.2 * highest * 1e-2, tol=1e-9)
+    np.testing.assert_allclose(1e8 * scaled.coef, plain.coef, atol=1e-10)
+    assert scaled.n_passes == plain.n_passes
+
+
+@BOTH
+def test_a_target_of_zeros(method):
+    found = method(np.eye(3), np.zeros(3), penalty=1.0)
+    assert found.stop is Stop.ZERO_TARGET
+    assert not found.coef.any()
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"penalty": 0.0}, "penalty must be a finite number greater than 0"),
+        ({"penalty": -1.0}, "penalty must be"),
+        ({"penalty": 1.0, "tol": 0.0}, "tol must be"),
+        ({"penalty": 1.0, "max_iter": 0}, "max_iter must be at least 1"),
+        ({"penalty": 1.0, "weights": [1.0]}, "weights must have shape"),
+        ({"penalty": 1.0, "weights": [1.0, -1.0, 1.0]}, "at least 0"),
+        ({"penalty": 1.0, "include": [1], "exclude": [1]}, "both include and exclude"),
+        ({"penalty": 1.0, "include": [5]}, "include names column 5"),
+    ],
+)
+def test_bad_input(method, words, message):
+    with pytest.raises(ValueError, match=message):
+        method(np.eye(3), np.ones(3), **words)
+
+
+def test_soft_threshold():
+    np.testing.assert_allclose(
+        soft(np.array([3.0, -0.5, -2.0]), np.array([1.0, 1, np.inf])), [2, 0, 0]
+    )
+    z = np.array([3 + 4j, 0j, 0.1j])
+    np.testing.assert_allclose(soft(z, np.ones(3)), [(3 + 4j) * 0.8, 0, 0])
+
+
+@BOTH
+@pytest.mark.parametrize(("n", "m", "shared"), [(50, 20, 0), (40, 30, 1), (30, 90, 0)])
+def test_the_path_has_the_same_minimiser(method, n, m, shared):
+    A, y, highest = sample(14, n, m, shared=shared)
+    w = np.random.default_rng(14).uniform(0.5, 2, m)
+    path = l1_path(A, y, weights=w)
+    for part in (0.5, 0.1):
+        penalty = part * highest
+        exact = path.at_penalty(penalty)
+        found = method(A, y, penalty=penalty, weights=w, tol=1e-11, max_iter=100_000)
+        np.testing.assert_allclose(found.coef, exact.coef, atol=1e-4 * np.abs(exact.coef).max())
+        best = objective(A, y, exact.coef, penalty, w)
+        assert objective(A, y, found.coef, penalty, w) == pytest.approx(best, rel=1e-10)
