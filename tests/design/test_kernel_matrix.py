@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern
 
 import sparsewise
 from sparsewise.design import base
-from sparsewise.design import kernel as kernel_module
+from sparsewise.design import kernel_matrix as kernel_module
 from sparsewise.design.kernel_matrix import KernelDesign, evaluate
 from sparsewise.estimators.kernels import Stationary
 from tests.problems import normal

@@ -5,7 +5,7 @@ from sparsewise.results.best_subsets import BestSubsets
 from sparsewise.results.check import BayesianCheck, Check, L1Check
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
 from sparsewise.results.path import Model, Path, Stretch
-from sparsewise.results.solution import Solution
+from sparsewise.results.solution import Posterior, Solution
 from sparsewise.results.step import Action, Step
 from sparsewise.results.stop import Stop
 
@@ -20,6 +20,7 @@ __all__ = [
     "L1Solution",
     "Model",
     "Path",
+    "Posterior",
     "Reweighted",
     "Round",
     "Solution",

@@ -12,7 +12,7 @@ import numpy as np
 from sparsewise.design.base import Array, precision, square_sums
 from sparsewise.problem import Problem, problem
 from sparsewise.results.check import BayesianCheck
-from sparsewise.results.solution import Solution
+from sparsewise.results.solution import Posterior, Solution
 from sparsewise.results.stop import Stop
 
 
@@ -84,6 +84,11 @@ class BayesianSolution(Solution):
         std = np.zeros(self.coef.size)
         std[self.support] = np.sqrt(np.diagonal(self.covariance).real)
         return std
+
+    @property
+    def posterior(self) -> Posterior:
+        """That of the prior variances and the noise, which are taken as given."""
+        return Posterior(float(self.sigma), self.covariance)
 
     def _more(self) -> str:
         return f"  noise    {self.sigma:.4g}, log evidence {self.log_evidence:.6g}\n"

@@ -46,6 +46,11 @@ class L1Solution(Solution):
     accuracy: float
     debiased: bool
 
+    @property
+    def counts_features(self) -> bool:
+        """The lasso has as many degrees of freedom as features (Zou, Hastie and Tibshirani 2007)."""
+        return True
+
     def check(self, A: Any, y: Any) -> L1Check:
         """Recompute feasibility of x and of the dual vector, and the gap between them."""
         data = problem(A, y)

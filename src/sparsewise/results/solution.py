@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from sparsewise.problem import Problem, problem
 from sparsewise.results.check import Check
 from sparsewise.results.path import Path
 from sparsewise.results.stop import Stop
+
+
+class Posterior(NamedTuple):
+    """The noise's standard deviation, and the covariance of the chosen coefficients."""
+
+    sigma: float
+    covariance: Array
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -47,6 +54,16 @@ class Solution:
     stop: Stop
     n_passes: int
     least_squares: bool
+
+    @property
+    def posterior(self) -> Posterior | None:
+        """What is known of the coefficients besides their values, if the algorithm tells it."""
+        return None
+
+    @property
+    def counts_features(self) -> bool:
+        """Whether degrees of freedom are features, so that criteria of fit and size apply."""
+        return self.least_squares
 
     def check(self, A: Any, y: Any) -> Check:
         """Recompute residual, normal equations and support from the data alone."""
