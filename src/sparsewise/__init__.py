@@ -9,148 +9,86 @@ array([ 3, 77])
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sparsewise.algorithms import (
-    ALGORITHMS,
-    backward,
-    bp,
-    bp_ard,
-    bp_candes,
-    bpdn,
-    fast_sbl,
-    fista,
-    foba,
-    focuss,
-    forward,
-    gomp,
-    ista,
-    l1_path,
-    lace,
-    mp,
-    oblivious,
-    omp,
-    ompr,
-    rmp,
-    rmp0,
-    sbl,
-    srr,
-    stepwise,
-    subspace_pursuit,
-)
-from sparsewise.algorithms.best_subset import best_subset
-from sparsewise.design import Design, OperatorDesign, as_design
-from sparsewise.guarantees import (
-    Certificate,
-    babel,
-    backward_noise_bound,
-    certify,
-    coherence,
-    exact_recovery,
-    forward_noise_bound,
-    forward_recovery_probability,
-    recovery_probability,
-)
-from sparsewise.problem import DependentColumnsError
-from sparsewise.results import (
-    BayesianCheck,
-    BayesianSolution,
-    BestSubsets,
-    Check,
-    L1Check,
-    L1Path,
-    L1Solution,
-    Model,
-    Path,
-    Reweighted,
-    Solution,
-    Step,
-    Stop,
-)
+# What `import ... as ...` and `import *` name is public; every algorithm is among it.
+from sparsewise.algorithms import *  # noqa: F403
+from sparsewise.design import Design as Design
+from sparsewise.design import OperatorDesign as OperatorDesign
+from sparsewise.design import as_design as as_design
+from sparsewise.errors import InputError as InputError
+from sparsewise.errors import InputTypeError as InputTypeError
+from sparsewise.errors import InputWarning as InputWarning
+from sparsewise.guarantees import Certificate as Certificate
+from sparsewise.guarantees import babel as babel
+from sparsewise.guarantees import backward_noise_bound as backward_noise_bound
+from sparsewise.guarantees import certify as certify
+from sparsewise.guarantees import coherence as coherence
+from sparsewise.guarantees import exact_recovery as exact_recovery
+from sparsewise.guarantees import forward_noise_bound as forward_noise_bound
+from sparsewise.guarantees import forward_recovery_probability as forward_recovery_probability
+from sparsewise.guarantees import recovery_probability as recovery_probability
+from sparsewise.problem import DependentColumnsError as DependentColumnsError
+from sparsewise.results import BayesianCheck as BayesianCheck
+from sparsewise.results import BayesianSolution as BayesianSolution
+from sparsewise.results import BestSubsets as BestSubsets
+from sparsewise.results import Check as Check
+from sparsewise.results import L1Check as L1Check
+from sparsewise.results import L1Path as L1Path
+from sparsewise.results import L1Solution as L1Solution
+from sparsewise.results import Model as Model
+from sparsewise.results import Path as Path
+from sparsewise.results import Reweighted as Reweighted
+from sparsewise.results import Solution as Solution
+from sparsewise.results import Step as Step
+from sparsewise.results import Stop as Stop
 from sparsewise.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from sparsewise.estimators import (
-        BasisPursuitRegressor,
-        PursuitRegressor,
-        RelevanceVectorRegressor,
-        SparseBayesRegressor,
-        StepwiseRegressor,
+    from sparsewise.estimators import BasisPursuitRegressor as BasisPursuitRegressor
+    from sparsewise.estimators import PursuitRegressor as PursuitRegressor
+    from sparsewise.estimators import RelevanceVectorRegressor as RelevanceVectorRegressor
+    from sparsewise.estimators import SparseBayesRegressor as SparseBayesRegressor
+    from sparsewise.estimators import StepwiseRegressor as StepwiseRegressor
+    from sparsewise.plots import CoefficientDisplay as CoefficientDisplay
+    from sparsewise.plots import CriterionDisplay as CriterionDisplay
+    from sparsewise.plots import PathDisplay as PathDisplay
+
+_ON_DEMAND = {
+    "estimators": (
+        "BasisPursuitRegressor",
+        "PursuitRegressor",
+        "RelevanceVectorRegressor",
+        "SparseBayesRegressor",
+        "StepwiseRegressor",
+    ),
+    "plots": ("CoefficientDisplay", "CriterionDisplay", "PathDisplay"),
+}
+"""By room: scikit-learn takes longer to import than all the rest, and matplotlib is an extra."""
+
+
+def __dir__() -> list[str]:
+    """Everything public, what is imported on demand included: what completion shows."""
+    here = (
+        name
+        for name, value in globals().items()
+        if getattr(value, "__module__", "sparsewise").startswith("sparsewise")
+        and not name.startswith("_")
+        and not isinstance(value, ModuleType)
     )
-    from sparsewise.plots import CoefficientDisplay, CriterionDisplay, PathDisplay
-
-__all__ = [
-    "ALGORITHMS",
-    "BasisPursuitRegressor",
-    "BayesianCheck",
-    "BayesianSolution",
-    "BestSubsets",
-    "Certificate",
-    "Check",
-    "CoefficientDisplay",
-    "CriterionDisplay",
-    "DependentColumnsError",
-    "Design",
-    "L1Check",
-    "L1Path",
-    "L1Solution",
-    "Model",
-    "OperatorDesign",
-    "Path",
-    "PathDisplay",
-    "PursuitRegressor",
-    "RelevanceVectorRegressor",
-    "Reweighted",
-    "Solution",
-    "SparseBayesRegressor",
-    "Step",
-    "StepwiseRegressor",
-    "Stop",
-    "as_design",
-    "babel",
-    "backward",
-    "backward_noise_bound",
-    "best_subset",
-    "bp",
-    "bp_ard",
-    "bp_candes",
-    "bpdn",
-    "certify",
-    "coherence",
-    "exact_recovery",
-    "fast_sbl",
-    "fista",
-    "foba",
-    "focuss",
-    "forward",
-    "forward_noise_bound",
-    "forward_recovery_probability",
-    "gomp",
-    "ista",
-    "l1_path",
-    "lace",
-    "mp",
-    "oblivious",
-    "omp",
-    "ompr",
-    "recovery_probability",
-    "rmp",
-    "rmp0",
-    "sbl",
-    "srr",
-    "stepwise",
-    "subspace_pursuit",
-]
+    on_demand = (name for names in _ON_DEMAND.values() for name in names)
+    return sorted({*here, *on_demand} - {"annotations", "TYPE_CHECKING", "Any"})
 
 
-def __getattr__(name: str) -> Any:
-    """Estimators and displays on demand: scikit-learn takes longer to import than all the rest."""
-    if name.endswith("Regressor") and name in __all__:
-        from sparsewise import estimators
+if not TYPE_CHECKING:  # a checker knows these names, and should find those that don't exist
 
-        return getattr(estimators, name)
-    if name.endswith("Display") and name in __all__:
-        from sparsewise import plots
-
-        return getattr(plots, name)
-    raise AttributeError(f"module 'sparsewise' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Estimators and displays on demand, and what ``import *`` takes."""
+        if name == "__all__":
+            return __dir__()
+        for room, names in _ON_DEMAND.items():
+            if name in names:
+                return getattr(import_module(f"sparsewise.{room}"), name)
+        raise AttributeError(f"module 'sparsewise' has no attribute {name!r}")

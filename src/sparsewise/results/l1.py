@@ -48,7 +48,7 @@ class L1Solution(Solution):
 
     @property
     def counts_features(self) -> bool:
-        """The lasso has as many degrees of freedom as features (Zou, Hastie and Tibshirani 2007)."""
+        """Degrees of freedom of the lasso are its features (Zou, Hastie and Tibshirani 2007)."""
         return True
 
     def check(self, A: Any, y: Any) -> L1Check:
