@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sparsewise.algorithms import ALGORITHMS, Family
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -192,17 +194,19 @@ WORDS: dict[str, Callable[[Problem], Words]] = {
     "sbl": lambda p: {"sigma": p.delta or None, "updates": "em" if p.A.size < 10**4 else "mackay"},
 }
 
+RECORDS = {name: ALGORITHMS[name] for name in WORDS}
 BY_COLUMNS = list(WORDS)  # the contract of these tests; ℓ1 has its own
-L1 = ["bp", "bpdn", "bp_candes", "bp_ard", "focuss", "ista", "fista"]
-BAYES = ["rmp", "fast_sbl", "sbl"]  # a posterior mean in place of least squares
+L1 = [name for name, record in ALGORITHMS.items() if record.family is Family.L1]
+# A posterior mean in place of least squares.
+BAYES = [name for name, record in RECORDS.items() if record.family is Family.BAYESIAN]
 BY_PROPERTY = ["sbl"]  # how it prunes is its own choice: no reference takes the same steps
-BY_DELTA = ["rmp0", "foba"]
-BY_CRITERION = ["stepwise"]
-TAKES_START = [name for name in WORDS if name not in ("oblivious", *BAYES)]
-LEAST_SQUARES = [name for name in WORDS if name not in ("mp", *BAYES)]
-HAS_SPARSITY = [name for name in WORDS if name not in (*BY_DELTA, *BY_CRITERION, *BAYES)]
-FIXED_SIZE = ["oblivious", "srr", "ompr", "subspace_pursuit"]
-ELIMINATION = ["backward", "lace"]
+BY_DELTA = [name for name, record in RECORDS.items() if record.stopping == ("delta",)]
+BY_CRITERION = [name for name, record in RECORDS.items() if record.takes("criterion")]
+TAKES_START = [name for name, record in RECORDS.items() if record.takes("start")]
+LEAST_SQUARES = [name for name, record in RECORDS.items() if record.least_squares]
+HAS_SPARSITY = [name for name, record in RECORDS.items() if record.takes("sparsity")]
+FIXED_SIZE = [name for name, record in RECORDS.items() if "sparsity" in record.required]
+ELIMINATION = [name for name, record in RECORDS.items() if record.starts_full]
 FORWARD = ["omp", "gomp", "forward"]  # only ever grow, by least squares
 
 
@@ -255,7 +259,7 @@ def variants(name: str, p: Problem) -> dict[str, Words]:
         tolerance = {key: value for key, value in base.items() if key == "batch"}
         calls["residual"] = tolerance | {"residual": 0.5 * norm}
         calls["both"] = base | {"residual": 0.6 * norm}
-    if name in ("srr", "ompr", "subspace_pursuit"):
+    if RECORDS[name].family is Family.EXCHANGE:
         calls["residual"] = base | {"residual": 0.6 * norm}
         calls["one round"] = base | {"max_iter": 1}
     if name == "ompr":
