@@ -17,10 +17,7 @@ from sparsewise.results import BayesianSolution, Stop
 
 
 @algorithm(
-    Family.BAYESIAN,
-    "tables where the order of steps matters to rmp",
-    result=BayesianSolution,
-    least_squares=False,
+    Family.BAYESIAN, "tables where the order of steps matters to rmp", result=BayesianSolution
 )
 def fast_sbl(
     A: Any,

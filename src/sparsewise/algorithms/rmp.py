@@ -17,12 +17,7 @@ from sparsewise.problem import check_count
 from sparsewise.results import BayesianSolution, Stop
 
 
-@algorithm(
-    Family.BAYESIAN,
-    "any table: there is nothing to be set",
-    result=BayesianSolution,
-    least_squares=False,
-)
+@algorithm(Family.BAYESIAN, "any table: there is nothing to be set", result=BayesianSolution)
 def rmp(
     A: Any,
     y: ArrayLike,

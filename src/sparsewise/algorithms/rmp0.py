@@ -57,10 +57,10 @@ def rmp0(
         "rmp0", A, y, delta=delta,
         include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
-    return active.solve("rmp0", lambda: match_relevance(active, stopping, max_outer))
+    return active.solve("rmp0", lambda: alternate(active, stopping, max_outer))
 
 
-def match_relevance(active: ActiveSet, stopping: StoppingCriterion, max_outer: int | None) -> Stop:
+def alternate(active: ActiveSet, stopping: StoppingCriterion, max_outer: int | None) -> Stop:
     """Algorithm 2 from wherever the model is; the reason for which it ended."""
     seen: set[frozenset[int]] = set()
     for _ in up_to(max_outer, "max_outer"):

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.rmp import match_relevance
-from sparsewise.engine.joint_updates import UPDATES, Updates, update_all
+from sparsewise.engine.joint_updates import UPDATES as UPDATES  # the rules, for front ends, too
+from sparsewise.engine.joint_updates import Updates, update_all
 from sparsewise.engine.log import Callback
 from sparsewise.engine.noise_inference import NoisePrior, begin
 from sparsewise.errors import InputError
@@ -22,7 +23,6 @@ from sparsewise.results import BayesianSolution, Stop
     "small tables, and comparison with other programs",
     result=BayesianSolution,
     dense=True,
-    least_squares=False,
 )
 def sbl(
     A: Any,

@@ -361,7 +361,7 @@ class Evidence(SparseModel):
                 np.maximum(rss[first:last], 0.0), X[first:last], size, evidences[first:last],
             )  # fmt: skip
 
-    def solution(self, algorithm: str, stop: Stop, **more: Any) -> BayesianSolution:
+    def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data."""
         factor, problem = self._factor, self.problem
         columns, k = factor.columns.copy(), factor.size
@@ -379,12 +379,9 @@ class Evidence(SparseModel):
             )
         double = np.result_type(factor.dtype, float)
         spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
-        solution = self.log.solution(
+        return super().solution(
             algorithm,
             stop,
-            columns,
-            factor.coef(),
-            self.rss,
             least_squares=False,
             kind=BayesianSolution,
             gamma=gamma,
@@ -394,9 +391,8 @@ class Evidence(SparseModel):
             price=self.price,
             min_increase=self.min_increase,
             excluded=self._excluded,
+            **more,
         )
-        assert isinstance(solution, BayesianSolution)
-        return solution
 
 
 def entrance(price: float) -> float:

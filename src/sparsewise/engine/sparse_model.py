@@ -81,18 +81,12 @@ class SparseModel:
         barred = check_columns(exclude, m, "exclude")
         first = check_columns(start, m, "start")
         if both := sorted(set(forced) & set(barred)):
-            raise InputError(
-                (f"Column {both[0]} is in both ", Parameter("include"), " and ",
-                 Parameter("exclude")),
-                "keep it in one.",
-            )  # fmt: skip
+            names = Parameter("include"), " and ", Parameter("exclude")
+            raise InputError((f"Column {both[0]} is in both ", *names), "keep it in one.")
         if room is not None and len(forced) > room:
-            raise InputError(
-                (f"names {len(forced)} columns, but ", Parameter("sparsity"),
-                 f" allows only {room}"),
-                "raise it.",
-                parameter="include",
-            )  # fmt: skip
+            most = Parameter("sparsity"), f" allows only {room}"
+            wrong = f"names {len(forced)} columns, but ", *most
+            raise InputError(wrong, "raise it.", parameter="include")
         self._scores.state[barred] = self._kernels.EXCLUDED
         closed = {*forced, *barred}
         columns = [*forced, *(j for j in first if j not in closed)]
@@ -217,7 +211,7 @@ class SparseModel:
             math.inf if self._measured_anew else tolerance.drift, factor.noise,
         )  # fmt: skip
         step = self._from_all if small else self._from_pool
-        added, code, known = step(by_gain, steps, limits, picks, rss, X)
+        added, code, known = step((by_gain, steps, limits, picks, rss, X))
         scores.knows(k + known)
         # An energy just measured has all the digits there are, and is not measured again.
         self._measured_anew = code == self._kernels.DRIFTED and not added
@@ -227,34 +221,18 @@ class SparseModel:
             self._added(picks[:added], rss[:added], coefs)
         return added, self._meaning(code, stopping)
 
-    def _from_all(
-        self,
-        by_gain: bool,
-        steps: int,
-        limits: tuple[float, ...],
-        picks: Array,
-        rss: Array,
-        X: Array,
-    ) -> tuple[int, int, int]:
+    def _from_all(self, request: tuple[Any, ...]) -> tuple[int, int, int]:
         """Steps on all columns at once: small matrices only."""
         factor, scores, design = self._factor, self._scores, self.problem.design
         added, code, known = self._kernels.grow(
             design.laid_out(None, factor.dtype), self.problem.inverse_norms, True, scores.corr,
             scores.energy, scores.floor, scores.state, factor.Q, factor.U, factor.damping,
-            factor.t, factor.r, factor.size, by_gain, steps, limits, picks, rss, X,
+            factor.t, factor.r, factor.size, *request,
         )  # fmt: skip
         self.problem.passes.count += known
         return added, code, known
 
-    def _from_pool(
-        self,
-        by_gain: bool,
-        steps: int,
-        limits: tuple[float, ...],
-        picks: Array,
-        rss: Array,
-        X: Array,
-    ) -> tuple[int, int, int]:
+    def _from_pool(self, request: tuple[Any, ...]) -> tuple[int, int, int]:
         """Guess the next steps from the columns of best scores, then check against all columns.
 
         One pass over A serves as many steps as the guess was right for; the steps are those of
@@ -263,6 +241,7 @@ class SparseModel:
         kernels, factor, scores = self._kernels, self._factor, self._scores
         scale = self.problem.inverse_norms
         k = factor.size
+        by_gain, steps, _, picks, *_ = request
         pool = self._pool(by_gain, steps)
         if pool.size == 0:
             return 0, kernels.NONE_LEFT, 0
@@ -270,7 +249,7 @@ class SparseModel:
         added, code, _ = kernels.grow(
             self.problem.design.laid_out(pool, factor.dtype), scale[pool], False,
             scores.corr[pool], scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U,
-            factor.damping, factor.t, factor.r, k, by_gain, steps, limits, picks, rss, X,
+            factor.damping, factor.t, factor.r, k, *request,
         )  # fmt: skip
         scores.state[pool[state == kernels.DEPENDENT]] = kernels.DEPENDENT
         if added == 0:
