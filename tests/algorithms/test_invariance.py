@@ -419,6 +419,19 @@ def test_callback_stops(name, p):
     assert seen == whole
 
 
+def test_halted_at_any_step_the_model_is_the_one_met_there(name):
+    """Not one step further, whatever the algorithm was in the middle of."""
+    seen = []
+    solve(name, WIDE, callback=seen.append)
+    for last in range(1, len(seen) + 1):
+        halt = iter([False] * (last - 1) + [True])
+        solution = solve(name, WIDE, callback=lambda step, halt=halt: next(halt))
+        assert solution.stop is Stop.CALLBACK
+        assert len(solution.path) == last
+        assert solution.support.size == seen[last - 1].size
+        assert solution.residual_norm**2 == pytest.approx(seen[last - 1].loss)
+
+
 # --- the path ------------------------------------------------------------------------------------
 
 

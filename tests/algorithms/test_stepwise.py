@@ -501,6 +501,21 @@ def test_passes():
     assert solution.n_passes <= len(solution.path) + 2
 
 
+@pytest.mark.parametrize("criterion", BY_RESIDUAL)
+def test_criteria_count_the_measurements_a_design_stands_for(criterion):
+    """Rows times √2 that stand for two each are the same as every row twice."""
+    p = gaussian(4, 30, 8, 3)
+    twice, once = [], []
+    design = sparsewise.as_design(np.sqrt(2) * p.A)
+    design.rows = 60
+    repeated = np.vstack([p.A, p.A]), np.append(p.y, p.y)
+    expected = stepwise(*repeated, criterion=criterion, watch=twice.append)
+    solution = stepwise(design, np.sqrt(2) * p.y, criterion=criterion, watch=once.append)
+    assert solution.support.tolist() == expected.support.tolist()
+    assert len(solution.support) > 0
+    assert [one.cost for one in once] == pytest.approx([one.cost for one in twice])
+
+
 # --- bad input -----------------------------------------------------------------------------------
 
 

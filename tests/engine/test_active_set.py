@@ -7,7 +7,7 @@ import pytest
 
 from sparsewise.design import base as module
 from sparsewise.engine.active_set import ActiveSet
-from sparsewise.engine.stopping import until
+from sparsewise.engine.stopping import stopping_criterion
 from sparsewise.problem import problem
 
 
@@ -100,9 +100,9 @@ def test_scores_after_thousands_of_steps(family, dtype, pooled, monkeypatch):
     for done in wander(active, rng, 20, 3000):
         if done % 50 < 2:
             compare(active, A, y, 1e-8, f"after {done} steps")
-            active.grow(until(None, active.problem, sparsity=25), steps=2)
+            active.grow(stopping_criterion(None, active.problem, sparsity=25), steps=2)
             compare(active, A, y, 1e-8, f"after growing at {done} steps")
-            active.shrink(until(None, active.problem, sparsity=15))
+            active.shrink(stopping_criterion(None, active.problem, sparsity=15))
             compare(active, A, y, 1e-8, f"after shrinking at {done} steps")
 
 
@@ -123,13 +123,13 @@ def test_guessing_ahead_changes_nothing(family, monkeypatch):
     A = FAMILIES[family](rng, 50, 400)
     y = gaussian(rng, 50, 1)[:, 0]
     whole = ActiveSet(problem(A, y))
-    limit = until(None, whole.problem, sparsity=30)
-    whole.grow(limit)
+    stopping = stopping_criterion(None, whole.problem, sparsity=30)
+    whole.grow(stopping)
     monkeypatch.setattr(module, "SMALL", 0)
     guessed = ActiveSet(problem(A, y))
-    guessed.grow(limit)
+    guessed.grow(stopping)
     single = ActiveSet(problem(A, y), callback=lambda step: None)
-    single.grow(limit)
+    single.grow(stopping)
     assert whole.order == guessed.order == single.order
     if family == "gaussian":
         assert guessed.problem.passes.count < single.problem.passes.count
@@ -140,7 +140,7 @@ def test_one_pass_an_addition():
     A = gaussian(rng, 100, 900)
     active = ActiveSet(problem(A, A[:, :30].sum(axis=1)), callback=lambda step: None)
     before = active.problem.passes.count
-    active.grow(until(None, active.problem, sparsity=10))
+    active.grow(stopping_criterion(None, active.problem, sparsity=10))
     # One for corr, and one for each addition but the last, whose scores nobody has asked for.
     assert active.problem.passes.count - before == 10
 
@@ -149,10 +149,10 @@ def test_deletions_share_one_block_pass():
     rng = np.random.default_rng(1)
     A = gaussian(rng, 100, 900)
     active = ActiveSet(problem(A, gaussian(rng, 100, 1)[:, 0]))
-    active.grow(until(None, active.problem, sparsity=40))
+    active.grow(stopping_criterion(None, active.problem, sparsity=40))
     active.gains()
     before = active.problem.passes.count
-    active.shrink(until(None, active.problem, sparsity=25))
+    active.shrink(stopping_criterion(None, active.problem, sparsity=25))
     assert active.problem.passes.count == before
     active.gains()
     assert active.problem.passes.count == before + 1
@@ -163,7 +163,7 @@ def test_backward_makes_no_basis():
     A = gaussian(rng, 60, 30)
     y = gaussian(rng, 60, 1)[:, 0]
     active = ActiveSet(problem(A, y), start=range(30), basis=False)
-    active.shrink(until(None, active.problem, sparsity=12))
+    active.shrink(stopping_criterion(None, active.problem, sparsity=12))
     assert active._factor._Q is None
     compare(active, A, y, 1e-10)  # asking for the gains makes it
 
@@ -174,10 +174,10 @@ def test_drift_is_detected_and_mended():
     A = gaussian(rng, 50, 80)
     y = gaussian(rng, 50, 1)[:, 0]
     active = ActiveSet(problem(A, y))
-    active.grow(until(None, active.problem, sparsity=8))
+    active.grow(stopping_criterion(None, active.problem, sparsity=8))
     active.gains()
     active._scores.energy *= 1.01
-    active.grow(until(None, active.problem, sparsity=9))
+    active.grow(stopping_criterion(None, active.problem, sparsity=9))
     compare(active, A, y, 1e-10)
 
 
@@ -187,7 +187,7 @@ def test_residual_far_below_the_target():
     A = gaussian(rng, 60, 90)
     y = A[:, :5] @ np.ones(5) + 1e-9 * (A[:, 50] + 0.5 * A[:, 51])
     active = ActiveSet(problem(A, y))
-    active.grow(until(None, active.problem, sparsity=7))
+    active.grow(stopping_criterion(None, active.problem, sparsity=7))
     assert active.support == {0, 1, 2, 3, 4, 50, 51}
 
 
@@ -198,7 +198,7 @@ def test_columns_return_after_a_deletion():
     A[:, 7] = A[:, 2]
     y = 3 * A[:, 2] + gaussian(rng, 30, 1)[:, 0]
     active = ActiveSet(problem(A, y))
-    active.grow(until(None, active.problem, sparsity=3))
+    active.grow(stopping_criterion(None, active.problem, sparsity=3))
     assert 2 in active.support
     assert active.gains()[7] < 0
     active.drop([2])
@@ -215,5 +215,5 @@ def test_deletions_keep_their_digits_after_bad_conditioning():
     A[:, 10:] = A[:, 10:11] + 1e-5 * gaussian(rng, 80, 20)
     y = gaussian(rng, 80, 1)[:, 0]
     active = ActiveSet(problem(A, y), start=range(30))
-    active.shrink(until(None, active.problem, sparsity=8))
+    active.shrink(stopping_criterion(None, active.problem, sparsity=8))
     compare(active, A, y, 1e-9)

@@ -7,7 +7,7 @@ import pytest
 from numpy import inf, nan
 
 from sparsewise import stepwise
-from sparsewise.algorithms.stepwise import Moves, Round
+from sparsewise.engine.criterion import Moves, Round
 from sparsewise.estimators.trace import (
     LABELS,
     Trace,

@@ -25,16 +25,16 @@ def backward(
     sparsity: int | None = None,
     residual: float | None = None,
     delta: float | None = None,
-    start: Iterable[int] | None = None,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
+    start: Iterable[int] | None = None,
     callback: Callback | None = None,
 ) -> Solution:
     """Drop the column whose loss raises the least-squares residual least; repeat.
 
     arg min_{i in S} ‖r_{S∖i}‖ (eq. 1.4 of the paper), by the loss |x_i|² / [(A_S*A_S)⁻¹]_ii of
     Lemma 3.5, at O(k²) a step. Columns go while there are more than `sparsity`, and beyond that
-    while every tolerance given allows it. At least one stopping word is needed.
+    while every tolerance given allows it. At least one stopping parameter is needed.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ def backward(
         Drop columns as long as ‖r‖ stays at most this.
     delta : float, optional
         Drop columns as long as each raises ‖r‖² by at most δ².
-    start : iterable of int, optional
-        Columns to begin with; all of them by default, which must then be independent.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
+    start : iterable of int, optional
+        Columns to begin with; all of them by default, which must then be independent.
     callback : callable, optional
         Called with every `Step`; returning True stops.
 
@@ -60,9 +60,8 @@ def backward(
     Solution
         Least squares on the chosen columns.
     """
-    active, limit = begin(
-        "backward", A, y, include, exclude, start, callback,
-        sparsity=sparsity, residual=residual, delta=delta, basis=False,
+    active, stopping = begin(
+        "backward", A, y, sparsity=sparsity, residual=residual, delta=delta,
+        include=include, exclude=exclude, start=start, callback=callback, basis=False,
     )  # fmt: skip
-    stop = active.shrink(limit)
-    return active.solution("backward", stop)
+    return active.solve("backward", lambda: active.shrink(stopping))

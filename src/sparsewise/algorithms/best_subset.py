@@ -8,7 +8,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.forward import forward
-from sparsewise.engine.active_set import ActiveSet, begin
+from sparsewise.engine.active_set import begin
+from sparsewise.errors import InputError
 from sparsewise.guarantees.search import MOST_COLUMNS, Search
 from sparsewise.problem import check_columns, check_tolerance
 from sparsewise.results import BestSubsets, Stop
@@ -48,33 +49,35 @@ def best_subset(
         A `Solution` for the largest size, with all others in its path.
     """
     seconds = check_tolerance(time_limit, "time_limit")
-    active, limit = begin(
-        "best_subset", A, y, include, exclude, (), None, sparsity=sparsity, residual=None
+    active, stopping = begin(
+        "best_subset", A, y, sparsity=sparsity, include=include, exclude=exclude
     )
-    forced, m = active.order, active.problem.shape[1]
+    design, forced = active.problem.design, active.order
+    m = design.shape[1]
     barred = check_columns(exclude, m, "exclude")
     if m - len(barred) > MOST_COLUMNS:
-        raise ValueError(
-            f"best_subset can choose among at most {MOST_COLUMNS} columns, not "
-            f"{m - len(barred)}; exclude some, or use rmp0, foba or srr and certify the result."
+        raise InputError(
+            f"best_subset can choose among at most {MOST_COLUMNS} columns, not {m - len(barred)}",
+            "exclude some, or use rmp0, foba or srr and certify the result.",
         )
-    if active.problem.is_zero or limit.most == active.size:
-        return _result(active, limit.full, {})
-    # Nothing returned is to be worse than what Forward Regression finds, nor larger: where that
-    # ends, the fit is exact or the other columns are dependent.
-    greedy = forward(active.problem.design, y, sparsity=limit.most, include=forced, exclude=barred)
-    search = Search(active.problem, greedy.support.size, include=forced, exclude=barred)
-    for size in greedy.path.sizes:
-        search.offer(greedy.path.at(size).support)
-    done = search.run(seconds)
     low: dict[int, float] = {}
-    for size, bound in enumerate(search.lower_bounds().tolist(), search.least):
-        active.return_to(frozenset(search.subset(size)))
-        found = active.rss if done else min(bound, active.rss)
-        low[active.size] = active.problem.units.squared(found)
-    stop = Stop.PROVED if greedy.stop is Stop.SPARSITY else greedy.stop
-    return _result(active, stop if done else Stop.TIME_LIMIT, low)
 
+    def search_all_sizes() -> Stop:
+        if active.problem.is_zero or stopping.most == active.size:
+            return stopping.full
+        # Nothing returned is to be worse than what Forward Regression finds, nor larger: where
+        # that ends, the fit is exact or the other columns are dependent.
+        greedy = forward(design, y, sparsity=stopping.most, include=forced, exclude=barred)
+        search = Search(active.problem, greedy.support.size, include=forced, exclude=barred)
+        for size in greedy.path.sizes:
+            search.offer(greedy.path.at(size).support)
+        done = search.run(seconds)
+        for size, bound in enumerate(search.lower_bounds().tolist(), search.least):
+            active.return_to(frozenset(search.subset(size)))
+            squared = active.rss if done else min(bound, active.rss)
+            low[active.size] = active.problem.units.squared(squared)
+        if not done:
+            return Stop.TIME_LIMIT
+        return Stop.PROVED if greedy.stop is Stop.SPARSITY else greedy.stop
 
-def _result(active: ActiveSet, stop: Stop, lower_bounds: dict[int, float]) -> BestSubsets:
-    return active.solution("best_subset", stop, kind=BestSubsets, lower_bounds=lower_bounds)
+    return active.solve("best_subset", search_all_sizes, kind=BestSubsets, lower_bounds=low)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import count
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.rmp import match_relevance
+from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
 from sparsewise.engine.noise_inference import NoisePrior, begin
-from sparsewise.problem import check_count
+from sparsewise.engine.stopping import up_to
 from sparsewise.results import BayesianSolution, Stop
 
 
 @algorithm(
-    Family.BAYESIAN,
-    "tables where the order of steps matters to rmp",
-    result=BayesianSolution,
-    least_squares=False,
+    Family.BAYESIAN, "tables where the order of steps matters to rmp", result=BayesianSolution
 )
 def fast_sbl(
     A: Any,
@@ -74,17 +71,22 @@ def fast_sbl(
     M. E. Tipping, A. C. Faul: Fast marginal likelihood maximisation for sparse Bayesian models.
     AISTATS 2003.
     """
-    most = check_count(max_iter, "max_iter", 1)
+    steps = up_to(max_iter, "max_iter")
     evidence = begin(
         A, y, match_relevance, sigma=sigma, price=price, min_increase=min_increase,
         noise_prior=noise_prior, include=include, exclude=exclude, callback=callback,
     )  # fmt: skip
-    stop, before = Stop.MAX_ITER, evidence.worth
-    for step in count(1) if most is None else range(1, most + 1):
-        circles = step % 100 == 0 and not evidence.rose_above(before)  # of rounding
-        if step % 100 == 0:
+    return evidence.solve("fast_sbl", lambda: climb(evidence, steps))
+
+
+def climb(evidence: Evidence, steps: Iterable[int]) -> Stop:
+    """The steepest steps up; say why they ended."""
+    before = evidence.worth
+    for step in steps:
+        if step % 100 == 99:  # it may go in circles of rounding
+            if not evidence.rose_above(before):
+                return Stop.EVIDENCE
             before = evidence.worth
-        if circles or evidence.log.halted or not (evidence.ascend() or evidence.merge_copies()):
-            stop = Stop.EVIDENCE
-            break
-    return evidence.solution("fast_sbl", stop)
+        if not (evidence.ascend() or evidence.merge_copies()):
+            return Stop.EVIDENCE
+    return Stop.MAX_ITER

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.stopping import Until
+from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.errors import InputError
 from sparsewise.problem import check_tolerance
 from sparsewise.results import Solution, Stop
 
@@ -60,29 +61,35 @@ def foba(
     T. Zhang, "Adaptive forward-backward greedy algorithm for sparse learning with linear models",
     NIPS 2008.
     """
-    active, limit = begin("foba", A, y, include, exclude, start, callback, delta=delta)
+    active, stopping = begin(
+        "foba", A, y, delta=delta,
+        include=include, exclude=exclude, start=start, callback=callback,
+    )  # fmt: skip
     share = check_tolerance(nu, "nu") or 0.0
     if share >= 1:
-        raise ValueError(f"nu must be below 1, not {nu}; a step back may not undo a whole gain.")
+        raise InputError(
+            f"must be below 1, not {nu}", "a step back may not undo a whole gain.", parameter="nu"
+        )
+    return active.solve("foba", lambda: go_forward_and_back(active, stopping, share))
+
+
+def go_forward_and_back(active: ActiveSet, stopping: StoppingCriterion, nu: float) -> Stop:
+    """A step forward, then what it allows back, until no step forward is left; why that is."""
     gains: dict[int, float] = {}
     while True:
         size, before = active.size, active.rss
-        stop = active.grow(limit, steps=1)
-        if active.size == size or stop is Stop.CALLBACK:
-            break
-        gains[active.size] = before - active.rss
-        stop = give_back(active, limit, share, gains)
-        if stop is Stop.CALLBACK:
-            break
-    return active.solution("foba", stop)
-
-
-def give_back(active: ActiveSet, limit: Until, nu: float, gains: dict[int, float]) -> Stop:
-    """Backward steps, each at most ν times the gain recorded for the size it leaves."""
-    stop = limit.small
-    while active.size in gains and stop is not Stop.CALLBACK:
-        size = active.size
-        stop = active.shrink(limit._replace(loss=nu * gains[size]), steps=1)
+        stop = active.grow(stopping, steps=1)
         if active.size == size:
-            break
-    return stop
+            return stop
+        gains[active.size] = before - active.rss
+        give_back(active, stopping, nu, gains)
+
+
+def give_back(
+    active: ActiveSet, stopping: StoppingCriterion, nu: float, gains: dict[int, float]
+) -> None:
+    """Backward steps, each at most ν times the gain recorded for the size it leaves."""
+    while (size := active.size) in gains:
+        active.shrink(stopping._replace(loss=nu * gains[size]), steps=1)
+        if active.size == size:
+            return

@@ -29,7 +29,7 @@ def forward(
     """Add the column that lowers the least-squares residual most; repeat.
 
     arg min_j ‖r_{S∪j}‖ (eq. 1.4 of the paper), by the gain |a_j* r|² / ‖(I - P_S) a_j‖² of
-    Lemma 3.5. At least one stopping word is needed.
+    Lemma 3.5. At least one stopping parameter is needed.
 
     Parameters
     ----------
@@ -55,9 +55,8 @@ def forward(
     Solution
         Least squares on the chosen columns.
     """
-    active, limit = begin(
-        "forward", A, y, include, exclude, start, callback,
-        sparsity=sparsity, residual=residual, delta=delta,
+    active, stopping = begin(
+        "forward", A, y, sparsity=sparsity, residual=residual, delta=delta,
+        include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
-    stop = active.grow(limit)
-    return active.solution("forward", stop)
+    return active.solve("forward", lambda: active.grow(stopping))

@@ -8,10 +8,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.active_set import begin
+from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.problem import check_count
-from sparsewise.results import Solution
+from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.problem import check_whole
+from sparsewise.results import Solution, Stop
 
 
 @algorithm(Family.PURSUIT, "many features at a time, nearly uncorrelated")
@@ -29,7 +30,7 @@ def gomp(
 ) -> Solution:
     """Add the `batch` columns closest to the residual, then refit; repeat.
 
-    One pass over A serves the whole batch. At least one stopping word is needed.
+    One pass over A serves the whole batch. At least one stopping parameter is needed.
 
     Parameters
     ----------
@@ -55,14 +56,21 @@ def gomp(
     Solution
         Least squares on the chosen columns.
     """
-    check_count(batch, "batch", 1)
-    active, limit = begin(
-        "gomp", A, y, include, exclude, start, callback, sparsity=sparsity, residual=residual
-    )
-    while not (stop := active.reason_not_to_grow(limit)):
+    batch = check_whole(batch, "batch", 1)
+    active, stopping = begin(
+        "gomp", A, y, sparsity=sparsity, residual=residual,
+        include=include, exclude=exclude, start=start, callback=callback,
+    )  # fmt: skip
+    return active.solve("gomp", lambda: grow_by_batches(active, stopping, batch))
+
+
+def grow_by_batches(active: ActiveSet, stopping: StoppingCriterion, batch: int) -> Stop:
+    """Add the columns closest to the residual, `batch` at a time; say why it ended."""
+    while not (stop := active.reason_not_to_grow(stopping)):
         correlations = active.correlations()
-        if correlations.max() <= limit.gain:
-            stop = active.nothing_left() if correlations.max() < 0 else limit.small
-            break
-        active.add(active.ranking(correlations), min(batch, limit.most - active.size))
-    return active.solution("gomp", stop)
+        if correlations.max() < 0:
+            return active.nothing_left()
+        if correlations.max() <= stopping.gain:
+            return stopping.small
+        active.add(active.ranking(correlations), min(batch, stopping.most - active.size))
+    return stop

@@ -21,16 +21,16 @@ def lace(
     sparsity: int | None = None,
     residual: float | None = None,
     delta: float | None = None,
-    start: Iterable[int] | None = None,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
+    start: Iterable[int] | None = None,
     callback: Callback | None = None,
 ) -> Solution:
     """Drop the column of smallest coefficient |x_i| ‖a_i‖, then refit; repeat.
 
     Cheaper to reason about than Backward Regression, and the same on orthogonal columns. Columns
     go while there are more than `sparsity`, and beyond that while every tolerance given allows
-    it. At least one stopping word is needed.
+    it. At least one stopping parameter is needed.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ def lace(
         Drop columns as long as ‖r‖ stays at most this.
     delta : float, optional
         Drop columns as long as each raises ‖r‖² by at most δ².
-    start : iterable of int, optional
-        Columns to begin with; all of them by default, which must then be independent.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
+    start : iterable of int, optional
+        Columns to begin with; all of them by default, which must then be independent.
     callback : callable, optional
         Called with every `Step`; returning True stops.
 
@@ -56,9 +56,8 @@ def lace(
     Solution
         Least squares on the chosen columns.
     """
-    active, limit = begin(
-        "lace", A, y, include, exclude, start, callback,
-        sparsity=sparsity, residual=residual, delta=delta, basis=False,
+    active, stopping = begin(
+        "lace", A, y, sparsity=sparsity, residual=residual, delta=delta,
+        include=include, exclude=exclude, start=start, callback=callback, basis=False,
     )  # fmt: skip
-    stop = active.shrink(limit, by="coef")
-    return active.solution("lace", stop)
+    return active.solve("lace", lambda: active.shrink(stopping, by="coef"))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.design.base import Array
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
+from sparsewise.engine.matching import Matching
+from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.problem import check_count
 from sparsewise.results import Solution, Stop
-from sparsewise.tolerances import tolerances
 
 
 @algorithm(
@@ -61,31 +61,28 @@ def mp(
     Solution
         With ``least_squares=False``.
     """
-    first, limit = begin(
-        "mp", A, y, include, exclude, start, callback, sparsity=sparsity, residual=residual
-    )
-    rounds = check_count(max_iter, "max_iter", 1) or 0
-    nothing = tolerances(first.problem.y.dtype).exact
-    r, rss, x, log = first.residual, first.rss, first.coef, first.log
-    stop = first.reason_not_to_exchange(limit)
-    while stop is None:
-        j, inner = first.closest(r)
-        if abs(inner) ** 2 <= nothing:  # r is orthogonal to every column, or none may be taken
-            stop = Stop.NO_IMPROVEMENT
-        elif sparsity is not None and j not in x and len(x) >= sparsity:
-            stop = Stop.SPARSITY
-        elif rounds == 0:
-            stop = Stop.MAX_ITER
-        else:
-            rounds -= 1
-            x[j] = x.get(j, 0) + inner
-            r -= inner * first.unit_column(j)
-            rss = float(np.vdot(r, r).real)
-            log.record("add", [j], [rss], [_values(x, r)], len(x))
-            stop = first.reason_not_to_exchange(limit, rss)
-    columns = np.array(list(x), np.int64)
-    return log.solution("mp", stop, columns, _values(x, r), rss, least_squares=False)
+    active, stopping = begin(
+        "mp", A, y, sparsity=sparsity, residual=residual,
+        include=include, exclude=exclude, start=start, callback=callback,
+    )  # fmt: skip
+    most = check_count(max_iter, "max_iter", 1)
+    model = Matching(active)
+    return model.solve("mp", lambda: match(model, stopping, sparsity, most))
 
 
-def _values(x: dict[int, Any], like: Array) -> Array:
-    return np.array(list(x.values()), like.dtype)
+def match(
+    model: Matching, stopping: StoppingCriterion, sparsity: int | None, most: int | None
+) -> Stop:
+    """At most so many steps along the closest column; say why they ended."""
+    for done in count():
+        if stop := model.reason_to_stop(stopping):
+            return stop
+        j, inner = model.closest()
+        if j < 0:
+            return Stop.NO_IMPROVEMENT
+        if sparsity is not None and j not in model.coef and len(model.coef) >= sparsity:
+            return Stop.SPARSITY
+        if done == most:
+            break
+        model.move(j, inner)
+    return Stop.MAX_ITER

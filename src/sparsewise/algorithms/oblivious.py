@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.active_set import ActiveSet, begin
+from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.stopping import Until
-from sparsewise.results import Solution, Stop
+from sparsewise.results import Solution
 
 
 @algorithm(Family.PURSUIT, "a first look at very many features")
@@ -45,17 +43,8 @@ def oblivious(
     Solution
         Least squares on the chosen columns.
     """
-    active, limit = begin("oblivious", A, y, include, exclude, (), callback, sparsity=sparsity)
-    return active.solution("oblivious", fill(active, limit))
-
-
-def fill(active: ActiveSet, limit: Until) -> Stop:
-    """Add the columns of largest correlation with y until there are enough."""
-    if active.problem.is_zero or active.size >= limit.most:
-        return limit.full
-    correlations = np.square(np.abs(active.problem.correlate(active.problem.y)))
-    correlations[active.closed()] = -1.0
-    active.add(active.ranking(correlations), limit.most - active.size)
-    if active.log.halted:
-        return Stop.CALLBACK
-    return limit.full if active.size >= limit.most else active.nothing_left()
+    active, stopping = begin(
+        "oblivious", A, y, sparsity=sparsity,
+        include=include, exclude=exclude, callback=callback,
+    )  # fmt: skip
+    return active.solve("oblivious", lambda: active.fill(stopping))

@@ -28,7 +28,7 @@ def omp(
     """Add the column closest to the residual, then refit by least squares; repeat.
 
     Chooses arg max |a_j* r| / ‖a_j‖ (eq. 2.2 of the paper), so that the result does not depend on
-    how the columns are scaled. At least one stopping word is needed.
+    how the columns are scaled. At least one stopping parameter is needed.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def omp(
     ----------
     J. A. Tropp, "Greed is good", IEEE Trans. Information Theory 50 (2004).
     """
-    active, limit = begin(
-        "omp", A, y, include, exclude, start, callback, sparsity=sparsity, residual=residual
-    )
-    stop = active.grow(limit, by="corr")
-    return active.solution("omp", stop)
+    active, stopping = begin(
+        "omp", A, y, sparsity=sparsity, residual=residual,
+        include=include, exclude=exclude, start=start, callback=callback,
+    )  # fmt: skip
+    return active.solve("omp", lambda: active.grow(stopping, by="corr"))

@@ -9,10 +9,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.algorithms.replacement import replace_until_settled
-from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.stopping import Until
+from sparsewise.engine.replacement import replace_until_settled
+from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.errors import InputError
 from sparsewise.problem import check_tolerance
 from sparsewise.results import Solution
 
@@ -64,15 +65,16 @@ def ompr(
     """
     eta = check_tolerance(step, "step")
     if not eta or eta == float("inf"):
-        raise ValueError(f"step must be positive and finite, not {step}.")
-    return replace_until_settled(
-        "ompr",
-        partial(exchange, step=eta),
-        A, y, sparsity, residual, max_iter, include, exclude, start, callback,
+        raise InputError(f"must be positive and finite, not {step}.", parameter="step")
+    active, stopping = begin(
+        "ompr", A, y, sparsity=sparsity, residual=residual,
+        include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
+    swap = partial(exchange, step=eta)
+    return active.solve("ompr", lambda: replace_until_settled(active, stopping, swap, max_iter))
 
 
-def exchange(active: ActiveSet, limit: Until, *, step: float) -> None:
+def exchange(active: ActiveSet, stopping: StoppingCriterion, *, step: float) -> None:
     """The column closest to the residual for the smallest coefficient, if that is smaller."""
     correlations = active.correlations()
     sizes = active.loose_coef()

@@ -43,7 +43,7 @@ class Algorithm:
     dense : bool
         Whether it needs A as a dense matrix.
     starts_full : bool
-        Whether it begins with all columns, unless told otherwise.
+        Whether it begins with all columns, unless `start` says otherwise.
     least_squares : bool
         Whether its coefficients are the least-squares fit on the support.
     """

@@ -9,20 +9,15 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.algorithms.rmp0 import rounds
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
 from sparsewise.engine.noise_inference import NoisePrior, begin
+from sparsewise.engine.stopping import up_to
 from sparsewise.problem import check_count
 from sparsewise.results import BayesianSolution, Stop
 
 
-@algorithm(
-    Family.BAYESIAN,
-    "any table: there is nothing to be set",
-    result=BayesianSolution,
-    least_squares=False,
-)
+@algorithm(Family.BAYESIAN, "any table: there is nothing to be set", result=BayesianSolution)
 def rmp(
     A: Any,
     y: ArrayLike,
@@ -84,8 +79,7 @@ def rmp(
         A, y, match_relevance, sigma=sigma, price=price, min_increase=min_increase,
         noise_prior=noise_prior, include=include, exclude=exclude, callback=callback,
     )  # fmt: skip
-    stop = match_relevance(evidence, max_outer, steps)
-    return evidence.solution("rmp", stop)
+    return evidence.solve("rmp", lambda: match_relevance(evidence, max_outer, steps))
 
 
 def match_relevance(
@@ -94,13 +88,11 @@ def match_relevance(
     """Algorithm 1 from wherever the model is; the reason for which it ended."""
     left = sys.maxsize if steps is None else steps
     merged = False
-    for _ in rounds(max_outer):
+    for _ in up_to(max_outer, "max_outer"):
         before = evidence.worth
         left -= evidence.acquire(left)
         # A long stage may go in circles of rounding: each round tells whether it gets anywhere.
         left -= evidence.revise(min(left, 20 + 20 * evidence.size))
-        if evidence.log.halted:
-            return Stop.CALLBACK
         if left == 0:
             return Stop.MAX_ITER
         if evidence.rose_above(before):

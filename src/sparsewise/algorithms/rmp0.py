@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import count
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.active_set import begin
+from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.problem import check_count
+from sparsewise.engine.stopping import StoppingCriterion, up_to
 from sparsewise.results import Solution, Stop
 
 
@@ -54,24 +53,20 @@ def rmp0(
     Solution
         Least squares on the chosen columns.
     """
-    active, limit = begin("rmp0", A, y, include, exclude, start, callback, delta=delta)
+    active, stopping = begin(
+        "rmp0", A, y, delta=delta,
+        include=include, exclude=exclude, start=start, callback=callback,
+    )  # fmt: skip
+    return active.solve("rmp0", lambda: alternate(active, stopping, max_outer))
+
+
+def alternate(active: ActiveSet, stopping: StoppingCriterion, max_outer: int | None) -> Stop:
+    """Algorithm 2 from wherever the model is; the reason for which it ended."""
     seen: set[frozenset[int]] = set()
-    for _ in rounds(max_outer):
+    for _ in up_to(max_outer, "max_outer"):
         seen.add(active.support)
-        stop = active.grow(limit)
-        if stop is not Stop.CALLBACK:
-            stop = active.shrink(limit)
-        if stop is Stop.CALLBACK:
-            break
+        active.grow(stopping)
+        active.shrink(stopping)
         if active.support in seen:
-            stop = Stop.STABLE
-            break
-    else:
-        stop = Stop.MAX_OUTER
-    return active.solution("rmp0", stop)
-
-
-def rounds(most: int | None) -> Iterable[int]:
-    """Counts up to `most`, or for ever."""
-    most = check_count(most, "max_outer", 1)
-    return count() if most is None else range(most)
+            return Stop.STABLE
+    return Stop.MAX_OUTER

@@ -8,10 +8,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.algorithms.replacement import replace_until_settled
-from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.stopping import Until
+from sparsewise.engine.replacement import replace_until_settled
+from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.results import Solution
 
 
@@ -57,12 +57,14 @@ def srr(
     Solution
         Least squares on the chosen columns.
     """
-    return replace_until_settled(
-        "srr", exchange, A, y, sparsity, residual, max_iter, include, exclude, start, callback
-    )
+    active, stopping = begin(
+        "srr", A, y, sparsity=sparsity, residual=residual,
+        include=include, exclude=exclude, start=start, callback=callback,
+    )  # fmt: skip
+    return active.solve("srr", lambda: replace_until_settled(active, stopping, exchange, max_iter))
 
 
-def exchange(active: ActiveSet, limit: Until) -> None:
+def exchange(active: ActiveSet, stopping: StoppingCriterion) -> None:
     """One column more, by gain; one column less, by loss."""
-    active.grow(limit._replace(most=limit.most + 1), steps=1)
-    active.shrink(limit.by_size())
+    active.grow(stopping._replace(most=stopping.most + 1), steps=1)
+    active.shrink(stopping.by_size())

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.algorithms.replacement import replace_until_settled
-from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.stopping import Until
+from sparsewise.engine.replacement import replace_until_settled
+from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.results import Solution
 
 
@@ -57,18 +57,20 @@ def subspace_pursuit(
     Solution
         Least squares on the chosen columns.
     """
-    return replace_until_settled(
-        "subspace_pursuit",
-        exchange,
-        A, y, sparsity, residual, max_iter, include, exclude, start, callback,
+    active, stopping = begin(
+        "subspace_pursuit", A, y, sparsity=sparsity, residual=residual,
+        include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
+    return active.solve(
+        "subspace_pursuit", lambda: replace_until_settled(active, stopping, exchange, max_iter)
+    )
 
 
-def exchange(active: ActiveSet, limit: Until) -> None:
+def exchange(active: ActiveSet, stopping: StoppingCriterion) -> None:
     """As many columns again, by correlation; then the smallest coefficients go."""
-    active.add(active.ranking(active.correlations()), limit.most)
+    active.add(active.ranking(active.correlations()), stopping.most)
     sizes = np.full(active.problem.shape[1], -1.0)
     for j, size in active.loose_coef().items():
         sizes[j] = size
-    surplus = max(active.size - limit.most, 0)
+    surplus = max(active.size - stopping.most, 0)
     active.drop(list(active.ranking(sizes))[::-1][:surplus])

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.engine.active_set import begin
-from sparsewise.results import Solution
+from sparsewise.results import Solution, Stop
 
 
 def there_and_back(
@@ -40,7 +40,12 @@ def there_and_back(
     Solution
         The last model, and the path that led there and back.
     """
-    active, limit = begin("there_and_back", A, y, include, exclude, (), None, sparsity=sparsity)
-    active.grow(limit)
-    stop = active.shrink(limit._replace(most=0))
-    return active.solution("there_and_back", stop)
+    active, stopping = begin(
+        "there_and_back", A, y, sparsity=sparsity, include=include, exclude=exclude
+    )
+
+    def steps() -> Stop:
+        active.grow(stopping)
+        return active.shrink(stopping._replace(most=0))
+
+    return active.solve("there_and_back", steps)

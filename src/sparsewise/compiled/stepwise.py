@@ -434,7 +434,18 @@ def reflect(U, t, k, i, v, x, diagonal):
 
 
 @jit
-def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left, X):
+def close_gap(order, locked, d, k, i):
+    """The column at position i of k has left: what is known of those behind it moves up."""
+    for position in range(i, k - 1):
+        order[position] = order[position + 1]
+        locked[position] = locked[position + 1]
+    if d.size > 0:
+        for position in range(i, k - 1):
+            d[position] = d[position + 1]
+
+
+@jit
+def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left, X):
     """Drop the column that matters least again and again, at most `steps` times.
 
     limits = (columns allowed, loss allowed, ‖r‖² allowed, tie, loss that counts as zero,
@@ -465,10 +476,8 @@ def shrink(U, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left
                 return step, FITTED, peak
         size = reflect(U, t, k, i, V[step], x, diagonal)
         dropped[step] = order[i]
+        close_gap(order, locked, d, k, i)
         k -= 1
-        for position in range(i, k):
-            order[position] = order[position + 1]
-            locked[position] = locked[position + 1]
         rss += loss
         left[step] = rss
         for row in range(k):
@@ -557,10 +566,7 @@ def change(M, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v):
         for c in range(k):
             for row in range(i, k - 1):
                 U[c, row] = U[c, row + 1]
-        for row in range(i, k - 1):
-            d[row] = d[row + 1]
-            order[row] = order[row + 1]
-            locked[row] = locked[row + 1]
+        close_gap(order, locked, d, k, i)
         return k - 1, 1.0, 1.0
     damping = share / (diagonal[i] * (u - 1.0))
     factor = 1.0 / np.sqrt(share + damping * diagonal[i])  # ρ² = energy + d², before over after

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from sparsewise.design.base import Array, square_sums
-from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.log import Callback
-from sparsewise.engine.stopping import Until
+from sparsewise.engine.sparse_model import SparseModel
+from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.errors import InputError
 from sparsewise.problem import Problem, check_columns
 from sparsewise.results import BayesianSolution, Stop, log_evidence, weight
 
@@ -23,12 +24,13 @@ FAR = 1e6
 """Rises are added to a log evidence up to this size; a larger one is computed anew."""
 
 
-class Evidence(ActiveSet):
+class Evidence(SparseModel):
     """Active columns with prior variances γ, the score of every column, and the evidence.
 
-    An active set whose columns are damped by d_i² = σ²/γ_i. With R = σ² C⁻¹ the scores are
+    The active columns are damped by d_i² = σ²/γ_i. With R = σ² C⁻¹ the scores are
     corr = A*R y = σ² Q and energy_j = a_j*R a_j = σ² S_j, so that gain/σ² = |Q|²/S decides
-    (Lemma 3.1), and the column of largest gain is the one to add (Lemma 3.2): `grow` as it is.
+    (Lemma 3.1), and the column of largest gain is the one to add (Lemma 3.2), as in stepwise
+    regression.
 
     Parameters
     ----------
@@ -66,23 +68,24 @@ class Evidence(ActiveSet):
         self._flat = self.size
         self.rows = problem.design.rows - self._flat
         if self.rows <= 0:
-            raise ValueError(self._no_rows())
+            raise self._no_rows()
         self._flat_log_det = self._log_det()
         self.price = price
         self.min_increase = min_increase
         self._enter = entrance(price / weight(self._complex))
         self._logged: float | None = None  # the log evidence as the last step left it
 
-    def _no_rows(self) -> str:
+    def _no_rows(self) -> InputError:
         """What to say where nothing tells the noise."""
         if self._flat:
-            return (
-                f"include names {self._flat} columns, as many as A has rows; leave some out, or "
-                "nothing tells the noise."
+            return InputError(
+                f"names {self._flat} columns, as many as A has rows",
+                "leave some out, or nothing tells the noise.",
+                parameter="include",
             )
-        return (
-            "The weights of the rows add up to one or less, so that nothing tells the noise; they "
-            "say how often each row counts: scale them to add up to the number of rows."
+        return InputError(
+            "The weights of the rows add up to one or less, so that nothing tells the noise",
+            "they say how often each row counts: scale them to add up to the number of rows.",
         )
 
     # ------------------------------------------------------------------ what is there
@@ -154,9 +157,9 @@ class Evidence(ActiveSet):
         return energy / self.noise, corr / self.noise
 
     @property
-    def limit(self) -> Until:
+    def _stopping(self) -> StoppingCriterion:
         """When to stop adding: no gain exceeds σ² (or what the price makes of it)."""
-        return Until(
+        return StoppingCriterion(
             most=self.problem.shape[1],
             enough=-1.0,
             gain=self.noise * self._enter * (1 + self._tolerance.tie),
@@ -177,7 +180,7 @@ class Evidence(ActiveSet):
         """Add the column of largest gain, with its best γ, while one exceeds σ²; how many."""
         before = self.size
         if not self.problem.is_zero:
-            self.grow(self.limit, steps=steps)
+            self._grow(self._stopping, True, steps)
         return self.size - before
 
     def revise(self, steps: int) -> int:
@@ -186,7 +189,8 @@ class Evidence(ActiveSet):
         A step costs O(k²); the scores of the others wait for the next acquisition.
         """
         taken = 0
-        while taken < steps and self.size and not self.log.halted:
+        while taken < steps and self.size:
+            self.log.heed()
             most = 1 if self.log.callback else min(steps - taken, STEPS)
             columns, rises, rss, X, code = self._factor.revise(most, self.min_increase, self._prior)
             if columns.size:
@@ -196,11 +200,13 @@ class Evidence(ActiveSet):
             taken += columns.size
             if code == self._kernels.SMALL:
                 break
+        self.log.heed()
         return taken
 
     def ascend(self) -> bool:
         """Of all additions, deletions and re-estimations take the steepest; False: none is left."""
         scores = self._scores
+        self.log.heed()
         if self.problem.is_zero:
             return False
         scores.sync()
@@ -221,6 +227,7 @@ class Evidence(ActiveSet):
             if not goes:
                 return False
         self._change(i, goes, by_changing)
+        self.log.heed()
         return True
 
     def _best_change(self, steepest: bool) -> tuple[int, float, bool]:
@@ -257,18 +264,12 @@ class Evidence(ActiveSet):
         if not columns.size:
             return
         factor, scores = self._factor, self._scores
-        flat = self.size
-        k = flat + columns.size
-        factor.make_room(k)
-        factor.order[flat:k] = columns
-        factor.locked[flat:k] = False
-        factor.damping[flat:k] = np.sqrt(self.noise / gamma)
-        factor.size = k
-        factor.make()
+        flat = self.order[: self._flat]
+        factor.load([*flat, *columns], self._flat, damping=np.sqrt(self.noise / gamma))
         scores.state[columns] = self._kernels.ACTIVE
         scores.distrust(everything=True)
         self._logged = None
-        self.log.record("start", factor.columns.copy(), [self.rss], [factor.coef()], k)
+        self.log.record("start", factor.columns.copy(), [self.rss], [factor.coef()], self.size)
 
     def merge_copies(self) -> bool:
         """Leave to the first of equal columns the γ of all: C, and so the evidence, is the same.
@@ -282,6 +283,7 @@ class Evidence(ActiveSet):
                 self._scores.state[j] = self._kernels.OPEN
                 self._scores.distrust(everything=True)
                 self._revised_one(j, goes=True, rise=0.0)
+                self.log.heed()
         return bool(groups)
 
     def _copies(self) -> list[list[int]]:
@@ -359,7 +361,7 @@ class Evidence(ActiveSet):
                 np.maximum(rss[first:last], 0.0), X[first:last], size, evidences[first:last],
             )  # fmt: skip
 
-    def solution(self, algorithm: str, stop: Stop, **more: Any) -> BayesianSolution:
+    def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data."""
         factor, problem = self._factor, self.problem
         columns, k = factor.columns.copy(), factor.size
@@ -372,17 +374,14 @@ class Evidence(ActiveSet):
         with np.errstate(over="ignore", under="ignore"):
             gamma[columns] = np.square(roots)
         if np.any((gamma[columns] == 0) | (np.isinf(gamma[columns]) & (d > 0))):
-            raise ValueError(
-                "The prior variances, squares of coefficients, are out of range; scale A or y."
+            raise InputError(
+                "The prior variances, squares of coefficients, are out of range", "scale A or y."
             )
         double = np.result_type(factor.dtype, float)
         spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
-        solution = self.log.solution(
+        return super().solution(
             algorithm,
-            Stop.CALLBACK if self.log.halted else stop,
-            columns,
-            factor.coef(),
-            self.rss,
+            stop,
             least_squares=False,
             kind=BayesianSolution,
             gamma=gamma,
@@ -392,9 +391,8 @@ class Evidence(ActiveSet):
             price=self.price,
             min_increase=self.min_increase,
             excluded=self._excluded,
+            **more,
         )
-        assert isinstance(solution, BayesianSolution)
-        return solution
 
 
 def entrance(price: float) -> float:

@@ -137,18 +137,27 @@ class Factor:
 
     # ------------------------------------------------------------------ from scratch
 
-    def load(self, columns: Sequence[int], forced: int, basis: bool) -> bool:
+    def load(
+        self,
+        columns: Sequence[int],
+        forced: int,
+        basis: bool = True,
+        damping: Array | float = 0.0,
+    ) -> bool:
         """Begin with these columns, the first `forced` of them locked; False: they are dependent.
 
         Without `basis` only the triangular factor is made, which is all that dropping needs.
+        The locked columns have a flat prior, the others are damped.
         """
         k = len(columns)
         if k > self.capacity:
             return False
         self.make_room(k)
+        self.size = k
         self.order[:k] = columns
         self.locked[:k] = np.arange(k) < forced
-        self.size = k
+        self.d[:forced] = 0.0
+        self.d[forced:] = damping
         return self.make(basis)
 
     def make(self, basis: bool = True) -> bool:
@@ -168,9 +177,8 @@ class Factor:
         self._turns.clear()
         self._turned, self._peak, self._largest = 0, 0.0, k
         least = np.square(np.abs(np.diagonal(R)[:k])).min(initial=1.0)
-        if (
-            k and least > 0
-        ):  # columns that once came in may be borderline now; U must fit Q all the same
+        # Columns that once came in may be borderline now; U must fit Q all the same.
+        if k and least > 0:
             self.U[:k, :k] = _inverse_of_triangle(R[:k, :k]).T
         if basis:
             self._r = y.copy()
@@ -257,14 +265,12 @@ class Factor:
 
     def drop(self, j: int) -> Array:
         """Drop column j; returns the coefficients of the others."""
-        k = self.size
-        i = int(np.flatnonzero(self.columns == j)[0])
+        k, i = self.size, self._position(j)
         self.rss += float(self.losses()[i])
         reflector = np.empty((1, k + 1), self.dtype)
         x = np.empty(k, self.dtype)
         self._kernels.reflect(self.U, self.t, k, i, reflector[0], x, np.empty(k))
-        self.order[i : k - 1] = self.order[i + 1 : k]
-        self.locked[i : k - 1] = self.locked[i + 1 : k]
+        self._close_gap(i)
         self._lost(reflector)
         return x[: k - 1]
 
@@ -283,7 +289,7 @@ class Factor:
         X = np.zeros((steps, k), self.dtype)
         share = tolerance.tie * (self._turned + 1)
         dropped, code, self._peak = self._kernels.shrink(
-            self.U, self.t, self.order, self.locked, k, self.rss, by_loss, steps,
+            self.U, self.damping, self.t, self.order, self.locked, k, self.rss, by_loss, steps,
             (*limits, tolerance.tie, tolerance.exact, self._peak, share),
             reflectors, columns, left, X,
         )  # fmt: skip
@@ -346,13 +352,19 @@ class Factor:
 
     def merge(self, first: int, other: int) -> None:
         """Column `first` takes over the γ of its copy `other`, which goes."""
-        k = self.size
-        i, gone = (int(np.flatnonzero(self.columns == j)[0]) for j in (first, other))
+        i, gone = self._position(first), self._position(other)
         self.damping[i] = np.sum(np.square(self.damping[[i, gone]].astype(float)) ** -1.0) ** -0.5
-        for values in (self.order, self.locked, self.damping):
-            values[gone : k - 1] = values[gone + 1 : k]
-        self.size = k - 1
+        self._close_gap(gone)
+        self.size -= 1
         self.make()
+
+    def _position(self, j: int) -> int:
+        """Where column j stands among the active ones."""
+        return int(np.flatnonzero(self.columns == j)[0])
+
+    def _close_gap(self, i: int) -> None:
+        """What is known of the columns behind position i moves up."""
+        self._kernels.close_gap(self.order, self.locked, self.damping, self.size, i)
 
     def _settle(self) -> None:
         """r anew from a basis that has changed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
+from sparsewise.errors import InputError
 from sparsewise.problem import Problem, check_positive, check_tolerance, problem
-from sparsewise.results import weight
+from sparsewise.results import Stop, weight
 from sparsewise.tolerances import tolerances
 
 Climb = Callable[[Evidence], Any]
@@ -44,35 +46,38 @@ def begin(
     data = problem(A, y)
     price = check_tolerance(price, "price") or 0.0
     if price == math.inf:
-        raise ValueError("price must be finite; at an infinite one no model has any feature.")
+        raise InputError(
+            "must be finite", "at an infinite one no model has any feature.", parameter="price"
+        )
     min_increase = check_positive(min_increase, "min_increase")
     prior = _check_prior(noise_prior, data)
-    include, exclude = list(include), list(exclude)
-
-    def empty(noise: float, price: float, callback: Callback | None = None) -> Evidence:
-        return Evidence(
-            data,
-            noise,
-            price=price,
-            min_increase=min_increase,
-            include=include,
-            exclude=exclude,
-            callback=callback,
-        )
-
+    empty = partial(
+        Evidence, data, min_increase=min_increase, include=list(include), exclude=list(exclude)
+    )
     if sigma is not None:
-        return empty(_relative(sigma, data), price, callback)
+        return empty(_relative(sigma, data), price=price, callback=callback)
     if data.is_zero:
-        evidence = empty(1.0, price, callback)
+        evidence = empty(1.0, price=price, callback=callback)
         evidence.noise = 0.0
         return evidence
     # A feature is one of m: its share of the prior makes that much of a difference.
     cautious = max(price, math.log(max(data.shape[1], 2)))
-    return empty(infer_noise(lambda noise: empty(noise, cautious), climb, prior), price, callback)
+    noise = infer_noise(empty(1.0, price=cautious), climb, prior)
+    return empty(noise, price=price, callback=callback)
 
 
-def infer_noise(begin: Callable[[float], Evidence], climb: Climb, prior: NoisePrior) -> float:
+def infer_noise(evidence: Evidence, climb: Climb, prior: NoisePrior) -> float:
     """The σ² of greatest evidence, each feature paying its price; for a target of norm one.
+
+    Halted, it is the best so far.
+    """
+    search = _Search(evidence, climb, prior)
+    evidence.log.run(search.run)
+    return search.noise
+
+
+class _Search:
+    """The maximum of the evidence in σ² and γ, each feature paying its price.
 
     The evidence alone has no useful maximum in σ² where m >= n: features that fit the noise cost
     it little, σ falls, more of them are let in, and so on to zero. With a price of log m for
@@ -80,61 +85,75 @@ def infer_noise(begin: Callable[[float], Evidence], climb: Climb, prior: NoisePr
     The maximum is sought from above, a factor of two in σ at a time, because the evidence of a
     model that has missed most features rises as σ does, too; then each in turn, γ and σ², until
     σ² no longer changes.
+
+    Attributes
+    ----------
+    noise : float
+        The best σ² so far.
     """
-    evidence = begin(1.0)
-    steep = 2 * weight(evidence.problem.y.dtype.kind == "c") * evidence.rows
-    floor = _least_noise(evidence)
-    noise = best = max(evidence.best_noise(*prior), floor)
-    highest, size = -math.inf, 0
-    while True:
-        evidence.noise = noise
-        climb(evidence)
-        here = _worth(evidence, prior)
-        evidence.noise = max(evidence.best_noise(*prior), floor)
-        at_best = _worth(evidence, prior)
-        if at_best > highest:
-            highest, best, size = at_best, evidence.noise, evidence.size
-        # A model that follows σ by more features and is much the worse for it fits noise; one
-        # that is left behind by far will not follow any more.
-        overfits = here < highest - steep and evidence.size > size
-        left_behind = evidence.noise > FAR_BEHIND * noise
-        if noise <= floor or overfits or left_behind or evidence.log.halted:
-            break
-        noise = max(noise / 4, floor)
-    return _refine(evidence, best, climb, prior, floor)
 
+    def __init__(self, evidence: Evidence, climb: Climb, prior: NoisePrior) -> None:
+        self._evidence, self._climb, self._prior = evidence, climb, prior
+        # Below this σ², rounding is all that is left of the noise.
+        self._floor = tolerances(evidence.problem.y.dtype).quiet ** 2 / evidence.rows
+        self.noise = self._best_noise()
 
-def _worth(evidence: Evidence, prior: NoisePrior) -> float:
-    """Log evidence less price, and the log density of log σ² by the prior but for a constant."""
-    shape, scale = prior
-    return evidence.worth - shape * math.log(evidence.noise) - scale / evidence.noise
+    def run(self) -> Stop:
+        """Search from above, then refine."""
+        self._descend()
+        self._refine()
+        return Stop.EVIDENCE
 
+    def _descend(self) -> None:
+        """Half the σ again and again, the model following, until that is the worse for it."""
+        evidence, noise = self._evidence, self.noise
+        steep = 2 * weight(evidence.problem.y.dtype.kind == "c") * evidence.rows
+        highest, size = -math.inf, 0
+        while True:
+            here = self._worth_at(noise)
+            evidence.noise = self._best_noise()
+            at_best = self._worth()
+            if at_best > highest:
+                highest, self.noise, size = at_best, evidence.noise, evidence.size
+            # A model that follows σ by more features and is much the worse for it fits noise; one
+            # that is left behind by far will not follow any more.
+            overfits = here < highest - steep and evidence.size > size
+            left_behind = evidence.noise > FAR_BEHIND * noise
+            if noise <= self._floor or overfits or left_behind:
+                return
+            noise = max(noise / 4, self._floor)
 
-def _refine(
-    evidence: Evidence, noise: float, climb: Climb, prior: NoisePrior, floor: float
-) -> float:
-    """γ and σ² in turn from a good model."""
-    for _ in range(50):
-        evidence.noise = noise
-        climb(evidence)
-        last, noise = noise, max(evidence.best_noise(*prior), floor)
-        if abs(math.log(noise / last)) < 1e-4 or evidence.log.halted:
-            break
-    return noise
+    def _refine(self) -> None:
+        """γ and σ² in turn from a good model."""
+        for _ in range(50):
+            self._worth_at(self.noise)
+            last, self.noise = self.noise, self._best_noise()
+            if abs(math.log(self.noise / last)) < 1e-4:
+                return
 
+    def _best_noise(self) -> float:
+        return max(self._evidence.best_noise(*self._prior), self._floor)
 
-def _least_noise(evidence: Evidence) -> float:
-    """Below this σ², rounding is all that is left of the noise."""
-    return tolerances(evidence.problem.y.dtype).quiet ** 2 / evidence.rows
+    def _worth_at(self, noise: float) -> float:
+        """What the model is worth once it has climbed as far as it goes at this σ²."""
+        self._evidence.noise = noise
+        self._climb(self._evidence)
+        return self._worth()
+
+    def _worth(self) -> float:
+        """Log evidence less price, and the log prior of log σ² but for a constant."""
+        (shape, scale), noise = self._prior, self._evidence.noise
+        return self._evidence.worth - shape * math.log(noise) - scale / noise
 
 
 def _relative(sigma: float, data: Problem) -> float:
     """σ² for a target of norm one."""
     ratio = check_positive(sigma, "sigma") / data.scale
     if not 1e-100 < ratio < 1e100:
-        raise ValueError(
-            f"sigma is {ratio:.1g} times the norm of y, out of all proportion; check its units, "
-            "or use rmp0, the limit of no noise."
+        raise InputError(
+            f"is {ratio:.1g} times the norm of y, out of all proportion",
+            "check its units, or use rmp0, the limit of no noise.",
+            parameter="sigma",
         )
     return ratio * ratio
 
@@ -146,11 +165,13 @@ def _check_prior(prior: NoisePrior | None, data: Problem) -> NoisePrior:
     try:
         shape, scale = np.asarray(prior, float).tolist()
     except (TypeError, ValueError):
-        raise ValueError(
-            f"noise_prior must be two numbers, shape and scale of an inverse-gamma distribution of "
-            f"sigma², not {prior!r}."
+        raise InputError(
+            "must be two numbers, shape and scale of an inverse-gamma distribution of sigma², not "
+            f"{prior!r}.",
+            parameter="noise_prior",
         ) from None
-    for value in (shape, scale):
-        if not 0 <= value < math.inf:
-            raise ValueError(f"noise_prior must hold finite numbers of at least 0, not {prior!r}.")
+    if not (0 <= shape < math.inf and 0 <= scale < math.inf):
+        raise InputError(
+            f"must hold finite numbers of at least 0, not {prior!r}.", parameter="noise_prior"
+        )
     return shape, scale / data.scale / data.scale

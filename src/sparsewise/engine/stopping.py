@@ -1,16 +1,19 @@
-"""The stopping words, which mean the same everywhere, as the numbers the engine compares with."""
+"""The stopping parameters, which mean the same everywhere, as numbers the engine compares with."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import count
 from typing import NamedTuple
 
+from sparsewise.errors import InputError, Parameter
 from sparsewise.problem import Problem, check_count, check_tolerance
 from sparsewise.results import Stop
 from sparsewise.tolerances import tolerances
 
 
-class Until(NamedTuple):
+class StoppingCriterion(NamedTuple):
     """When to stop adding and dropping, in units of ‖y‖ = 1.
 
     Attributes
@@ -39,27 +42,27 @@ class Until(NamedTuple):
     full: Stop
     small: Stop
 
-    def by_size(self) -> Until:
+    def by_size(self) -> StoppingCriterion:
         """The same, but dropping only what `most` demands."""
         return self._replace(loss=-1.0)
 
 
-def until(
+def stopping_criterion(
     algorithm: str | None,
     problem: Problem,
     *,
     sparsity: int | None = None,
     residual: float | None = None,
     delta: float | None = None,
-) -> Until:
-    """Check the stopping words and scale them.
+) -> StoppingCriterion:
+    """Check the stopping parameters and scale them.
 
     Parameters
     ----------
     algorithm : str, optional
-        Who is asking: it is an error if no word is given. None: the word may come from elsewhere.
+        Who is asking: it is an error if none is given. None: the criterion may come from elsewhere.
     problem : Problem
-        What they are to be used on.
+        What it is to be used on.
     sparsity : int, optional
         Most features.
     residual : float, optional
@@ -71,14 +74,17 @@ def until(
     residual = check_tolerance(residual, "residual")
     delta = check_tolerance(delta, "delta")
     if algorithm and sparsity is None and residual is None and delta is None:
-        raise ValueError(
-            f"{algorithm} must be told when to stop; give it one of the words it takes: "
-            "sparsity, residual or delta."
-        )
+        raise InputError(
+            f"{algorithm} must be told when to stop",
+            (
+                "give one of the stopping parameters it takes: ",
+                Parameter("sparsity"), ", ", Parameter("residual"), " or ", Parameter("delta"), ".",
+            ),
+        )  # fmt: skip
     exact = tolerances(problem.y.dtype).exact
     squared = None if residual is None else (residual / problem.scale) * (residual / problem.scale)
     step = exact if delta is None else max((delta / problem.scale) * (delta / problem.scale), exact)
-    return Until(
+    return StoppingCriterion(
         most=min(problem.shape) if sparsity is None else sparsity,
         enough=-1.0 if squared is None else squared,
         gain=step,
@@ -87,3 +93,9 @@ def until(
         full=Stop.EXHAUSTED if sparsity is None else Stop.SPARSITY,
         small=Stop.NO_IMPROVEMENT if delta is None else Stop.DELTA,
     )
+
+
+def up_to(most: int | None, name: str, least: int = 1) -> Iterable[int]:
+    """0, 1, 2, … as many as the parameter of this name allows; None: for ever."""
+    most = check_count(most, name, least)
+    return count() if most is None else range(most)

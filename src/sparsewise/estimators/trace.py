@@ -10,7 +10,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
-from sparsewise.algorithms.stepwise import Round
+from sparsewise.engine.criterion import Round
 from sparsewise.selection.criteria import BY_RESIDUAL, SHORT_NAMES
 
 WIDTH = 80

@@ -1,0 +1,198 @@
+"""A criterion on some data: what the model as it is costs, and all that are one step away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.engine.active_set import ActiveSet
+from sparsewise.errors import InputError, Parameter
+from sparsewise.problem import Problem
+from sparsewise.results import Stop
+from sparsewise.selection.criteria import BY_RESIDUAL, Criteria
+from sparsewise.tolerances import tolerances
+
+Cost = Callable[[float, int], float]
+"""What a model of this ‖r‖² and this many columns costs: less is better."""
+
+
+class Moves(NamedTuple):
+    """Steps of one kind that are open to a model, in the units of the data.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        The columns that can be added (ascending), or dropped (in the order in which they came).
+    change : ndarray
+        By how much ‖r‖² would fall, or grow.
+    rss : ndarray
+        The ‖r‖² that each step leads to.
+    cost : ndarray
+        The criterion there.
+    """
+
+    columns: Array
+    change: Array
+    rss: Array
+    cost: Array
+
+
+class Round(NamedTuple):
+    """What is known before a decision, in the units of the data.
+
+    Attributes
+    ----------
+    rss, cost : float
+        ‖r‖² and criterion of the model as it is.
+    order : list of int
+        Its columns in the order in which they came.
+    additions, deletions : Moves
+        Every step that can be taken.
+    """
+
+    rss: float
+    cost: float
+    order: list[int]
+    additions: Moves
+    deletions: Moves
+
+
+class StepCriterion(NamedTuple):
+    """A criterion on some data, and what rounding makes of it.
+
+    Attributes
+    ----------
+    inner : callable
+        The criterion of a target of norm one (by name, it differs from the other by a constant or
+        not at all, and no scale leaves the range of numbers).
+    outer : callable
+        The same in the units of the data.
+    tie : float
+        ‖r‖² that differ by less, relatively, are equal for all we can know.
+    drift : float
+        The relative error of a score that is worth a second look.
+    exact : float
+        ‖r‖² that counts as an exact fit, for a target of norm one.
+    """
+
+    inner: Cost
+    outer: Cost
+    tie: float
+    drift: float
+    exact: float
+
+    def cost(self, rss: float, size: int) -> float:
+        """The criterion of a model, for a target of norm one."""
+        return self.inner(0.0 if rss <= self.exact else rss, size)
+
+    def decide(self, active: ActiveSet, gain: float, loss: float) -> Literal["add", "drop"] | Stop:
+        """What to do, given the best gain and the least loss (negative: there is none)."""
+        rss, size = active.rss, active.size
+        here = self.cost(rss, size)
+        # What the models next to this one cost at most, whatever rounding has done.
+        up = down = math.inf
+        if gain >= 0:
+            up = self.cost((rss - gain) * (1 + self.tie), size + 1)
+        if loss >= 0:
+            down = self.cost((rss + loss) * (1 + self.tie), size - 1)
+            needless = rss + loss <= self.exact and down <= here
+            if needless or here == math.inf == min(up, down):
+                return "drop"
+        if min(up, down) < here:
+            return "drop" if down <= up else "add"
+        return Stop.EXACT_FIT if rss <= self.exact else Stop.CRITERION
+
+    def less(self, gain: float) -> float:
+        """A gain that this one is larger than, if it is no error."""
+        return gain * (1 - self.drift)
+
+    def more(self, loss: float) -> float:
+        """A loss that this one is smaller than, if it is no error."""
+        return loss * (1 + self.drift)
+
+    def look_around(self, active: ActiveSet) -> Round:
+        """The model as it is and all that are one step away, in the units of the data."""
+        units, size, rss = active.problem.units, active.size, active.rss
+
+        def judged(rss: float, size: int) -> tuple[float, float]:
+            squared = units.squared(0.0 if rss <= self.exact else rss)
+            return squared, self.outer(squared, size)
+
+        def moves(columns: Iterable[int], change: Iterable[float], sign: int) -> Moves:
+            j, fall = np.array(list(columns), np.int64), np.array(list(change), float)
+            after = [judged(rss + sign * c, size + -sign) for c in fall]
+            table = np.array(after, float).reshape(-1, 2)
+            return Moves(j, np.array([units.squared(c) for c in fall]), table[:, 0], table[:, 1])
+
+        gains, losses = active.gains(), active.loose_losses()
+        free = np.flatnonzero(gains >= 0)
+        return Round(
+            *judged(rss, size),
+            active.order,
+            moves(free, gains[free], -1),
+            moves(losses.keys(), losses.values(), 1),
+        )
+
+
+def check_criterion(criterion: object) -> None:
+    """Refuse what is neither the name of a criterion nor a function."""
+    if not callable(criterion) and criterion not in BY_RESIDUAL:
+        raise InputError(
+            f"must be one of {', '.join(BY_RESIDUAL)}, or a function of squared residual and size, "
+            f"not {criterion!r}.",
+            parameter="criterion",
+        )
+
+
+def step_criterion(criterion: str | Cost, data: Problem, excluded: list[int]) -> StepCriterion:
+    """The criterion on these data, of which the columns `excluded` are no part."""
+    if callable(criterion):
+        inner, outer = _by_function(criterion, data)
+    else:
+        inner, outer = _by_name(criterion, data, excluded)
+    rounding = tolerances(data.y.dtype)
+    return StepCriterion(inner, outer, rounding.tie, rounding.drift, rounding.exact)
+
+
+def _by_name(name: str, data: Problem, excluded: list[int]) -> tuple[Cost, Cost]:
+    """A named criterion for a target of norm one, and for the target itself."""
+    rows, features = data.design.rows, data.shape[1] - len(excluded)
+    variance = _full_variance(data, excluded) if name == "cp" else None
+    total = data.units.squared(1.0)
+    scaled = None if variance is None else variance * total
+    unit = Criteria(rows, features, False, 1.0, variance)
+    return unit.cost(name), Criteria(rows, features, False, total, scaled).cost(name)
+
+
+def _full_variance(data: Problem, excluded: list[int]) -> float:
+    """s² of Mallows' Cp: the residual variance with every column, or as many as are independent."""
+    full = ActiveSet(data)
+    full.add(j for j in range(data.shape[1]) if j not in excluded)
+    left = data.design.rows - full.size
+    if left <= 0:
+        raise InputError(
+            f"cp needs the residual variance of the full model, and {full.size} columns leave none "
+            f"of {data.design.rows:g} rows",
+            ("take another ", Parameter("criterion"), ", such as ebic."),
+        )
+    return full.rss / left
+
+
+def _by_function(criterion: Cost, data: Problem) -> tuple[Cost, Cost]:
+    """A criterion of one's own for a target of norm one, and for the target itself."""
+    units = data.units
+
+    def outer(rss: float, size: int) -> float:
+        cost = float(criterion(rss, size))
+        if math.isnan(cost):
+            raise InputError(
+                f"criterion({rss:.6g}, {size}) is not a number",
+                "let it return infinity where a model is not to be chosen.",
+            )
+        return cost
+
+    return (lambda rss, size: outer(units.squared(rss), size)), outer

@@ -1,0 +1,309 @@
+"""The model under construction: what stepwise regression and Sparse Bayesian Learning share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from sparsewise.compiled import load_kernels
+from sparsewise.design.base import Array
+from sparsewise.engine.factor import Factor
+from sparsewise.engine.log import Callback, Log
+from sparsewise.engine.look_ahead import LookAhead
+from sparsewise.engine.scores import Scores
+from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.errors import InputError, Parameter
+from sparsewise.problem import DependentColumnsError, Problem, check_columns
+from sparsewise.results import Stop
+
+
+class SparseModel:
+    """Active columns, the score of every column, a log, and steps forward.
+
+    `ActiveSet` and `Evidence` add the verbs of their algorithms. A verb heeds the callback and
+    Ctrl-C (`Log.heed`) between steps, where factor and log agree; `solve` is where that ends.
+
+    Parameters
+    ----------
+    problem : Problem
+        Design and target.
+    include, exclude, start : iterable of int, optional
+        Columns that must be, must not be, and are at first in the model.
+    callback : callable, optional
+        Called with each `Step`; returning True halts.
+    room : int, optional
+        How many columns the model is to have at most, where that is known.
+    basis : bool
+        Whether the start will be added to. Dropping alone needs no basis.
+    noise : float
+        σ² for a target of norm one, where columns are damped (see `Evidence`).
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        include: Iterable[int] | None = (),
+        exclude: Iterable[int] | None = (),
+        start: Iterable[int] | None = (),
+        callback: Callback | None = None,
+        room: int | None = None,
+        basis: bool = True,
+        noise: float = 0.0,
+    ) -> None:
+        self._kernels = load_kernels()
+        self.problem = problem
+        self.log = Log(problem, callback)
+        self._factor = Factor(problem, 16 if room is None else max(room, 1), noise)
+        self._scores = Scores(self._factor)
+        self._tolerance = self._factor.tolerance
+        # With noise, the evidence says when to stop, however close the fit.
+        self._nothing = -1.0 if noise else self._tolerance.exact
+        self._look_ahead = LookAhead()
+        self._measured_anew = False
+        if any(map(_may_hold, (include, exclude, start))):
+            self._constrain(include, exclude, start, room, basis)
+
+    def _constrain(
+        self,
+        include: Iterable[int] | None,
+        exclude: Iterable[int] | None,
+        start: Iterable[int] | None,
+        room: int | None,
+        basis: bool,
+    ) -> None:
+        """Begin with include and start, and close the columns of exclude."""
+        m = self.problem.shape[1]
+        forced = check_columns(include, m, "include")
+        barred = check_columns(exclude, m, "exclude")
+        first = check_columns(start, m, "start")
+        if both := sorted(set(forced) & set(barred)):
+            names = Parameter("include"), " and ", Parameter("exclude")
+            raise InputError((f"Column {both[0]} is in both ", *names), "keep it in one.")
+        if room is not None and len(forced) > room:
+            most = Parameter("sparsity"), f" allows only {room}"
+            wrong = f"names {len(forced)} columns, but ", *most
+            raise InputError(wrong, "raise it.", parameter="include")
+        self._scores.state[barred] = self._kernels.EXCLUDED
+        closed = {*forced, *barred}
+        columns = [*forced, *(j for j in first if j not in closed)]
+        if columns and not self._factor.load(columns, len(forced), basis):
+            raise self._cannot_start_from(columns)
+        self._scores.state[columns] = self._kernels.ACTIVE
+        if columns:
+            self.log.record("start", columns, [self.rss], [self._factor.coef()], self.size)
+
+    def _cannot_start_from(self, columns: list[int]) -> DependentColumnsError:
+        """Which of these columns can't be in one model with those before them, and what to do."""
+        factor = Factor(self.problem, len(columns))
+        return DependentColumnsError([j for j in columns if not factor.add(j)], len(columns))
+
+    # ------------------------------------------------------------------ what is there
+
+    @property
+    def size(self) -> int:
+        """Number of active columns."""
+        return self._factor.size
+
+    @property
+    def rss(self) -> float:
+        """‖r‖², for y scaled to norm one."""
+        return self._factor.rss
+
+    @property
+    def residual(self) -> Array:
+        """r = y - A x, for y scaled to norm one."""
+        return self._factor.r
+
+    @property
+    def order(self) -> list[int]:
+        """The active columns in the order in which they came."""
+        return self._factor.columns.tolist()
+
+    @property
+    def support(self) -> frozenset[int]:
+        """The active columns as a set."""
+        return frozenset(self.order)
+
+    @property
+    def coef(self) -> dict[int, Any]:
+        """Coefficient of each active column (unit columns, unit target)."""
+        return dict(zip(self.order, self._factor.coef(), strict=True))
+
+    def closed(self) -> Array:
+        """Which columns can't be added."""
+        return self._scores.state != self._kernels.OPEN
+
+    def nothing_left(self) -> Stop:
+        """Why no column can be added."""
+        blocked = (self._scores.state == self._kernels.DEPENDENT).any()
+        return Stop.DEPENDENT if blocked else Stop.EXHAUSTED
+
+    # ------------------------------------------------------------------ the result
+
+    def solve(self, algorithm: str, steps: Callable[[], Stop], **more: Any) -> Any:
+        """Take these steps until they end or somebody halts them: the solution.
+
+        Should they be halted, that is the model as the last step left it.
+        """
+        return self.solution(algorithm, self.log.run(steps), **more)
+
+    def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
+        """The model as it is, in the units of the data; a `Solution` or the `kind` asked for."""
+        columns = self._factor.columns.copy()
+        return self.log.solution(algorithm, stop, columns, self._factor.coef(), self.rss, **more)
+
+    # ------------------------------------------------------------------ steps forward
+
+    def _grow(self, stopping: StoppingCriterion, by_gain: bool, steps: int) -> Stop:
+        """Add the best column again and again, at most `steps` times; why it ended."""
+        stop: Stop | None = None
+        while steps > 0 and not stop:
+            self.log.heed()
+            stop = self.reason_not_to_grow(stopping)
+            if not stop:
+                self._scores.sync()
+                most = 1 if self.log.callback else steps
+                added, stop = self._advance(stopping, by_gain, most)
+                steps -= added
+        self.log.heed()
+        return stop or Stop.MAX_ITER
+
+    def reason_not_to_grow(self, stopping: StoppingCriterion) -> Stop | None:
+        """The part of the stopping criterion that is met, if one is."""
+        if self.size >= min(stopping.most, self._factor.capacity):
+            return stopping.full
+        return self.reason_not_to_exchange(stopping)
+
+    def reason_not_to_exchange(
+        self, stopping: StoppingCriterion, rss: float | None = None
+    ) -> Stop | None:
+        """The same without the number of features, for this ‖r‖² or one known better."""
+        rss = self.rss if rss is None else rss
+        if rss <= stopping.enough:
+            return Stop.RESIDUAL
+        if rss <= self._nothing:
+            return Stop.EXACT_FIT
+        return None
+
+    def _advance(
+        self, stopping: StoppingCriterion, by_gain: bool, steps: int
+    ) -> tuple[int, Stop | None]:
+        """Some steps forward, from all columns or from a checked guess."""
+        factor, scores, tolerance = self._factor, self._scores, self._tolerance
+        k = factor.size
+        factor.make_room(k + 1)
+        steps = min(steps, factor.room - k)
+        small = self.problem.design.is_small
+        if not small:
+            steps = self._look_ahead.steps(steps)
+        picks = np.empty(steps, np.int64)
+        rss = np.empty(steps)
+        X = np.empty((steps, k + steps), factor.dtype)
+        if k:
+            X[0, :k] = factor.coef()
+        limits = (
+            float(stopping.most), stopping.enough, stopping.gain, self._nothing,
+            tolerance.dependent, tolerance.tie, scores.faded,
+            math.inf if self._measured_anew else tolerance.drift, factor.noise,
+        )  # fmt: skip
+        step = self._from_all if small else self._from_pool
+        added, code, known = step((by_gain, steps, limits, picks, rss, X))
+        scores.knows(k + known)
+        # An energy just measured has all the digits there are, and is not measured again.
+        self._measured_anew = code == self._kernels.DRIFTED and not added
+        if added:
+            factor.took(picks[:added], rss[added - 1])
+            coefs = X if added == steps else X[:added].copy()
+            self._added(picks[:added], rss[:added], coefs)
+        return added, self._meaning(code, stopping)
+
+    def _from_all(self, request: tuple[Any, ...]) -> tuple[int, int, int]:
+        """Steps on all columns at once: small matrices only."""
+        factor, scores, design = self._factor, self._scores, self.problem.design
+        added, code, known = self._kernels.grow(
+            design.laid_out(None, factor.dtype), self.problem.inverse_norms, True, scores.corr,
+            scores.energy, scores.floor, scores.state, factor.Q, factor.U, factor.damping,
+            factor.t, factor.r, factor.size, *request,
+        )  # fmt: skip
+        self.problem.passes.count += known
+        return added, code, known
+
+    def _from_pool(self, request: tuple[Any, ...]) -> tuple[int, int, int]:
+        """Guess the next steps from the columns of best scores, then check against all columns.
+
+        One pass over A serves as many steps as the guess was right for; the steps are those of
+        one pass a step.
+        """
+        kernels, factor, scores = self._kernels, self._factor, self._scores
+        scale = self.problem.inverse_norms
+        k = factor.size
+        by_gain, steps, _, picks, *_ = request
+        pool = self._pool(by_gain, steps)
+        if pool.size == 0:
+            return 0, kernels.NONE_LEFT, 0
+        state = np.zeros(pool.size, np.int8)
+        added, code, _ = kernels.grow(
+            self.problem.design.laid_out(pool, factor.dtype), scale[pool], False,
+            scores.corr[pool], scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U,
+            factor.damping, factor.t, factor.r, k, *request,
+        )  # fmt: skip
+        scores.state[pool[state == kernels.DEPENDENT]] = kernels.DEPENDENT
+        if added == 0:
+            return 0, code, 0
+        picks[:added] = pool[picks[:added]]
+        # At the end nobody asks for the scores after the last pick: its pass can wait.
+        at_end = code in (kernels.FITTED, kernels.EXACT, kernels.FULL)
+        confirmed, known, stale = kernels.confirm(
+            scores.project(k, k + added - at_end), scale, factor.t[k:],
+            picks[:added], scores.corr, scores.energy, scores.floor, scores.state, by_gain,
+            self._tolerance.dependent, self._tolerance.tie,
+        )  # fmt: skip
+        self._look_ahead.learn(added, confirmed)
+        if confirmed < added:
+            factor.retreat(k + confirmed, k + added)
+        if stale:
+            code = kernels.STALE
+        elif confirmed < added or not at_end:
+            code = kernels.MORE  # whatever the pool alone seemed to say
+        return confirmed, code, known
+
+    def _pool(self, by_gain: bool, steps: int) -> Array:
+        """The columns from which the next `steps` steps are guessed, ascending."""
+        best, scores = self._scores.best(by_gain)
+        if best < 0 or steps == 1:
+            return np.array([best] if best >= 0 else [], np.int64)
+        width = min(4 * steps, scores.size)
+        top = np.argpartition(scores, scores.size - width)[-width:]
+        return np.unique(np.append(top[scores[top] >= 0], best))
+
+    def _meaning(self, code: int, stopping: StoppingCriterion) -> Stop | None:
+        """What a kernel's answer means; None: go on (the next sync mends the scores)."""
+        kernels = self._kernels
+        if code == kernels.FULL:
+            return stopping.full
+        if code == kernels.FITTED:
+            return Stop.RESIDUAL
+        if code == kernels.EXACT:
+            return Stop.EXACT_FIT
+        if code == kernels.SMALL:
+            return stopping.small
+        if code == kernels.NONE_LEFT:
+            return self.nothing_left()
+        if code == kernels.LOCKED:
+            return Stop.EXHAUSTED
+        if code in (kernels.STALE, kernels.DRIFTED):
+            self._scores.distrust(everything=code == kernels.DRIFTED)
+        return None
+
+    def _added(self, columns: Array, rss: Array, coefs: Array) -> None:
+        """Record that these columns came in, one after the other."""
+        self.log.record("add", columns, rss, coefs, self.size)
+
+
+def _may_hold(columns: Any) -> bool:
+    """Whether there can be anything in it: None and empty lists need no further check."""
+    return columns is not None and (not hasattr(columns, "__len__") or len(columns) > 0)
