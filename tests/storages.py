@@ -13,6 +13,8 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import aslinearoperator
 
 from sparsewise import as_design
+from sparsewise.design import Centred, Design, Weighted
+from sparsewise.design.centred import Reflection
 
 
 class Duck:
@@ -62,6 +64,35 @@ def pylops_operator(A: np.ndarray):
     return pylops.MatrixMult(A, dtype=A.dtype)
 
 
+def reflected(A: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Rows times √w, reflected so that the constant is the first axis, and without that axis."""
+    root = np.sqrt(np.ones(len(A)) if weights is None else weights)
+    u = root / np.linalg.norm(root)
+    z = u + np.eye(1, len(A))[0]
+    H = np.eye(len(A)) - np.outer(z, z) / z[0]
+    rows = A - np.average(A, axis=0, weights=weights)  # H takes it away, but not all of its digits
+    return (H @ (rows.T * root).T)[1:]
+
+
+def counts(n: int) -> np.ndarray:
+    """Weights of rows."""
+    return np.arange(n) % 3 + 0.5
+
+
+def weighted(A: np.ndarray, kind: Callable = np.asarray) -> Design:
+    """A as rows divided by numbers, times these numbers."""
+    root = np.sqrt(counts(len(A)))
+    return Weighted(as_design(kind((A.T / root).T)), root)
+
+
+def centred(A: np.ndarray, kind: Callable = np.asarray, by_weight: bool = False) -> Design:
+    """A as what centring leaves of one more row, and of columns far from zero."""
+    weights = counts(len(A) + 1) if by_weight else None
+    rows = Reflection(len(A) + 1, weights).back(A) + 0.0
+    rows = rows if weights is None else (rows.T / np.sqrt(weights)).T
+    return Centred(as_design(kind(rows + np.arange(A.shape[1]) % 4)), weights)
+
+
 STORAGES: dict[str, Callable] = {
     "C order": np.ascontiguousarray,
     "Fortran order": np.asfortranarray,
@@ -87,6 +118,12 @@ STORAGES: dict[str, Callable] = {
     "duck": Duck,
     "PyLops": pylops_operator,
     "Design": as_design,
+    "weighted": weighted,
+    "weighted csc_array": lambda A: weighted(A, sparse.csc_array),
+    "centred": centred,
+    "centred csr_array": lambda A: centred(A, sparse.csr_array),
+    "weighted and centred csc_array": lambda A: centred(A, sparse.csc_array, by_weight=True),
+    "weighted and centred operator": lambda A: centred(A, aslinearoperator, by_weight=True),
 }
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +11,24 @@ from numpy.typing import ArrayLike
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import Array, not_finite, precision
 from sparsewise.design.choose import as_floats
+from sparsewise.errors import InputError, Parameter
+from sparsewise.parameters import check_columns as check_columns
+from sparsewise.parameters import check_count as check_count
+from sparsewise.parameters import check_number as check_number
+from sparsewise.parameters import check_positive as check_positive
+from sparsewise.parameters import check_tolerance as check_tolerance
+from sparsewise.parameters import check_whole as check_whole
 
 
-class DependentColumnsError(ValueError):
+class DependentColumnsError(InputError):
     """Some columns can't be in one model with the others.
+
+    Parameters
+    ----------
+    columns : list of int
+        Those that depend linearly on the ones before them, or are zero.
+    wanted : int
+        How many columns the model was to start from.
 
     Attributes
     ----------
@@ -28,10 +40,17 @@ class DependentColumnsError(ValueError):
         names = ", ".join(map(str, columns[:5])) + (", …" if len(columns) > 5 else "")
         super().__init__(
             f"The model can't start from these {wanted} columns: {len(columns)} of them "
-            f"({names}) depend linearly on the others or are zero; start from fewer columns "
-            "(start= with the support of forward, say), or use rmp0, foba or forward."
+            f"({names}) depend linearly on the others or are zero",
+            (
+                "start from fewer columns (",
+                Parameter("start"),
+                "= with the support of forward, say), or use rmp0, foba or forward.",
+            ),
         )
-        self.columns = columns
+        self.columns, self.wanted = columns, wanted
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.columns, self.wanted)
 
 
 class Units(NamedTuple):
@@ -60,9 +79,9 @@ class Units(NamedTuple):
         with np.errstate(over="ignore", under="ignore"):
             values = (x * (self.scale * factors)).astype(self.dtype)
         if not np.isfinite(values).all() or np.any((values == 0) & (x != 0)):
-            raise ValueError(
-                f"The coefficients are beyond the range of {self.dtype}; pass A as float64, or "
-                "scale A or y."
+            raise InputError(
+                f"The coefficients are beyond the range of {self.dtype}",
+                "pass A as float64, or scale A or y.",
             )
         return values
 
@@ -161,10 +180,10 @@ def problem(A: Any, y: ArrayLike) -> Problem:
     target = as_floats(y, "y")
     n = design.shape[0]
     if target.shape != (n,):
-        hint = "; pass y.ravel()" if target.size == n else ""
-        raise ValueError(
-            f"y must have shape ({n},), one entry per row of A, not {target.shape}{hint}."
-        )
+        wrong = f"must have shape ({n},), one entry per row of A, not {target.shape}"
+        if target.size == n:
+            raise InputError(wrong, "pass y.ravel().", parameter="y")
+        raise InputError(f"{wrong}.", parameter="y")
     y_unit, scale = _unit(target)
     dtype = design.dtype
     if target.dtype.kind == "c" and dtype.kind != "c":
@@ -182,76 +201,9 @@ def _unit(target: Array) -> tuple[Array, float]:
     largest = float(np.abs(target).max())
     if not math.isfinite(largest):
         bad = np.flatnonzero(~np.isfinite(target))
-        raise ValueError(not_finite("y", bad.size, f"row {bad[0]}"))
+        raise not_finite("y", bad.size, f"row {bad[0]}")
     if largest == 0.0:
         return target, 0.0
     inner = target.astype(np.result_type(target, np.float64)) / largest
     norm = math.sqrt(np.vdot(inner, inner).real)
     return inner / norm, largest * norm
-
-
-def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]:
-    """Column numbers as a list without repeats, in the order given."""
-    if columns is None:
-        return []
-    values = np.atleast_1d(
-        np.asarray(columns if isinstance(columns, np.ndarray) else list(columns))
-    )
-    if values.size == 0:
-        return []
-    if values.dtype.kind not in "iu":
-        raise TypeError(f"{name} must list column numbers (integers), not {values.dtype} values.")
-    if values.ndim != 1:
-        raise TypeError(
-            f"{name} must be a flat list of column numbers, not {values.ndim}-dimensional."
-        )
-    outside = values[(values < 0) | (values >= m)]
-    if outside.size:
-        raise ValueError(f"{name} names column {outside[0]}, but A has columns 0 to {m - 1}.")
-    return list(dict.fromkeys(map(int, values)))
-
-
-def check_tolerance(value: float | None, name: str) -> float | None:
-    """A finite or infinite number of at least 0, or None."""
-    if value is None:
-        return None
-    number = check_number(value, name)
-    if not number >= 0:
-        raise ValueError(f"{name} must be at least 0, not {value}.")
-    return number
-
-
-def check_number(value: float, name: str) -> float:
-    """A number, perhaps infinite."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, not {value!r}.") from None
-    if math.isnan(number):
-        raise ValueError(f"{name} must be a number, not NaN.")
-    return number
-
-
-def check_positive(value: float, name: str) -> float:
-    """A finite number greater than 0."""
-    number = check_number(value, name)
-    if not 0 < number < math.inf:
-        raise ValueError(f"{name} must be a finite number greater than 0, not {value}.")
-    return number
-
-
-def check_count(value: int | None, name: str, low: int, high: float = math.inf) -> int | None:
-    """A whole number between low and high, or None."""
-    return None if value is None else check_whole(value, name, low, high)
-
-
-def check_whole(value: int, name: str, low: int, high: float = math.inf) -> int:
-    """A whole number between low and high."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {value!r}.") from None
-    if not low <= number <= high:
-        bounds = f"at least {low}" if high == math.inf else f"between {low} and {high}"
-        raise ValueError(f"{name} must be {bounds}, not {number}.")
-    return number

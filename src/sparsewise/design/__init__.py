@@ -1,9 +1,19 @@
 """How columns are reached: the only code that knows how A is stored."""
 
 from sparsewise.design.base import Design
+from sparsewise.design.centred import Centred
 from sparsewise.design.choose import as_design
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.operator import OperatorDesign
 from sparsewise.design.sparse import SparseDesign
+from sparsewise.design.weighted import Weighted
 
-__all__ = ["DenseDesign", "Design", "OperatorDesign", "SparseDesign", "as_design"]
+__all__ = [
+    "Centred",
+    "DenseDesign",
+    "Design",
+    "OperatorDesign",
+    "SparseDesign",
+    "Weighted",
+    "as_design",
+]

@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsewise.compiled import load_kernels
+from sparsewise.errors import InputError, InputTypeError
+
+if TYPE_CHECKING:
+    from sparsewise.design.dense import DenseDesign
 
 Array = NDArray[Any]
 
@@ -19,6 +23,12 @@ SMALL = 1 << 16
 
 BLOCK_BYTES = 4 << 20
 """Work on parts of A is done in blocks of about this size, so that no copy of A ever exists."""
+
+FOLD = 512
+"""Rows that are folded into a triangle at once: enough for matrix products, few to hold."""
+
+CONSTANT = 64
+"""A column that varies by fewer units of rounding than this is constant for all we can know."""
 
 
 class Measured(NamedTuple):
@@ -39,8 +49,41 @@ class Measured(NamedTuple):
     extreme: bool
 
 
+class AboutMeans(NamedTuple):
+    """A real matrix about the weighted means of its columns, as far as its storage knows them.
+
+    Attributes
+    ----------
+    design : Design
+        The matrix, perhaps less a number for each column: constant columns are exactly zero.
+    left : ndarray of shape (m,)
+        The means of its columns.
+    means : ndarray of shape (m,)
+        Those of the matrix as it was.
+    norms : ndarray of shape (m,)
+        √(Σ_i w_i |a_ij - mean_j|²), free of cancellation.
+    """
+
+    design: Design
+    left: Array
+    means: Array
+    norms: Array
+
+
 class Design(ABC):
     """An n x m matrix A, reached by columns and by products, checked once.
+
+    What is made when first asked for is set as a whole: threads that share a design may make it
+    twice, but never see half of it.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    dtype : numpy.dtype
+        float32, float64, complex64 or complex128.
+    rows : float, optional
+        How many measurements the rows stand for; None: one each.
 
     Attributes
     ----------
@@ -54,21 +97,32 @@ class Design(ABC):
     applied : bool
         Whether A is an operator, to be applied for every vector and every column; products with
         what is stored take one pass over it for several vectors, and columns are just there.
+    dense : bool
+        Whether A is an array in memory, which may be factorised as a whole.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     rows: float
     applied: bool = False
+    dense: bool = False
 
-    def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, shape: tuple[int, int], dtype: np.dtype[Any], *, rows: float | None = None
+    ) -> None:
         if len(shape) != 2:
-            raise ValueError(f"A must have two dimensions (rows, columns), not {len(shape)}.")
+            raise InputError(
+                f"must have two dimensions (rows, columns), not {len(shape)}.", parameter="A"
+            )
         if 0 in shape:
-            raise ValueError(f"A is empty: its shape is {shape}; give at least one row and column.")
+            raise InputError(
+                f"is empty: its shape is {shape}",
+                "give at least one row and column.",
+                parameter="A",
+            )
         self.shape = (int(shape[0]), int(shape[1]))
         self.dtype = dtype
-        self.rows = self.shape[0]
+        self.rows = self.shape[0] if rows is None else rows
         self._measured: Measured | None = None
         self._whole: Array | None = None
 
@@ -96,17 +150,65 @@ class Design(ABC):
     def rmatmat(self, V: Array) -> Array:
         """A* V for the columns of V at once: m x s, in one pass over A."""
 
-    @abstractmethod
-    def _square_sums(self) -> Array:
-        """Σ_i |a_ij|² for every j, in A's precision; may overflow, underflow or be NaN."""
+    def square_sums(self, weights: Array | None = None) -> Array:
+        """Σ_i w_i |a_ij|² for every j, in A's precision; may overflow, underflow or be NaN."""
+        return np.concatenate([square_sums(block, weights) for _, block in self._blocks()])
+
+    def about_means(self, weights: Array | None) -> AboutMeans | None:
+        """The columns less their weighted means, if that is known without making them."""
+        return None
+
+    def row_block(self, rows: slice) -> Array:
+        """Some rows of A."""
+        first, last, _ = rows.indices(self.shape[0])
+        unit = np.eye(self.shape[0], last - first, -first, self.dtype)
+        return self.rmatmat(unit).conj().T
+
+    def triangle(self, others: Array | None = None, *, first: Array | None = None) -> Array:
+        """R of the QR of A, with other columns to its right, and those that come first to its left.
+
+        Rows are folded into it a few at a time: n m² operations, and nothing of A's size.
+        """
+        none = np.empty((self.shape[0], 0))
+        left, right = none if first is None else first, none if others is None else others
+        size = left.shape[1] + self.shape[1] + right.shape[1]
+        R = np.zeros((size, size), np.result_type(self.dtype, left, right, np.float64), order="F")
+        for start in range(0, self.shape[0], FOLD):
+            rows = slice(start, start + FOLD)
+            R = fold(R, np.column_stack([left[rows], self.row_block(rows), right[rows]]))
+        return R
+
+    def stored(self) -> DenseDesign:
+        """The same matrix held in memory: everything is computed once."""
+        from sparsewise.design.dense import DenseDesign
+
+        A = np.empty(self.shape, self.dtype, order="F")
+        for J in self._parts():
+            A[:, J] = self.columns(J)
+        return DenseDesign(A, rows=self.rows)
+
+    def condensed(self, y: Array) -> tuple[DenseDesign, Array]:
+        """The triangle of QR of the matrix and a target: m + 1 rows in place of n.
+
+        Algorithms see A and y through inner products alone, and these are the same: they can't tell
+        the difference.
+        """
+        from sparsewise.design.dense import DenseDesign
+
+        R = self.triangle(y[:, None])
+        return DenseDesign(R[:, :-1], rows=self.rows), R[:, -1].copy()
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""
+        for J in self._parts():
+            yield J.start, np.ascontiguousarray(self.columns(J), self.dtype)
+
+    def _parts(self) -> Iterator[slice]:
+        """All columns, as many at a time as are cheap to hold."""
         n, m = self.shape
         width = max(1, BLOCK_BYTES // (n * self.dtype.itemsize))
         for first in range(0, m, width):
-            block = self.columns(slice(first, min(first + width, m)))
-            yield first, np.ascontiguousarray(block, self.dtype)
+            yield slice(first, min(first + width, m))
 
     def sq_norms(self) -> Array:
         """‖a_j‖² for every column j (float64)."""
@@ -125,10 +227,7 @@ class Design(ABC):
 
     @property
     def measured(self) -> Measured:
-        """Norms and their inverses, made when first asked for.
-
-        Set as a whole: threads that share a design may measure it twice, but never see half of it.
-        """
+        """Norms and their inverses, made when first asked for."""
         if self._measured is None:
             self._measured = self._measure()
         return self._measured
@@ -167,7 +266,7 @@ class Design(ABC):
             inverse = np.empty(self.shape[1], real)
             W = self.laid_out(None, self.dtype)
             return norms, inverse, *load_kernels().measure_columns(W, norms, inverse)
-        sums = self._square_sums()
+        sums = self.square_sums()
         norms = np.sqrt(sums.astype(np.float64, copy=False))
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             inverse = (1.0 / norms).astype(real, copy=False)
@@ -178,8 +277,9 @@ class Design(ABC):
 
         None: all of them, for an A that is small; these are kept for later calls.
         """
-        if J is None and self._whole is not None and self._whole.dtype == dtype:
-            return self._whole
+        whole = self._whole  # another thread may set it to another type meanwhile
+        if J is None and whole is not None and whole.dtype == dtype:
+            return whole
         block = _aligned(self.columns(slice(None) if J is None else J), dtype)
         if J is None:
             self._whole = block
@@ -191,12 +291,12 @@ class Design(ABC):
         for first, block in self._blocks():
             size = np.abs(block).max(axis=0).astype(np.float64)
             if not np.isfinite(size).all():
-                raise ValueError(self._not_finite())
+                raise self._not_finite()
             unit = np.where(size > 0, size, 1.0)
             norms[first : first + size.size] = size * np.linalg.norm(block / unit, axis=0)
         return norms
 
-    def _not_finite(self) -> str:
+    def _not_finite(self) -> InputError:
         count, where = 0, ""
         for first, block in self._blocks():
             rows, columns = np.nonzero(~np.isfinite(block))
@@ -207,12 +307,13 @@ class Design(ABC):
         return not_finite("A", count, where)
 
 
-def not_finite(name: str, count: int, where: str) -> str:
+def not_finite(name: str, count: int, where: str) -> InputError:
     """What to say of NaN and infinity."""
     entries, them = ("entry", "it") if count == 1 else ("entries", "them")
-    return (
-        f"{name} has {count} NaN or infinite {entries}, the first at {where}; "
-        f"drop or fill {them} first."
+    return InputError(
+        f"has {count} NaN or infinite {entries}, the first at {where}",
+        f"drop or fill {them} first.",
+        parameter=name,
     )
 
 
@@ -230,7 +331,9 @@ def working_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
         return np.dtype(np.float32 if dtype.itemsize < 4 else np.float64)
     if dtype.kind == "c":
         return np.dtype(np.complex128)
-    raise TypeError(f"{name} must hold numbers, but its type is {dtype}; convert it first.")
+    raise InputTypeError(
+        f"must hold numbers, but its type is {dtype}", "convert it first.", parameter=name
+    )
 
 
 ALIGNMENT = 64
@@ -246,14 +349,27 @@ def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
     return copy
 
 
-def square_sums(A: Array) -> Array:
-    """Σ_i |a_ij|² for every column j.
+def square_sums(A: Array, weights: Array | None = None) -> Array:
+    """Σ_i w_i |a_ij|² for every column j.
 
     einsum goes along the memory whatever the order, copies nothing and ignores overflow.
     """
     if A.dtype.kind == "c":
-        return square_sums(A.real) + square_sums(A.imag)
+        return square_sums(A.real, weights) + square_sums(A.imag, weights)
+    if weights is not None:
+        return np.asarray(np.einsum("i,ij,ij->j", weights.astype(A.dtype, copy=False), A, A))
     return np.asarray(np.einsum("ij,ij->j", A, A))
+
+
+def fold(R: Array, B: Array) -> Array:
+    """The triangle of QR of R, a triangle itself, on top of B; either may be overwritten."""
+    from scipy.linalg import get_lapack_funcs
+
+    tpqrt: Any = get_lapack_funcs("tpqrt", (R,))
+    folded: Array = tpqrt(
+        0, min(64, len(R)), R, np.asfortranarray(B, R.dtype), overwrite_a=1, overwrite_b=1
+    )[0]
+    return folded
 
 
 def precision(dtype: np.dtype[Any]) -> np.finfo[Any]:

@@ -11,6 +11,7 @@ from sparsewise.design.base import FLOATS, Array, Design, working_type
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.operator import OperatorDesign
 from sparsewise.design.sparse import SparseDesign
+from sparsewise.errors import InputError, InputTypeError
 
 
 def as_design(A: Any) -> Design:
@@ -42,20 +43,26 @@ def as_floats(values: Any, name: str) -> Array:
     """An array of a floating-point type, the same memory where possible."""
     if type(values) is not np.ndarray:
         if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-            raise ValueError(
-                f"{name} has {np.sum(values.mask)} masked entries; fill or drop them first."
+            raise InputError(
+                f"has {np.sum(values.mask)} masked entries",
+                "fill or drop them first.",
+                parameter=name,
             )
         try:
             values = np.asarray(values)
         except ValueError as error:
-            raise ValueError(f"{name} can't be read as an array of numbers: {error}.") from None
+            raise InputError(
+                f"can't be read as an array of numbers: {error}.", parameter=name
+            ) from None
     if values.dtype.char in FLOATS:  # in whatever byte order: a copy is the design's to avoid
         return values
     if values.dtype.kind == "O":
         try:
             return values.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{name} holds objects that aren't numbers ({error}).") from None
+            raise InputTypeError(
+                f"holds objects that aren't numbers ({error}).", parameter=name
+            ) from None
     return values.astype(working_type(values.dtype, name))
 
 

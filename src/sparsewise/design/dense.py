@@ -12,11 +12,20 @@ class DenseDesign(Design):
 
     BLAS takes C and Fortran order, and slices of these. Other strides and foreign byte orders are
     brought to it one block of columns at a time.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, m)
+        The array, of a floating-point type.
+    rows : float, optional
+        How many measurements the rows stand for; None: one each.
     """
 
-    def __init__(self, A: Array) -> None:
+    dense = True
+
+    def __init__(self, A: Array, *, rows: float | None = None) -> None:
         native = A.dtype.isnative
-        super().__init__(A.shape, A.dtype if native else A.dtype.newbyteorder("="))
+        super().__init__(A.shape, A.dtype if native else A.dtype.newbyteorder("="), rows=rows)
         self.A = A
         self._complex = self.dtype.kind == "c"
         self._direct = native and (A.flags.forc or _blas_can_read(A))
@@ -66,8 +75,11 @@ class DenseDesign(Design):
             out[:, first : first + block.shape[1]] = VT @ block
         return out.T
 
-    def _square_sums(self) -> Array:
-        return square_sums(self.A)
+    def row_block(self, rows: slice) -> Array:
+        return self.A[rows]
+
+    def square_sums(self, weights: Array | None = None) -> Array:
+        return square_sums(self.A, weights)
 
 
 def _blas_can_read(A: Array) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array, Design, square_sums, working_type
+from sparsewise.design.base import Array, Design, working_type
+from sparsewise.errors import InputError, InputTypeError
 
 
 class OperatorDesign(Design):
@@ -20,13 +21,21 @@ class OperatorDesign(Design):
     norms : array-like of shape (m,) or float, optional
         ‖a_j‖ where they are known (often 1). Otherwise every column is made once to measure it,
         which costs m applications of the operator.
+    rows : float, optional
+        How many measurements the rows stand for; None: one each.
     """
 
     applied = True
 
-    def __init__(self, operator: Any, *, norms: ArrayLike | float | None = None) -> None:
+    def __init__(
+        self,
+        operator: Any,
+        *,
+        norms: ArrayLike | float | None = None,
+        rows: float | None = None,
+    ) -> None:
         shape = tuple(operator.shape)
-        super().__init__(shape, np.dtype(np.float64))
+        super().__init__(shape, np.dtype(np.float64), rows=rows)
         self.operator = operator
         self.dtype = self._float_type()
         self.rmatvec(np.zeros(self.shape[0], self.dtype))  # better to fail now than after work
@@ -50,8 +59,8 @@ class OperatorDesign(Design):
         try:
             return self._real_or_complex(self.operator.rmatvec, v)
         except NotImplementedError:
-            raise TypeError(
-                "The operator has no adjoint; give it an rmatvec that computes A* v."
+            raise InputTypeError(
+                "The operator has no adjoint", "give it an rmatvec that computes A* v."
             ) from None
 
     def rmatmat(self, V: Array) -> Array:
@@ -76,8 +85,7 @@ class OperatorDesign(Design):
     def _checked(self, norms: ArrayLike | float) -> Array:
         values = np.broadcast_to(np.asarray(norms, np.float64), self.shape[1]).copy()
         if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise ValueError("norms must be finite and at least 0, one for each column.")
+            raise InputError(
+                "must be finite and at least 0, one for each column.", parameter="norms"
+            )
         return values
-
-    def _square_sums(self) -> Array:
-        return np.concatenate([square_sums(block) for _, block in self._blocks()])

@@ -1,4 +1,4 @@
-"""A as a scipy.sparse matrix or array, in compressed columns or rows, perhaps with means less."""
+"""A as a scipy.sparse matrix or array, in compressed columns or rows."""
 
 from __future__ import annotations
 
@@ -6,25 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import Array, Design
+from sparsewise.design.base import CONSTANT, AboutMeans, Array, Design, precision
 
 
 class SparseDesign(Design):
     """CSC or CSR as it is; other formats are converted to CSC once.
 
     Columns of a CSC matrix are reached at once; of a CSR matrix by a scan of its indices.
+
+    Parameters
+    ----------
+    A : scipy.sparse matrix or array of shape (n, m)
+        Of a floating-point type.
+    rows : float, optional
+        How many measurements the rows stand for; None: one each.
     """
 
-    def __init__(self, A: Any) -> None:
+    def __init__(self, A: Any, *, rows: float | None = None) -> None:
         if A.ndim == 2 and A.format not in ("csc", "csr"):
             A = A.tocsc()
-        super().__init__(A.shape, A.dtype)
+        super().__init__(A.shape, A.dtype, rows=rows)
         self.A = canonical(A)
         # Neither transposition copies the entries.
         self._AT = self.A.T
 
     def columns(self, J: Array | slice) -> Array:
         return self.A[:, J].toarray()
+
+    def row_block(self, rows: slice) -> Array:
+        return self.A[rows].toarray()
 
     def matvec(self, x: Array) -> Array:
         return self.A @ x
@@ -34,52 +44,61 @@ class SparseDesign(Design):
             return np.asfortranarray((self._AT @ V.conj()).conj())
         return np.asfortranarray(self._AT @ V)
 
-    def _square_sums(self) -> Array:
+    def square_sums(self, weights: Array | None = None) -> Array:
+        rows, columns = places(self.A)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             squares = self.A.data.real**2 + self.A.data.imag**2
-        return np.bincount(places(self.A)[1], weights=squares, minlength=self.shape[1])
+            if weights is not None:
+                squares = squares * weights[rows]
+        return np.bincount(columns, weights=squares, minlength=self.shape[1])
+
+    def about_means(self, weights: Array | None) -> AboutMeans | None:
+        """Where all entries of a column are stored, most of the mean is taken from them at once.
+
+        What is left of it is small then, and has all its digits; of other columns it is the mean.
+        """
+        if self.dtype.kind == "c":
+            return None
+        n, m = self.shape
+        rows, columns = places(self.A)
+        weights = np.ones(n) if weights is None else weights
+        total, of_entries = float(weights.sum()), weights[rows]
+
+        def mean_of(values: Array) -> Array:
+            return np.bincount(columns, of_entries * values, m) / total
+
+        full = np.bincount(columns, minlength=m) == n
+        exact = mean_of(self.A.data)
+        taken = np.where(full, exact, 0.0).astype(self.dtype)
+        data = self.A.data - taken[columns]
+        left = mean_of(data) if self.dtype == np.float64 else exact - taken
+        absent = np.where(full, 0.0, total - np.bincount(columns, of_entries, m))
+        size, norms = _spread(data - left[columns], left, absent, columns, of_entries)
+
+        means: Array = taken + left
+        level = CONSTANT * float(precision(self.dtype).eps) * np.abs(means)
+        constant = size <= np.where(full, level, 0.0)
+        means[constant] = self.row_block(slice(1))[0, constant]
+        left[constant] = norms[constant] = 0.0
+        data[constant[columns]] = 0.0
+        A = type(self.A)((data, self.A.indices, self.A.indptr), shape=self.shape)
+        return AboutMeans(SparseDesign(A, rows=self.rows), left, means, norms)
 
 
-class ShiftedSparseDesign(SparseDesign):
-    """The matrix S - u bᵀ: sparse, but for a matrix of rank one, which centring takes away.
+def _spread(
+    apart: Array, mean: Array, absent: Array, columns: Array, weights: Array
+) -> tuple[Array, Array]:
+    """Largest distance from the mean, and norm of all distances, for each column.
 
-    It is dense, but never made: a column is that of S less a multiple of u, a product that with S
-    less a multiple of u or b.
-
-    Parameters
-    ----------
-    S : scipy.sparse matrix or array of shape (n, m)
-        Real, in compressed columns or rows.
-    u : ndarray of shape (n,)
-        What multiples are taken away of.
-    b : ndarray of shape (m,)
-        How much of it each column loses.
-    norms : ndarray of shape (m,)
-        The norms of the columns of S - u bᵀ. They are to be given because whoever shifts knows
-        them without the cancellation of ‖s_j‖² - …; a column of norm 0 must be 0 in S and b, too.
+    Those of the stored entries are given, with their columns and weights; all others, `absent` by
+    weight, are zero, a `mean` apart. Sums of squares would overflow were they not scaled.
     """
-
-    def __init__(self, S: Any, u: Array, b: Array, norms: Array) -> None:
-        super().__init__(S)
-        self.u = u.astype(self.dtype, copy=False)
-        self.b = b.astype(self.dtype, copy=False)
-        self._measured = self._with_norms(norms.astype(np.float64, copy=False))
-
-    def columns(self, J: Array | slice) -> Array:
-        block = super().columns(J)
-        block -= np.multiply.outer(self.u, self.b[J])
-        return block
-
-    def matvec(self, x: Array) -> Array:
-        return super().matvec(x) - self.u * (self.b @ x)
-
-    def rmatmat(self, V: Array) -> Array:
-        products = super().rmatmat(V)
-        products -= np.multiply.outer(self.b, self.u @ V)
-        return products
-
-    def _square_sums(self) -> Array:
-        return self.sq_norms()
+    size = np.where(absent > 0, np.abs(mean), 0.0)
+    np.maximum.at(size, columns, np.abs(apart))
+    unit = np.where(size > 0, size, 1.0)
+    squares = np.bincount(columns, weights * np.square(apart / unit[columns]), len(mean))
+    squares += np.maximum(absent, 0.0) * np.square(mean / unit)
+    return size, size * np.sqrt(squares)
 
 
 def canonical(A: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,13 +15,22 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsewise.algorithms import ALGORITHMS
-from sparsewise.design.base import Array, Design, precision
-from sparsewise.design.kernel_matrix import Kernel, KernelDesign, evaluate, fold, row_blocks
+from sparsewise.algorithms.registry import Family
+from sparsewise.design import Centred, Design
+from sparsewise.design.base import Array, fold
+from sparsewise.design.kernel_matrix import Kernel, KernelDesign, evaluate, row_blocks
+from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.kernels import PROFILES, Stationary, median_distance
-from sparsewise.results import BayesianSolution, Solution
+from sparsewise.results import Solution
 
-BAYESIAN = ("rmp", "fast_sbl", "sbl")
-STEPWISE = ("rmp0", "foba", "forward")
+
+def _algorithms(family: Family, parameter: str) -> list[str]:
+    """Those of a family that take this parameter."""
+    return [a.name for a in ALGORITHMS.values() if a.family is family and a.takes(parameter)]
+
+
+BAYESIAN = _algorithms(Family.BAYESIAN, "sigma")
+STEPWISE = _algorithms(Family.STEPWISE, "delta")
 
 
 # scikit-learn ships no types: its base classes are Any to the checker.
@@ -160,17 +168,17 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
             The estimator itself.
         """
         self._validate_params()
-        words = self._words()
+        parameters = self._parameters()
         # Always in double: smooth kernels are close to dependent, and what single precision saves
         # in memory it more than loses in columns measured anew.
         points, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         candidates = self._candidates(len(points))
         self.kernel_, self.length_scale_ = self._kernel(points)
-        self._level, target = _centre(target) if self.fit_intercept else (0.0, target)
-        design = KernelDesign(self.kernel_, points, points[candidates], centred=self.fit_intercept)
-        solve: Callable[..., Solution] = ALGORITHMS[self.algorithm]
+        design = self._design(points, points[candidates])
+        target, self._level = self._without_mean(design, target.astype(np.float64))
         data = self._at_hand(design, target)
-        self.solution_ = solve(*data, **words)
+        self.solution_: Solution = ALGORITHMS[self.algorithm](*data, **parameters)
+        self.__dict__.pop("certificate_", None)  # of an earlier fit
         if self.certify:
             self.certificate_ = self.solution_.certificate(*data, swaps=True)
         self.relevance_ = candidates[self.solution_.support]
@@ -199,55 +207,63 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         """
         check_is_fitted(self)
         points = validate_data(self, X, dtype=np.float64, reset=False)
+        mean, variance = self._expected(points, return_std)
+        return (mean, self.noise_ * np.sqrt(variance)) if return_std else mean
+
+    def _expected(self, points: Array, with_variance: bool) -> tuple[Array, Array]:
+        """Expected targets, and the variance of observations in units of the noise's."""
         mean = np.full(len(points), self._level)
-        # In units of the noise's variance; that of the mean of y is 1/n.
-        variance = np.full(len(points), 1.0 + self._level_variance)
+        variance = np.full(len(points), 1.0 + self._level_variance)  # that of the mean of y is 1/n
         for rows in row_blocks(0, len(points), self.coef_.size) if self.coef_.size else ():
             K = evaluate(self.kernel_, points[rows], self.relevance_vectors_, rows.start)
             # About the means, as in training: the sum with intercept_ is the same on paper, but
             # smooth kernels have large weights that would cancel.
             K = K - self._means
             mean[rows] += K @ self.coef_
-            if return_std:
+            if with_variance:
                 half = solve_triangular(self._triangle, K.T, trans="T")
                 variance[rows] += np.square(half).sum(axis=0)
-        if return_std:
-            return mean, self.noise_ * np.sqrt(variance)
-        return mean
+        return mean, variance
 
     # ------------------------------------------------------------------ before the algorithm
 
-    def _words(self) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Any]:
         """What the algorithm takes besides the data."""
+        this = Parameter("algorithm", self.algorithm)
         if self.algorithm in STEPWISE:
             if self.delta is None:
-                raise ValueError(
-                    f"algorithm={self.algorithm!r} needs delta, in the units of y: the noise's "
-                    "standard deviation times about 3, say."
+                raise InputError(
+                    (this, " needs ", Parameter("delta")),
+                    "give the noise's standard deviation times about 3, say, in the units of y.",
                 )
             if self.sigma is not None:
-                raise ValueError(
-                    f"sigma belongs to {', '.join(BAYESIAN)}; algorithm={self.algorithm!r} takes "
-                    "delta alone."
+                raise InputError(
+                    f"belongs to {', '.join(BAYESIAN)}",
+                    (this, " takes ", Parameter("delta"), " alone."),
+                    parameter="sigma",
                 )
             return {"delta": float(self.delta)}
         if self.delta is not None:
-            raise ValueError(
-                f"delta belongs to {', '.join(STEPWISE)}; algorithm={self.algorithm!r} takes "
-                "sigma, or neither."
+            raise InputError(
+                f"belongs to {', '.join(STEPWISE)}",
+                (this, " takes ", Parameter("sigma"), ", or neither."),
+                parameter="delta",
             )
-        words: dict[str, Any] = {"sigma": None if self.sigma is None else float(self.sigma)}
+        parameters: dict[str, Any] = {"sigma": None if self.sigma is None else float(self.sigma)}
         # MacKay's updates are those of the original relevance vector machine (Tipping 2001), and
         # many times quicker than EM.
-        return words | ({"updates": "mackay"} if self.algorithm == "sbl" else {})
+        if ALGORITHMS[self.algorithm].takes("updates"):
+            parameters["updates"] = "mackay"
+        return parameters
 
     def _candidates(self, n: int) -> Array:
         """The rows that may be chosen, ascending."""
         wanted = n if self.n_candidates is None else int(self.n_candidates)
         if wanted > n:
-            raise ValueError(
-                f"n_candidates is {wanted}, but there are only {n} training points; lower it, or "
-                "let None stand for all."
+            raise InputError(
+                f"is {wanted}, but there are only {n} training points",
+                "lower it, or let None stand for all.",
+                parameter="n_candidates",
             )
         if wanted == n:
             return np.arange(n)
@@ -265,14 +281,31 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
                 scale = float(self.length_scale)
             return Stationary(self.kernel, scale), scale
         if self.length_scale != "median":
-            raise ValueError(
-                "length_scale belongs to kernels by name; set that of a kernel object or function "
-                'there, and leave length_scale="median" here.'
+            raise InputError(
+                "belongs to kernels by name",
+                (
+                    "set that of a kernel object or function there, and leave ",
+                    Parameter("length_scale", "median"),
+                    " here.",
+                ),
+                parameter="length_scale",
             )
         kernel: Kernel = self.kernel
         return (clone(kernel) if isinstance(kernel, ProcessKernel) else kernel), None
 
-    def _at_hand(self, design: KernelDesign, y: Array) -> tuple[Design, Array]:
+    def _design(self, X: Array, candidates: Array) -> Design:
+        """The kernel matrix, without the intercept if there is one."""
+        design = KernelDesign(self.kernel_, X, candidates)
+        return Centred(design) if self.fit_intercept and len(X) > 1 else design
+
+    def _without_mean(self, design: Design, y: Array) -> tuple[Array, float]:
+        """The target without the intercept if there is one, and its mean."""
+        if isinstance(design, Centred):
+            return design.reflection.column(y)
+        # The intercept leaves nothing of a single point.
+        return (0 * y, float(y[0])) if self.fit_intercept else (y, 0.0)
+
+    def _at_hand(self, design: Design, y: Array) -> tuple[Design, Array]:
         """The same data in the form that is quickest, as far as memory allows.
 
         An algorithm makes hundreds of passes, and the kernel takes ten times as long as a pass over
@@ -294,30 +327,23 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         With gamma the prior variances, the posterior covariance is σ² (K*K + σ² Γ⁻¹)⁻¹, and that
         is σ² (RᵀR)⁻¹ if R is the triangle of K on top of σ Γ^-½. Least squares is gamma = ∞.
         """
-        n, k, solution = len(X), self.coef_.size, self.solution_
+        n, k = len(X), self.coef_.size
+        solution: Any = self.solution_
         self._means, R = np.zeros(k), np.zeros((k, k))
-        if k:
-            chosen = KernelDesign(
-                self.kernel_, X, self.relevance_vectors_, centred=self.fit_intercept
-            )
-            self._means, R = chosen.triangle()
         self._level_variance = 1 / n if self.fit_intercept else 0.0
+        if k:
+            chosen = self._design(X, self.relevance_vectors_)
+            R = chosen.triangle()
+            if isinstance(chosen, Centred):
+                self._means = chosen.means
+                # Predictions have the mean of y; large weights show the rounding of these means.
+                self._level += self._level - float(self._expected(X, False)[0].mean())
         self.intercept_ = float(self._level - self._means @ self.coef_)
-        if isinstance(solution, BayesianSolution):
-            self.noise_ = float(solution.sigma)
+        if solution.posterior is not None:
+            self.noise_ = solution.posterior.sigma
             if k:
                 R = fold(R, np.diag(self.noise_ / np.sqrt(solution.gamma[solution.support])))
         else:
             freedom = n - k - bool(self.fit_intercept)
             self.noise_ = solution.residual_norm / max(freedom, 1) ** 0.5
         self._triangle = R
-
-
-def _centre(y: Array) -> tuple[float, Array]:
-    """The mean of y, and y less it; exact zeros where nothing but rounding would be left."""
-    y = y.astype(np.float64, copy=False)
-    mean = float(y.mean())
-    centred = y - mean
-    if np.abs(centred).max() <= 4 * precision(y.dtype).eps * abs(mean):
-        centred = np.zeros_like(y)
-    return mean, centred

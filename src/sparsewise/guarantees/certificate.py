@@ -15,7 +15,8 @@ from sparsewise.design.unit_columns import is_dependent, projections, unit_facto
 from sparsewise.guarantees.dictionary import inner_products, largest_sums
 from sparsewise.guarantees.recovery import extreme_singular_values
 from sparsewise.guarantees.search import Search, can_search
-from sparsewise.problem import Problem, check_columns, check_tolerance, problem
+from sparsewise.parameters import check_columns, check_tolerance
+from sparsewise.problem import Problem, problem
 from sparsewise.tolerances import tolerances
 
 

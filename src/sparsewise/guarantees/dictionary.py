@@ -10,7 +10,8 @@ import numpy as np
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import BLOCK_BYTES, Array
 from sparsewise.design.unit_columns import is_dependent, projections, unit_factor
-from sparsewise.problem import check_columns, check_whole
+from sparsewise.errors import InputError
+from sparsewise.parameters import check_columns, check_whole
 
 
 def coherence(A: Any) -> float:
@@ -51,7 +52,9 @@ def babel(A: Any, k: int) -> Array:
     design = as_design(A)
     m = design.shape[1]
     if m == 1:
-        raise ValueError("A has a single column, and no others to compare it with; give it more.")
+        raise InputError(
+            "has a single column, and no others to compare it with", "give it more.", parameter="A"
+        )
     most = check_whole(k, "k", 1, m - 1)
     highest = np.zeros(most)
     for _, inner in inner_products(design):

@@ -10,7 +10,7 @@ import numpy as np
 from sparsewise.design import Design, as_design
 from sparsewise.design.unit_columns import precise_unit_columns
 from sparsewise.guarantees.dictionary import babel
-from sparsewise.problem import check_number, check_positive, check_tolerance, check_whole
+from sparsewise.parameters import check_number, check_positive, check_tolerance, check_whole
 from sparsewise.tolerances import tolerances
 
 

@@ -1,4 +1,4 @@
-"""A table as the algorithms take it: weighted, centred, with the wishes as column numbers."""
+"""A table as the algorithms take it: weighted, centred, with its constraints as column numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparsewise.tolerances import tolerances
 
 @dataclass(frozen=True)
 class Data:
-    """Features, target and weights of rows, and what is asked of a model of them.
+    """Features, target and weights of rows, and the constraints on a model of them.
 
     Parameters
     ----------
@@ -102,9 +102,11 @@ class Data:
         return self.rows - self.intercept <= self.candidates
 
     @property
-    def wishes(self) -> dict[str, Any]:
-        """What every algorithm takes."""
+    def constraints(self) -> dict[str, Any]:
+        """What must, and must not, be in a model, as every algorithm takes it."""
         return {"include": self.include, "exclude": self.exclude}
+
+    wishes = constraints
 
     def criteria(self, variance: float | None = None) -> Criteria:
         """Criteria of models of these data."""
@@ -135,18 +137,6 @@ class Data:
         return support, unit_factor(self.design, support)[1]
 
     def unfolded(self, vectors: Array) -> Array:
-        """Vectors of the reduced problem, one a row, as before: an entry for each of the table's.
-
-        With an intercept, the reflection that took the constant u to the first axis goes back:
-        z = (-s, z̃ - u s/(1 + u_0)), s = u·z̃, with u_0 left out of u.
-        """
-        if not self.intercept:
-            return vectors
-        u = np.ones(len(self.y)) if self.weights is None else np.sqrt(self.weights)
-        u /= np.linalg.norm(u)
-        s = vectors @ u[1:]
-        whole = np.empty((len(vectors), len(u)))
-        whole[:, 0] = -s
-        np.multiply.outer(s / -(1 + u[0]), u[1:], out=whole[:, 1:])
-        whole[:, 1:] += vectors
-        return whole
+        """Vectors of the reduced problem, one a row, with an entry for each row of the table."""
+        reflection = self.reduced.reflection
+        return vectors if reflection is None else reflection.back(vectors.T).T

@@ -8,8 +8,7 @@ import numpy as np
 
 from sparsewise.algorithms import rmp
 from sparsewise.design.base import Array
-from sparsewise.design.dense import DenseDesign
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, Parameter
 from sparsewise.selection.data import Data
 from sparsewise.wording import count
 
@@ -20,7 +19,7 @@ def residual_variance(data: Data) -> float | None:
         return None
     if data.total == 0:
         return 0.0
-    rss, rank = _dense(data) if isinstance(data.design, DenseDesign) else _iterative(data)
+    rss, rank = _dense(data) if data.design.dense else _iterative(data)
     left = data.rows - rank - data.intercept
     return 0.0 if data.is_exact(rss) else rss / left
 
@@ -30,7 +29,7 @@ def inferred_variance(data: Data) -> float:
     variance = residual_variance(data)
     if variance is None:
         check_rows(data)
-        return float(rmp(data.design, data.target, **data.wishes).sigma) ** 2
+        return float(rmp(data.design, data.target, **data.constraints).sigma) ** 2
     return variance
 
 
@@ -41,11 +40,10 @@ def check_rows(data: Data) -> None:
         return
     flat = [count(included, "included feature")] if included else []
     flat += ["the intercept"] if data.intercept else []
-    by_weight = "" if data.weights is None else ", by the sum of sample_weight,"
-    raise InputError(
-        f"{data.rows:g} rows{by_weight} can't tell the noise besides {' and '.join(flat)}: more "
-        "are needed."
-    )
+    weights = Parameter("sample_weight")
+    by_weight = () if data.weights is None else (", by the sum of ", weights, ",")
+    rest = f" can't tell the noise besides {' and '.join(flat)}: more are needed."
+    raise InputError((f"{data.rows:g} rows", *by_weight, rest))
 
 
 def _dense(data: Data) -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""A sparse matrix less one of rank one: the contract of designs, and it is never made dense."""
+"""Centred and weighted designs: sparse ones are never made dense, and lose no digits."""
 
 import tracemalloc
 
@@ -7,9 +7,11 @@ import pytest
 import scipy.sparse as sparse
 
 import sparsewise
-from sparsewise.design.sparse import ShiftedSparseDesign
+from sparsewise.design import Centred, Weighted, as_design
+from sparsewise.design.centred import Reflection
 from sparsewise.selection.reduction import reduce
 from tests.problems import normal
+from tests.storages import counts, reflected
 
 FORMATS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix]
 
@@ -24,58 +26,60 @@ def dtype(request):
     return request.param
 
 
-@pytest.fixture
-def pair(kind, dtype):
-    """A shifted design of 13 x 9 with an empty column, and the same matrix as an array."""
-    rng = np.random.default_rng(21)
-    S = normal(rng, 13, 9) * (rng.random((13, 9)) < 0.4)
-    u, b = normal(rng, 13), normal(rng, 9)
-    S[:, 4] = b[4] = 0
-    A = S - np.outer(u, b)
-    return ShiftedSparseDesign(kind(S.astype(dtype)), u, b, np.linalg.norm(A, axis=0)), A
+def test_the_reflection_and_its_way_back():
+    """H takes the constant to the first axis: what is left are the rows below it."""
+    rng = np.random.default_rng(20)
+    for weights in (None, counts(7)):
+        rule = Reflection(7, weights)
+        V = normal(rng, 6, 3)
+        whole = rule.back(V)
+        np.testing.assert_allclose(rule.u @ whole, 0, atol=1e-15)
+        np.testing.assert_allclose(np.column_stack([rule.there(v) for v in whole.T]), V, atol=1e-14)
+        np.testing.assert_allclose(rule.there(rule.u), 0, atol=1e-15)
+        X = 5 + normal(rng, 7, 3)
+        rest, means = rule.columns(X)
+        np.testing.assert_allclose(rest, reflected(X, weights), atol=1e-14)
+        np.testing.assert_allclose(means, np.average(X, axis=0, weights=weights), rtol=1e-15)
 
 
-def close(actual, expected, dtype):
-    size = float(np.max(np.abs(expected), initial=1e-300))
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=100 * np.finfo(dtype).eps * size)
-
-
-@pytest.mark.parametrize("vectors", [float, complex])
-def test_products(pair, dtype, vectors):
-    design, A = pair
-    rng = np.random.default_rng(22)
-    x, v, V = (normal(rng, *shape, kind=vectors) for shape in ((9,), (13,), (13, 4)))
-    close(design.matvec(x), A @ x, dtype)
-    close(design.rmatvec(v), A.T @ v, dtype)
-    close(design.rmatmat(V), A.T @ V, dtype)
-    close(np.vdot(v, design.matvec(x)), np.vdot(design.rmatvec(v), x), dtype)
-    assert design.rmatmat(V).flags.f_contiguous
-
-
-def test_columns(pair, dtype):
-    design, A = pair
-    J = np.array([7, 0, 3])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_columns_products_and_norms_of_sparse_tables(kind, dtype, weighted):
+    X, _, weights = table()
+    X, w = X.astype(dtype), weights + 0.5 if weighted else None
+    design = Centred(as_design(kind(X)), w)
+    A = reflected(X.astype(float), w)
+    eps = 100 * np.finfo(dtype).eps
+    J = np.array([7, 0, 5])
     assert design.dtype == design.columns(J).dtype == dtype
-    assert design.shape == A.shape
-    close(design.columns(J), A[:, J], dtype)
-    close(design.columns(slice(2, 5)), A[:, 2:5], dtype)
-    close(design.column(6), A[:, 6], dtype)
-    close(design.laid_out(None, design.dtype), A, dtype)
-    assert design.columns(J[:0]).shape == (13, 0)
+    assert (design.shape, design.rows) == ((59, 30), 59)
+    np.testing.assert_allclose(design.columns(J), A[:, J], rtol=0, atol=10 * eps)
+    np.testing.assert_allclose(design.norms(), np.linalg.norm(A, axis=0), rtol=eps, atol=1e-12)
+    np.testing.assert_allclose(design.means, np.average(X, axis=0, weights=w), rtol=eps, atol=eps)
+    V = normal(np.random.default_rng(22), 59, 3)
+    scale = np.linalg.norm(V) * 100
+    np.testing.assert_allclose(design.rmatmat(V), A.T @ V, rtol=0, atol=eps * scale)
+    assert design.rmatmat(V).flags.f_contiguous
+    for j in (3, 4):  # a constant and an empty column
+        assert not design.column(j).any()
+        assert not design.rmatmat(V)[j].any()
+        assert not design.matvec(np.eye(30)[j]).any()
+        assert design.inverse_norms()[j] == 0
 
 
-def test_norms(pair, dtype):
-    design, A = pair
-    np.testing.assert_allclose(design.norms(), np.linalg.norm(A, axis=0), rtol=1e-15)
-    close(np.linalg.norm(design.unit_columns(slice(None)), axis=0), np.arange(9) != 4, dtype)
-
-
-def test_an_empty_column_is_zero_in_all_products(pair):
-    design, _ = pair
-    assert not design.column(4).any()
-    assert not design.rmatmat(normal(np.random.default_rng(23), 13, 3))[4].any()
-    assert not design.matvec(np.eye(9)[4]).any()
-    assert design.inverse_norms()[4] == 0
+def test_wrappers_wrap_each_other():
+    """Rows of a weighted matrix may be centred, those of a centred one weighted."""
+    rng = np.random.default_rng(23)
+    A, root = normal(rng, 12, 5), np.sqrt(counts(12))
+    one = Centred(Weighted(as_design(A), root, rows=30))
+    assert one.rows == 29
+    np.testing.assert_allclose(one.columns(slice(None)), reflected((A.T * root).T), atol=1e-14)
+    other = Weighted(Centred(as_design(A)), root[1:])
+    np.testing.assert_allclose(other.stored().A, (reflected(A).T * root[1:]).T, atol=1e-14)
+    twice = Centred(Centred(as_design(A)))
+    B, R = reflected(reflected(A)), twice.triangle()
+    assert twice.rows == 10
+    np.testing.assert_allclose(twice.columns(slice(None)), B, atol=1e-14)
+    np.testing.assert_allclose(R.T @ R, B.T @ B, atol=1e-13)
 
 
 def table(n=60, m=30, density=0.3):
@@ -103,7 +107,7 @@ def test_solutions_are_those_of_the_dense_table(name, kind, dtype, weighted):
     X = X.astype(dtype)
     w = weights if weighted else None
     dense, thin = reduce(X, y, w, True), reduce(kind(X), y, w, True)
-    assert isinstance(thin.design, ShiftedSparseDesign)
+    assert isinstance(thin.design, Centred)
     assert thin.design.dtype == dtype
     solver = getattr(sparsewise, name)
     expected = solver(dense.design, dense.target, **SOLVERS[name])

@@ -1,0 +1,207 @@
+"""A with the weighted mean of each column taken away: what an intercept leaves of it.
+
+With u = √w / ‖√w‖, the best intercept leaves of a column times √w the part orthogonal to u, which
+is √w_i (x_i - x̄) with the weighted mean x̄. The reflection H that takes u to the first axis,
+backwards, keeps all lengths and angles and makes the first entry of each such part zero. What is
+left are n - 1 rows,
+
+    √w_i ((x_i - x̄) - u_0 (x_0 - x̄) / (1 + u_0)),    i > 0,
+
+and the intercept is gone: there is no n-th direction for rounding to spoil an exact fit with.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparsewise.design.base import CONSTANT, Array, Design, precision, square_sums
+from sparsewise.design.weighted import Weighted
+
+TILE_BYTES = 1 << 19
+"""Whole rows or columns of about this size are centred at once, while they are in the cache."""
+
+
+class Reflection:
+    """H = I - z z*/(1 + u_0), z = u + e_0, for rows of these weights: H u = -e_0.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    weights : ndarray of shape (n,), optional
+        At least 0; None: one each.
+    """
+
+    def __init__(self, n: int, weights: Array | None = None) -> None:
+        self.n, self.weights = n, weights
+        self.total = float(n) if weights is None else float(weights.sum())
+        self.share = None if weights is None else weights / self.total
+        self.root = None if weights is None else np.sqrt(weights)
+        self.first_share = 1 / n if self.share is None else float(self.share[0])
+        self.first = math.sqrt(self.first_share)  # u_0
+        self.u = np.full(n, self.first) if self.share is None else np.sqrt(self.share)
+
+    def there(self, v: Array) -> Array:
+        """H v without its first entry."""
+        lost = self.u[1:] * ((self.u @ v + v[0]) / (1 + self.first))
+        return np.asarray((v[1:] - lost).astype(v.dtype, copy=False))
+
+    def back(self, V: Array) -> Array:
+        """H [0; V]: each column is orthogonal to u; Fortran-ordered.
+
+        It is (-s, V - u s/(1 + u_0)), s = u·V, with u_0 left out of u.
+        """
+        u = self.u[1:]
+        s = u @ V
+        whole = np.empty((self.n, *V.shape[1:]), np.result_type(V, np.float32), order="F")
+        whole[0] = -s
+        np.multiply.outer(u, s / -(1 + self.first), out=whole[1:])
+        whole[1:] += V
+        return whole
+
+    def shift(self, mean: Array, first: Array) -> Array:
+        """What rows i > 0 of a column lose, given its mean and its first entry."""
+        return np.asarray((mean + self.first * first) / (1 + self.first))
+
+    def column(self, y: Array) -> tuple[Array, float]:
+        """What is left of y, and its mean."""
+        rest, means = self.columns(y[:, None])
+        return rest[:, 0], means[0].item()
+
+    def columns(self, X: Array) -> tuple[Array, Array]:
+        """What is left of columns (n - 1 rows, in X's own order and type), and their means."""
+        m = X.shape[1]
+        rest = np.empty_like(X[1:], subok=False)
+        means = np.empty(m, np.result_type(X.dtype, np.float64))
+        tall, wide = _tile(X)
+        for first in range(0, m, wide):
+            J = slice(first, first + wide)
+            means[J] = self._block(X[:, J], rest[:, J], tall)
+        return rest, means
+
+    def _block(self, X: Array, rest: Array, tall: int) -> Array:
+        """Some columns: fill in the rest, return the means.
+
+        A first mean, rounded to X's type, is taken away, which is exact for entries near it; what
+        is still left of the mean is small then, and has all its digits: large offsets cost none.
+        """
+        first, below = X[0], X[1:]
+        pieces = [slice(start, start + tall) for start in range(0, self.n - 1, tall)]
+        sums = np.asarray(sum(self._sums(below[rows], rows) for rows in pieces))
+        exact = sums + self.first_share * first.astype(sums.dtype, copy=False)
+        mean = exact.astype(X.dtype)
+        first = first - mean
+        # What single precision has rounded away is known; doubles have in the sums themselves.
+        double = precision(X.dtype).dtype == np.float64
+        left = self.first_share * first if double else exact - mean
+        for rows in pieces:
+            np.subtract(below[rows], mean, out=rest[rows])
+            if double:
+                left += self._sums(rest[rows], rows)
+        means: Array = mean + left
+        level = CONSTANT * float(precision(X.dtype).eps) * np.abs(means)
+        # Few columns have their mean in the first row: these alone are looked at as a whole.
+        near = np.flatnonzero(np.abs(first - left) <= level)
+        if near.size:
+            near = near[np.abs(rest[:, near] - left[near]).max(axis=0) <= level[near]]
+            means[near] = X[0, near]
+        shift = self.shift(left, first).astype(X.dtype, copy=False)
+        for rows in pieces:
+            rest[rows] -= shift
+            if self.root is not None:
+                rest[rows] *= self.root[1:][rows, None].astype(precision(X.dtype).dtype, copy=False)
+        if near.size:
+            rest[:, near] = 0.0
+        return means
+
+    def _sums(self, below: Array, rows: slice) -> Array:
+        """Sums over rows by their shares, in double precision; `rows` count from the second.
+
+        Not by BLAS, which may round equal columns differently, by where they are.
+        """
+        if self.share is None:
+            below = below.astype(np.result_type(below.dtype, np.float64), copy=False)
+            return np.asarray(np.add.reduce(below) / self.n)
+        return np.asarray(np.add.reduce(self.share[1:][rows, None] * below))
+
+
+class Centred(Design):
+    """The n - 1 rows that reflection leaves of a matrix about its weighted means.
+
+    Products are those of the design within, with vectors that are orthogonal to u; columns are made
+    from its columns. A storage that knows its means (`Design.about_means`) has them taken from its
+    entries first, where that costs nothing: what cancels in the products is small then.
+
+    Parameters
+    ----------
+    design : Design
+        The matrix, with at least two rows.
+    weights : ndarray of shape (n,), optional
+        Of the rows, which are multiplied by their roots, too; at least 0. None: one each.
+    rows : float, optional
+        How many measurements the rows stand for (Σ w - 1 where a weight is how often a row is
+        there); None: one less than those of the design, which the means have taken.
+    """
+
+    def __init__(
+        self, design: Design, weights: Array | None = None, *, rows: float | None = None
+    ) -> None:
+        n, m = design.shape
+        super().__init__((n - 1, m), design.dtype, rows=design.rows - 1 if rows is None else rows)
+        self.reflection = Reflection(n, weights)
+        self.applied = design.applied
+        self._means: Array | None = None
+        self._shift: Array | None = None
+        if known := design.about_means(weights):
+            design, self._means = known.design, known.means
+            shift = self.reflection.shift(known.left, design.row_block(slice(1))[0])
+            self._shift = shift.astype(self.dtype)
+            self._measured = self._with_norms(known.norms)
+        self._inner = design
+        root = self.reflection.root
+        self._weighted = design if root is None else Weighted(design, root)
+
+    @property
+    def means(self) -> Array:
+        """The means that were taken away: one pass over A, unless its storage knows them."""
+        if self._means is None:
+            weights = self.reflection.weights
+            ones = np.ones(self.reflection.n) if weights is None else weights
+            sums = self._inner.rmatvec(ones.astype(self.dtype)).conj()
+            self._means = sums / self.reflection.total
+        return self._means
+
+    def columns(self, J: Array | slice) -> Array:
+        if self._shift is None:
+            return self.reflection.columns(self._inner.columns(J))[0]
+        block = self._inner.columns(J)[1:]
+        block -= self._shift[J]
+        if self.reflection.root is not None:
+            block *= self.reflection.root[1:, None].astype(self.dtype, copy=False)
+        return block
+
+    def matvec(self, x: Array) -> Array:
+        return self.reflection.there(self._weighted.matvec(x))
+
+    def rmatmat(self, V: Array) -> Array:
+        return self._weighted.rmatmat(self.reflection.back(V))
+
+    def triangle(self, others: Array | None = None, *, first: Array | None = None) -> Array:
+        """As of any design; what a column has of u goes with the first row."""
+        back = self.reflection.back
+        before = [self.reflection.u, *([] if first is None else [back(first)])]
+        after = None if others is None else back(others)
+        R = self._weighted.triangle(after, first=np.column_stack(before))
+        level = CONSTANT * float(precision(self.dtype).eps) * np.abs(R[0])
+        R[1:, square_sums(R[1:]) <= np.square(level)] = 0.0
+        return R[1:, 1:]
+
+
+def _tile(X: Array) -> tuple[int, int]:
+    """How many rows and columns to work on at once: whole ones, as they lie in memory."""
+    n, m = X.shape
+    if abs(X.strides[0]) < abs(X.strides[1]) or m <= 1:
+        return n, max(1, TILE_BYTES // (n * X.itemsize))
+    return max(1, TILE_BYTES // (m * X.itemsize)), m

@@ -1,0 +1,46 @@
+"""A with each row times a number: the root of its weight."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsewise.design.base import Array, Design, precision
+
+
+class Weighted(Design):
+    """The matrix diag(root) A, of whatever design A is; nothing is stored but the roots.
+
+    Least squares with weights w is plain least squares with rows times √w: noise of variance σ²/w_i
+    is σ² in each of them then.
+
+    Parameters
+    ----------
+    design : Design
+        A.
+    root : ndarray of shape (n,)
+        √w, real.
+    rows : float, optional
+        How many measurements the rows stand for (Σ w where a weight is how often a row is there);
+        None: as many as those of A.
+    """
+
+    def __init__(self, design: Design, root: Array, *, rows: float | None = None) -> None:
+        super().__init__(design.shape, design.dtype, rows=design.rows if rows is None else rows)
+        self.inner, self.applied = design, design.applied
+        self.root = root.astype(precision(self.dtype).dtype, copy=False)
+
+    def columns(self, J: Array | slice) -> Array:
+        return self.inner.columns(J) * self.root[:, None]
+
+    def row_block(self, rows: slice) -> Array:
+        return self.inner.row_block(rows) * self.root[rows, None]
+
+    def matvec(self, x: Array) -> Array:
+        return self.inner.matvec(x) * self.root
+
+    def rmatmat(self, V: Array) -> Array:
+        return self.inner.rmatmat(V * self.root[:, None])
+
+    def square_sums(self, weights: Array | None = None) -> Array:
+        own = np.square(self.root)
+        return self.inner.square_sums(own if weights is None else own * weights)

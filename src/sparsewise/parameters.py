@@ -1,0 +1,83 @@
+"""Parameters of a user, checked: a number, a count, some columns."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+
+import numpy as np
+
+from sparsewise.errors import InputError, InputTypeError
+
+
+def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]:
+    """Column numbers as a list without repeats, in the order given."""
+    if columns is None:
+        return []
+    values = np.atleast_1d(
+        np.asarray(columns if isinstance(columns, np.ndarray) else list(columns))
+    )
+    if values.size == 0:
+        return []
+    if values.dtype.kind not in "iu":
+        raise InputTypeError(
+            f"must list column numbers (integers), not {values.dtype} values.", parameter=name
+        )
+    if values.ndim != 1:
+        raise InputTypeError(
+            f"must be a flat list of column numbers, not {values.ndim}-dimensional.",
+            parameter=name,
+        )
+    outside = values[(values < 0) | (values >= m)]
+    if outside.size:
+        raise InputError(
+            f"names column {outside[0]}, but A has columns 0 to {m - 1}.", parameter=name
+        )
+    return list(dict.fromkeys(map(int, values)))
+
+
+def check_tolerance(value: float | None, name: str) -> float | None:
+    """A finite or infinite number of at least 0, or None."""
+    if value is None:
+        return None
+    number = check_number(value, name)
+    if not number >= 0:
+        raise InputError(f"must be at least 0, not {value}.", parameter=name)
+    return number
+
+
+def check_number(value: float, name: str) -> float:
+    """A number, perhaps infinite."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"must be a number, not {value!r}.", parameter=name) from None
+    if math.isnan(number):
+        raise InputError("must be a number, not NaN.", parameter=name)
+    return number
+
+
+def check_positive(value: float, name: str) -> float:
+    """A finite number greater than 0."""
+    number = check_number(value, name)
+    if not 0 < number < math.inf:
+        raise InputError(f"must be a finite number greater than 0, not {value}.", parameter=name)
+    return number
+
+
+def check_count(value: int | None, name: str, low: int, high: float = math.inf) -> int | None:
+    """A whole number between low and high, or None."""
+    return None if value is None else check_whole(value, name, low, high)
+
+
+def check_whole(value: int, name: str, low: int, high: float = math.inf) -> int:
+    """A whole number between low and high."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputTypeError(f"must be a whole number, not {value!r}.", parameter=name) from None
+    if not low <= number <= high:
+        bounds = f"at least {low}" if high == math.inf else f"between {low} and {high}"
+        raise InputError(f"must be {bounds}, not {number}.", parameter=name)
+    return number
