@@ -1,5 +1,6 @@
 """Bad input gets one sentence: what is wrong, where, and what to do."""
 
+import inspect
 import re
 
 import numpy as np
@@ -184,11 +185,33 @@ def test_parameters_are_constrained(kind, word, value):
         model.fit(X, y)
 
 
-@pytest.mark.parametrize(
+every_kind = pytest.mark.parametrize(
     "kind", [StepwiseRegressor, SparseBayesRegressor, BasisPursuitRegressor, PursuitRegressor]
 )
+
+
+@every_kind
 def test_every_parameter_has_a_constraint(kind):
     assert set(kind().get_params()) == set(kind._parameter_constraints)
+
+
+@every_kind
+def test_every_parameter_and_attribute_is_documented(kind):
+    text = inspect.getdoc(kind)
+    assert text.count("Attributes\n----------\n") == text.count("Examples\n--------\n") == 1
+    # "include, exclude : list" documents two.
+    documented = re.findall(r"^(\w+(?:, \w+)*)(?: :|$)", text, flags=re.MULTILINE)
+    documented = {name for names in documented for name in names.split(", ")}
+    model = kind().fit(FRAME, y)
+    fitted = [name for name in vars(model) if name.endswith("_") and name[0] != "_"]
+    assert documented >= {*model.get_params(), *fitted, "path_", "certificate_"}
+
+
+@every_kind
+def test_parameters_that_all_have_are_in_one_order(kind):
+    names = list(inspect.signature(kind).parameters)
+    first = names.index("fit_intercept")
+    assert names[first : first + 4] == ["fit_intercept", "include", "exclude", "certify"]
 
 
 @over(["forward", "cv", "rmp", "bpdn", "omp"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from abc import abstractmethod
@@ -46,6 +47,34 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 
     Subclasses say how it is found (`_solve`). What `fit` finds has a name that ends in an
     underscore, public or not, and is forgotten at the next one.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (m,)
+        Coefficients, zero for features that were not chosen.
+    intercept_ : float
+        The constant.
+    noise_ : float or None
+        Standard deviation of the noise; None where no row is left to tell it.
+    covariance_ : ndarray of shape (k, k) or None
+        Of the chosen coefficients, given that these features are the right ones; None where they
+        are shrunk, or the noise is not known.
+    coef_std_, intercept_std_ : ndarray of shape (m,) and float, or None
+        Standard deviations of coefficients and intercept, with the same proviso.
+    path_ : data frame
+        Every step: action, feature, size, RSS, and what the models are worth.
+    criteria_ : Criteria
+        The formulas, with the numbers of rows and features in place.
+    solution_ : Solution
+        What the algorithm returned: support, path, reason for stopping.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -60,10 +89,18 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
     exclude: Sequence[int | str] | None
     certify: bool | float
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Add the attributes that all have to the documentation of a subclass."""
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__:
+            common = (inspect.getdoc(SparseRegressor) or "").partition("\n----------\n")[2]
+            own = inspect.cleandoc(cls.__doc__)
+            cls.__doc__ = own.replace("\n\nExamples\n", f"\n{common}\n\nExamples\n")
+
     @classmethod
-    @abstractmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
-        """The estimator that runs this algorithm; see `sparsewise.estimators.for_algorithm`."""
+        """The estimator that runs an algorithm; here, by its name."""
+        return cls(record.name, **parameters)
 
     @abstractmethod
     def _solve(self, data: Data) -> Solution:
@@ -200,7 +237,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             delattr(self, name)
 
     def _data(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> Data:
-        """The table, checked, with the wishes as column numbers."""
+        """The table, checked, with `include` and `exclude` as column numbers."""
         self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
         table: tuple[Any, Array] = validate_data(
             self, X, y, y_numeric=True, ensure_min_samples=1 + self.fit_intercept, **ACCEPTED
@@ -352,7 +389,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         """The columns of `path_`, by name."""
         steps, total = list(self.solution_.path), self.criteria_.total
         rss, size = path_sizes(self.solution_.path)
-        rss[self.criteria_.is_exact(rss)] = 0.0
+        rss = np.where(self.criteria_.is_exact(rss), 0.0, rss)
         columns: dict[str, list[Any]] = {
             "step": list(range(len(rss))),
             "action": ["start", *(step.action for step in steps)],

@@ -73,28 +73,8 @@ class BasisPursuitRegressor(SparseRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (m,)
-        Coefficients, zero for features that were not chosen.
-    intercept_ : float
-        The constant.
     residual_ : float or None
-        The bound used.
-    path_ : data frame
-        Every step: action, feature, size, RSS and criteria.
-    noise_ : float or None
-        Standard deviation of the residual; None where no row is left to tell it.
-    covariance_, coef_std_, intercept_std_
-        As for `StepwiseRegressor` with ``debias=True``; None otherwise.
-    solution_ : L1Solution
-        What the algorithm returned, with the dual vector that proves it.
-    certificate_ : Certificate
-        With `certify`, if any feature was chosen.
-    means_ : ndarray of shape (k,)
-        Means of the chosen features.
-    n_rows_ : float
-        The sum of the weights.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The bound used; None with a penalty.
 
     Examples
     --------
@@ -102,7 +82,7 @@ class BasisPursuitRegressor(SparseRegressor):
     >>> from sparsewise import BasisPursuitRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> BasisPursuitRegressor("ard").fit(X, y).get_feature_names_out().tolist()
-    ['bmi', 'bp', 's3', 's5']
+    ['sex', 'bmi', 'bp', 's3', 's5']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -56,28 +56,8 @@ class PursuitRegressor(SparseRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (m,)
-        Coefficients, zero for features that were not chosen.
-    intercept_ : float
-        The constant.
-    path_ : data frame
-        Every step: action, feature, size, RSS, and criteria where steps are least-squares fits.
-    noise_ : float or None
-        Standard deviation of the noise; None where no row is left to tell it.
-    covariance_ : ndarray of shape (k, k) or None
-        Of the chosen coefficients, given that these features are the right ones; None for "mp".
-    coef_std_, intercept_std_ : ndarray of shape (m,) and float, or None
-        Standard errors, with the same proviso.
-    solution_ : Solution
-        What the algorithm returned: support, path, reason for stopping.
-    certificate_ : Certificate
-        With `certify`, if any feature was chosen.
-    means_ : ndarray of shape (k,)
-        Means of the chosen features.
-    n_rows_ : float
-        The sum of the weights.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    sparsity_ : int or None
+        The most features: as asked for, or as the BIC chose; None where none of them set it.
 
     Examples
     --------
@@ -120,20 +100,16 @@ class PursuitRegressor(SparseRegressor):
         self.exclude = exclude
         self.certify = certify
 
-    @classmethod
-    def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
-        """The algorithm by its own name."""
-        return cls(record.name, **parameters)
-
     def _solve(self, data: Data) -> Solution:
         run, A, y = PURSUITS[self.algorithm], data.design, data.target
         parameters = {**self._stops(data, run), **data.wishes}
+        self.sparsity_ = parameters.get("sparsity")
         if run.takes("batch"):
             parameters["batch"] = min(self.batch, *A.shape)
         if run.starts_full:
             return from_full(
                 data,
-                max(most_features(data), parameters.get("sparsity", 0)),
+                max(most_features(data), self.sparsity_ or 0),
                 lambda start: run(A, y, start=start, **parameters),
             )
         solution: Solution = run(A, y, **parameters)

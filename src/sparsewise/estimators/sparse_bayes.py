@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
+from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.sbl import UPDATES
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
@@ -25,7 +25,8 @@ class SparseBayesRegressor(SparseRegressor):
     """Sparse Bayesian Learning: coefficients have normal priors, most of variance zero.
 
     The model is y = b + X β + e with β_j ~ N(0, γ_j), noise e of standard deviation σ and a flat
-    prior on b; γ, and σ if it is not given, maximise the evidence. `coef_` is the posterior mean.
+    prior on b; γ, and σ if it is not given, maximise the evidence. `coef_` is the posterior mean,
+    `covariance_` the posterior covariance.
 
     Parameters
     ----------
@@ -52,34 +53,14 @@ class SparseBayesRegressor(SparseRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (m,)
-        Posterior means, zero for features that were not chosen.
-    intercept_ : float
-        The constant.
     sigma_ : float
         Standard deviation of the noise, given or inferred; `noise_` is the same.
     gamma_ : ndarray of shape (m,)
         Prior variances: zero for features that were not chosen, infinite for `include`.
     price_ : float
         What each feature had to raise the log evidence by.
-    covariance_ : ndarray of shape (k, k)
-        Posterior covariance of the chosen coefficients.
     log_evidence_ : float
         Log marginal likelihood, of what the intercept and flat priors leave.
-    coef_std_, intercept_std_ : ndarray of shape (m,) and float
-        Posterior standard deviations.
-    path_ : data frame
-        Every step: action, feature, size, RSS and log evidence.
-    solution_ : BayesianSolution
-        What the algorithm returned.
-    certificate_ : Certificate
-        With `certify`, if any feature was chosen.
-    means_ : ndarray of shape (k,)
-        Means of the chosen features.
-    n_rows_ : float
-        The sum of the weights.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Examples
     --------
@@ -125,11 +106,6 @@ class SparseBayesRegressor(SparseRegressor):
         self.include = include
         self.exclude = exclude
         self.certify = certify
-
-    @classmethod
-    def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
-        """The algorithm by its own name."""
-        return cls(record.name, **parameters)
 
     def _solve(self, data: Data) -> BayesianSolution:
         run = BAYESIAN[self.algorithm]

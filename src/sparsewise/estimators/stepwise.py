@@ -42,6 +42,9 @@ CRITERIA = (*BY_RESIDUAL, "loo", "cv")
 class StepwiseRegressor(SparseRegressor):
     """Least squares on few features, added and dropped one at a time.
 
+    The path is made when `path_` is first read, with the leave-one-out error of every model on it.
+    Until then the estimator refers to the X of the fit; copies and pickles never do.
+
     Parameters
     ----------
     direction : {"forward", "backward", "both", "foba"}
@@ -84,37 +87,12 @@ class StepwiseRegressor(SparseRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (m,)
-        Coefficients, zero for features that were not chosen.
-    intercept_ : float
-        The constant.
-    path_ : data frame
-        Every step: action, feature, size, RSS and all criteria. It is made when first read; until
-        then the estimator refers to the data of the fit, which copies and pickles don't.
-    noise_ : float or None
-        Standard deviation of the noise; None where no row is left to tell it.
-    covariance_ : ndarray of shape (k, k) or None
-        Of the chosen coefficients, given that these features are the right ones.
-    coef_std_, intercept_std_ : ndarray of shape (m,) and float, or None
-        Standard errors, with the same proviso.
     delta_ : float or None
         The δ used; None where something else has chosen.
     cv_errors_ : Errors
         By size, with ``criterion="cv"``.
     loo_ : float
         The mean squared error of rows left out, of the choice, with ``criterion="loo"``.
-    solution_ : Solution
-        What the algorithm returned: support, path, reason for stopping.
-    certificate_ : Certificate
-        With `certify`, if any feature was chosen.
-    criteria_ : Criteria
-        The formulas, with the numbers of rows and features in place.
-    means_ : ndarray of shape (k,)
-        Means of the chosen features.
-    n_rows_ : float
-        The sum of the weights.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Examples
     --------
