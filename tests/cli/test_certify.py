@@ -11,6 +11,7 @@ import pytest
 
 import sparsewise
 from sparsewise import cli
+from sparsewise.errors import InputError
 from tests.cli import test_fit as test_cli
 from tests.cli.test_fit import DEFAULT_CHOICE, DIABETES, NAMES, SMALL, least_squares, run_process
 
@@ -115,7 +116,7 @@ def test_few_rows_and_many_columns_are_many_steps(run, csv, monkeypatch):
 
 def test_a_failing_certificate_does_not_stop_fit(run, monkeypatch):
     def fail(*args, **words):
-        raise ValueError("These 5 columns are a riddle.")
+        raise InputError("These 5 columns are a riddle.")
 
     monkeypatch.setattr("sparsewise.results.solution.certify", fail)
     line = subset_line(run("fit", "--example", "diabetes"))

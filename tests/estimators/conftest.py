@@ -26,10 +26,11 @@ STEPWISE = {
     "adjusted_r2": StepwiseRegressor(criterion="adjusted_r2"),
     "loo": StepwiseRegressor(criterion="loo"),
     "loo, there and back": StepwiseRegressor("both", criterion="loo"),
-    "n_features": StepwiseRegressor(n_features=3),
-    "n_features, backward": StepwiseRegressor("backward", n_features=3),
+    "sparsity": StepwiseRegressor(sparsity=3),
+    "sparsity, backward": StepwiseRegressor("backward", sparsity=3),
     "delta": StepwiseRegressor(delta=2.0),
     "delta, both": StepwiseRegressor("both", delta=2.0),
+    "delta of the bic": StepwiseRegressor("both", delta="bic"),
     "no intercept": StepwiseRegressor(fit_intercept=False),
     "certified": StepwiseRegressor("both", certify=True),
     "included": StepwiseRegressor(include=[-1], exclude=[0]),
@@ -43,9 +44,9 @@ BY_FOLDS = {
 BAYESIAN = {
     "rmp": SparseBayesRegressor(),
     "fast_sbl": SparseBayesRegressor("fast_sbl"),
-    "em": SparseBayesRegressor("em", sigma=0.5),
-    "mackay": SparseBayesRegressor("mackay", sigma=0.5),
-    "convex": SparseBayesRegressor("convex", sigma=0.5),
+    "em": SparseBayesRegressor("sbl", updates="em", sigma=0.5),
+    "mackay": SparseBayesRegressor("sbl", updates="mackay", sigma=0.5),
+    "convex": SparseBayesRegressor("sbl", updates="convex", sigma=0.5),
     "no price": SparseBayesRegressor(price=0.0),
     "noise prior": SparseBayesRegressor(noise_prior=(2.0, 1.0)),
     "bayes, no intercept": SparseBayesRegressor(fit_intercept=False),
@@ -61,6 +62,7 @@ L1 = {
     "penalty, debiased": BasisPursuitRegressor(penalty=1.0, debias=True),
     "fista": BasisPursuitRegressor(penalty=1.0, solver="fista"),
     "residual": BasisPursuitRegressor(residual=5.0),
+    "l1, noise given": BasisPursuitRegressor("ard", sigma=0.6),
     "l1, no intercept": BasisPursuitRegressor(fit_intercept=False),
     "units as they are": BasisPursuitRegressor(standardize=False),
     "l1, included": BasisPursuitRegressor(include=[-1], exclude=[0]),
@@ -119,7 +121,7 @@ def told(model, X):
     facts["predictions"] = model.predict(X)
     if model.covariance_ is not None and model.noise_ is not None:
         facts["deviations"] = model.predict(X, return_std=True)[1]
-    for name in ("gamma_", "log_evidence_", "sigma_", "residual_", "loo_"):
+    for name in ("gamma_", "log_evidence_", "sigma_", "price_", "residual_", "delta_", "loo_"):
         if hasattr(model, name):
             facts[name] = getattr(model, name)
     columns = model.path_.to_dict(as_series=False) if hasattr(model.path_, "clone") else {}

@@ -1,5 +1,6 @@
 """Bad input gets one sentence: what is wrong, where, and what to do."""
 
+import inspect
 import re
 
 import numpy as np
@@ -33,8 +34,8 @@ def sentence(error):
 
 OURS = [
     (
-        StepwiseRegressor(n_features=2, delta=1.0),
-        "n_features and delta both say when to stop: give one of them.",
+        StepwiseRegressor(sparsity=2, delta=1.0),
+        "sparsity and delta both say when to stop: give one of them.",
     ),
     (StepwiseRegressor(start="full"), 'start="full" use "backward" or "both"'),
     (StepwiseRegressor("foba", start="full"), 'direction="foba" begins with the empty model'),
@@ -73,7 +74,23 @@ OURS = [
     (BasisPursuitRegressor(solver="fista"), 'solver="fista" takes a penalty, not a bound'),
     (BasisPursuitRegressor("candes", solver="ista"), 'solver="ista" takes a penalty, not a bound'),
     (BasisPursuitRegressor(solver="conic", penalty=1.0), 'solver="conic" takes a bound'),
+    (
+        BasisPursuitRegressor(sigma=1.0, residual=1.0),
+        "sigma and residual both tell the noise: give one of them.",
+    ),
+    (
+        BasisPursuitRegressor(sigma=1.0, penalty=1.0),
+        "sigma and penalty both say how close to fit: give one of them.",
+    ),
+    (
+        SparseBayesRegressor(updates="em"),
+        'updates belongs to algorithm="sbl", not to rmp.',
+    ),
     (PursuitRegressor("oblivious", residual=1.0), "give sparsity, or neither"),
+    (
+        PursuitRegressor("omp", delta=1.0),
+        "omp does not take delta; forward, backward, lace do.",
+    ),
 ]
 
 
@@ -89,6 +106,11 @@ FEW = [
     (SparseBayesRegressor(include=range(5)), 6, "6 rows can't tell the noise besides 5 included"),
     (BasisPursuitRegressor(include=range(5)), 6, "6 rows can't tell the noise besides 5 included"),
     (StepwiseRegressor(criterion="cp"), 5, "cp needs more rows than features to tell the noise"),
+    (
+        StepwiseRegressor(delta="bic"),
+        6,
+        "6 rows can't tell the noise of 5 features: give delta, or",
+    ),
     (StepwiseRegressor(criterion="cv", cv=2, include=[0, 1]), 5, "fewer than 3 rows"),
 ]
 
@@ -121,8 +143,8 @@ CONSTRAINTS = [
     (StepwiseRegressor, "direction", "sideways"),
     (StepwiseRegressor, "criterion", "BIC"),
     (StepwiseRegressor, "start", "half"),
-    (StepwiseRegressor, "n_features", -1),
-    (StepwiseRegressor, "n_features", 2.5),
+    (StepwiseRegressor, "sparsity", -1),
+    (StepwiseRegressor, "sparsity", 2.5),
     (StepwiseRegressor, "delta", -1.0),
     (StepwiseRegressor, "delta", np.nan),
     (StepwiseRegressor, "cv", 1),
@@ -133,8 +155,10 @@ CONSTRAINTS = [
     (StepwiseRegressor, "certify", "yes"),
     (StepwiseRegressor, "certify", -1.0),
     (StepwiseRegressor, "fit_intercept", 1.5),
-    (StepwiseRegressor, "standardize", "always"),
+    (StepwiseRegressor, "delta", "aic"),
     (SparseBayesRegressor, "algorithm", "gibbs"),
+    (SparseBayesRegressor, "algorithm", "em"),
+    (SparseBayesRegressor, "updates", "gibbs"),
     (SparseBayesRegressor, "sigma", 0.0),
     (SparseBayesRegressor, "sigma", np.inf),
     (SparseBayesRegressor, "price", -1.0),
@@ -143,7 +167,9 @@ CONSTRAINTS = [
     (BasisPursuitRegressor, "weights", "lasso"),
     (BasisPursuitRegressor, "residual", -1.0),
     (BasisPursuitRegressor, "penalty", -1.0),
+    (BasisPursuitRegressor, "sigma", 0.0),
     (BasisPursuitRegressor, "debias", "yes"),
+    (BasisPursuitRegressor, "standardize", "always"),
     (BasisPursuitRegressor, "solver", "simplex"),
     (PursuitRegressor, "algorithm", "magic"),
     (PursuitRegressor, "sparsity", -1),
@@ -159,11 +185,33 @@ def test_parameters_are_constrained(kind, word, value):
         model.fit(X, y)
 
 
-@pytest.mark.parametrize(
+every_kind = pytest.mark.parametrize(
     "kind", [StepwiseRegressor, SparseBayesRegressor, BasisPursuitRegressor, PursuitRegressor]
 )
+
+
+@every_kind
 def test_every_parameter_has_a_constraint(kind):
     assert set(kind().get_params()) == set(kind._parameter_constraints)
+
+
+@every_kind
+def test_every_parameter_and_attribute_is_documented(kind):
+    text = inspect.getdoc(kind)
+    assert text.count("Attributes\n----------\n") == text.count("Examples\n--------\n") == 1
+    # "include, exclude : list" documents two.
+    documented = re.findall(r"^(\w+(?:, \w+)*)(?: :|$)", text, flags=re.MULTILINE)
+    documented = {name for names in documented for name in names.split(", ")}
+    model = kind().fit(FRAME, y)
+    fitted = [name for name in vars(model) if name.endswith("_") and name[0] != "_"]
+    assert documented >= {*model.get_params(), *fitted, "path_", "certificate_"}
+
+
+@every_kind
+def test_parameters_that_all_have_are_in_one_order(kind):
+    names = list(inspect.signature(kind).parameters)
+    first = names.index("fit_intercept")
+    assert names[first : first + 4] == ["fit_intercept", "include", "exclude", "certify"]
 
 
 @over(["forward", "cv", "rmp", "bpdn", "omp"])
@@ -257,7 +305,7 @@ def test_no_standard_deviations():
     for model, words in (
         (BasisPursuitRegressor().fit(X, y), "use debias=True"),
         (PursuitRegressor("mp", sparsity=2).fit(X, y), "shrunk"),
-        (StepwiseRegressor(n_features=2).fit(X[:3], y[:3]), "need more rows, or fewer features"),
+        (StepwiseRegressor(sparsity=2).fit(X[:3], y[:3]), "need more rows, or fewer features"),
     ):
         with pytest.raises(ValueError, match=words) as error:
             model.predict(X, return_std=True)

@@ -117,7 +117,7 @@ def largest(monkeypatch):
 
 
 SPARSE = [
-    StepwiseRegressor(n_features=8),
+    StepwiseRegressor(sparsity=8),
     StepwiseRegressor("both", criterion="ebic"),
     StepwiseRegressor("foba", delta=0.6),
     SparseBayesRegressor(),
@@ -149,8 +149,8 @@ def test_memory():
     X, y = large(20_000, 1_000)
     peaks = []
     for model in (
-        StepwiseRegressor(n_features=8),  # the first one loads what is compiled, too
-        StepwiseRegressor(n_features=8),
+        StepwiseRegressor(sparsity=8),  # the first one loads what is compiled, too
+        StepwiseRegressor(sparsity=8),
         SparseBayesRegressor(sigma=0.1),
         PursuitRegressor(sparsity=8),
     ):

@@ -41,7 +41,7 @@ ESTIMATORS = [
     StepwiseRegressor(delta=1.0, fit_intercept=False),
     StepwiseRegressor(include=[7], exclude=[1]),
     SparseBayesRegressor(),
-    SparseBayesRegressor("em", sigma=1.0, fit_intercept=False),
+    SparseBayesRegressor("sbl", updates="em", sigma=1.0, fit_intercept=False),
     BasisPursuitRegressor(),
     BasisPursuitRegressor("candes", debias=True),
     BasisPursuitRegressor("focuss"),
@@ -186,7 +186,7 @@ def test_standard_errors_are_conditional_on_the_selection():
 
 def test_features_that_were_asked_for_were_not_selected():
     X, y = table()
-    given = StepwiseRegressor(include=[0, 1], n_features=2).fit(X, y)
+    given = StepwiseRegressor(include=[0, 1], sparsity=2).fit(X, y)
     told = facts(given)
     assert told["std. error"] == "of the least-squares fit; all features were asked for"
     assert told["included"] == "x0, x1"
@@ -220,7 +220,7 @@ def test_the_rule_of_choice_and_among_how_many_sizes():
     assert told["criteria"].startswith("adjusted R² = ")
     told = facts(StepwiseRegressor("both", criterion="aic").fit(X, y))
     assert told["choice"] == "no single feature more or less lowers AIC"
-    told = facts(StepwiseRegressor(n_features=1).fit(X, y))
+    told = facts(StepwiseRegressor(sparsity=1).fit(X, y))
     assert told["choice"] == "at most 1 feature, as asked for, on the forward path"
     assert "stopped" not in told
     told = facts(StepwiseRegressor(delta=2.5).fit(X, y))
@@ -302,7 +302,7 @@ def test_the_certificate_or_how_to_get_one():
     names = [f"x{j}" for j in range(8)]
     assert facts(model)["subset"] == model.certificate_.sentence(names)
     assert facts(StepwiseRegressor().fit(X, y))["subset"].startswith("certify=True asks")
-    empty = StepwiseRegressor(n_features=0, certify=True).fit(X, y)
+    empty = StepwiseRegressor(sparsity=0, certify=True).fit(X, y)
     assert "subset" not in facts(empty)
 
 
@@ -334,7 +334,7 @@ def test_an_exact_fit_says_so_and_claims_no_standard_errors(model):
 
 def test_as_many_coefficients_as_rows_tell_no_noise():
     X, y = table(5)
-    told = facts(StepwiseRegressor(n_features=4).fit(X, y))
+    told = facts(StepwiseRegressor(sparsity=4).fit(X, y))
     assert told["noise"] == "unknown: there are no more rows than coefficients"
     assert told["std. error"] == "none: there are no more rows than coefficients"
 
@@ -361,7 +361,7 @@ def test_a_constant_target_leaves_nothing_to_explain(model, intercept):
 def test_an_empty_model_has_an_intercept_alone():
     X, _ = table()
     y = np.random.default_rng(5).standard_normal(50)
-    model = StepwiseRegressor(n_features=0).fit(X, y)
+    model = StepwiseRegressor(sparsity=0).fit(X, y)
     ((name, value, std),) = model.summary().rows
     assert name == "(intercept)"
     assert float(value) == pytest.approx(y.mean(), rel=1e-3)

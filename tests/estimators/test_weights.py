@@ -147,7 +147,7 @@ def test_more_rows_by_weight_than_in_the_table(name):
 
 def test_score_takes_weights():
     X, y = table()
-    model = StepwiseRegressor(n_features=2).fit(X, y)
+    model = StepwiseRegressor(sparsity=2).fit(X, y)
     weights = np.where(y > np.median(y), 3.0, 0.1)  # half of the range: less to explain
     expected = r2_score(y, model.predict(X), sample_weight=weights)
     assert model.score(X, y, sample_weight=weights) == pytest.approx(expected, rel=1e-14)

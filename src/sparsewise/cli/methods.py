@@ -149,8 +149,6 @@ def _bayesian(
 ) -> tuple[SparseRegressor, list[str]]:
     from sparsewise.estimators import SparseBayesRegressor
 
-    algorithm = words.get("updates", "em") if method == "sbl" else method
-    given = {word: words[word] for word in ("sigma", "price") if word in words}
     m = len(table.names)
     why = f"log {m}, being one of {m}" if m > 1 else "log 2"
     note = (
@@ -158,7 +156,7 @@ def _bayesian(
         "--price 0 takes any that raises it"
     )
     notes = [] if "price" in words else [note]
-    return SparseBayesRegressor(algorithm, **given, **common), notes
+    return SparseBayesRegressor(method, **words, **common), notes
 
 
 def _basis_pursuit(
@@ -237,7 +235,7 @@ OURS = (
     (r'criterion="cv"', "--cv 5"),
     (r'criterion="(\w+)"', r"--criterion \1"),
     (r"debias=True", "--debias"),
-    (r"n_features", "--sparsity"),
+    (r"sparsity", "--sparsity"),
     (r"sample_weight", "the weights"),
     (r"SparseBayesRegressor", "--method rmp"),
     (r"StepwiseRegressor", "--method forward"),

@@ -1,6 +1,7 @@
 """The scikit-learn layer: a constructor, one call, attributes."""
 
 from sparsewise.estimators.basis_pursuit import BasisPursuitRegressor
+from sparsewise.estimators.by_algorithm import for_algorithm
 from sparsewise.estimators.pursuit import PursuitRegressor
 from sparsewise.estimators.relevance_vector import RelevanceVectorRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
@@ -12,4 +13,5 @@ __all__ = [
     "RelevanceVectorRegressor",
     "SparseBayesRegressor",
     "StepwiseRegressor",
+    "for_algorithm",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from abc import abstractmethod
@@ -18,11 +19,12 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from sparsewise.algorithms import Algorithm
 from sparsewise.design.base import Array
-from sparsewise.errors import InputError
+from sparsewise.errors import Either, InputError, InputWarning, Parameter
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
 from sparsewise.problem import DependentColumnsError
-from sparsewise.results import BayesianSolution, L1Solution, Solution, Stop
+from sparsewise.results import Solution, Stop
 from sparsewise.selection.choice import path_sizes
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.data import Data
@@ -43,22 +45,62 @@ SEARCH_SECONDS = 1.0
 class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model of few features; a selector of these, too.
 
-    Subclasses say how it is found (`_solve`).
+    Subclasses say how it is found (`_solve`). What `fit` finds has a name that ends in an
+    underscore, public or not, and is forgotten at the next one.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (m,)
+        Coefficients, zero for features that were not chosen.
+    intercept_ : float
+        The constant.
+    noise_ : float or None
+        Standard deviation of the noise; None where no row is left to tell it.
+    covariance_ : ndarray of shape (k, k) or None
+        Of the chosen coefficients, given that these features are the right ones; None where they
+        are shrunk, or the noise is not known.
+    coef_std_, intercept_std_ : ndarray of shape (m,) and float, or None
+        Standard deviations of coefficients and intercept, with the same proviso.
+    path_ : data frame
+        Every step: action, feature, size, RSS, and what the models are worth.
+    criteria_ : Criteria
+        The formulas, with the numbers of rows and features in place.
+    solution_ : Solution
+        What the algorithm returned: support, path, reason for stopping.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "fit_intercept": ["boolean"],
-        "standardize": ["boolean"],
         "include": ["array-like", None],
         "exclude": ["array-like", None],
         "certify": ["boolean", Interval(Real, 0, None, closed="left")],
     }
 
     fit_intercept: bool
-    standardize: bool
     include: Sequence[int | str] | None
     exclude: Sequence[int | str] | None
     certify: bool | float
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Add the attributes that all have to the documentation of a subclass."""
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__:
+            common = (inspect.getdoc(SparseRegressor) or "").partition("\n----------\n")[2]
+            own = inspect.cleandoc(cls.__doc__)
+            cls.__doc__ = own.replace("\n\nExamples\n", f"\n{common}\n\nExamples\n")
+
+    @classmethod
+    def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
+        """The estimator that runs an algorithm; here, by its name."""
+        return cls(record.name, **parameters)
 
     @abstractmethod
     def _solve(self, data: Data) -> Solution:
@@ -81,20 +123,27 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         estimator
             The estimator itself.
         """
+        self._forget()
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
-        self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
-        least = 1 + self.fit_intercept
-        table: tuple[Any, Array] = validate_data(
-            self, X, y, y_numeric=True, ensure_min_samples=least, **ACCEPTED
-        )
-        data = self._data(*table, sample_weight)
         try:
+            data = self._data(X, y, sample_weight)
             self.solution_ = self._solve(data)
+            self._keep(data)
         except DependentColumnsError as error:
-            dependent = [j for j in error.columns if j in data.include]
-            raise InputError(self._dependent(dependent)) from error
-        self._keep(data)
+            dependent = [self._name(j) for j in error.columns if j in data.include]
+            self._forget()
+            raise InputError(
+                (
+                    f"{listing(dependent)} can't be told from the other included features "
+                    "(constant, or a combination of them): take out of ",
+                    Parameter("include"),
+                    " what says nothing new.",
+                )
+            ) from error
+        except BaseException:
+            self._forget()  # half a fit is none
+            raise
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -118,7 +167,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         check_is_fitted(self)
         noise, covariance = self.noise_, self.covariance_
         if return_std and (noise is None or covariance is None):
-            raise ValueError(self._no_std())
+            raise self._no_std()
         rows: Any = validate_data(self, X, reset=False, **ACCEPTED)
         chosen, dtype = self.solution_.support, np.result_type(rows.dtype, self.coef_.dtype)
         # In double precision, whatever comes in and goes out: features may be far from zero. For
@@ -130,7 +179,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
                 return (Z @ coef + self.intercept_).astype(dtype, copy=False)
             Z = Z.toarray()
         Z -= self.means_
-        mean = (Z @ coef + self._level).astype(dtype, copy=False)
+        mean = (Z @ coef + self._level_).astype(dtype, copy=False)
         if noise is None or covariance is None or not return_std:
             return mean
         std = observation_std(Z, covariance, noise, self.fit_intercept / self.n_rows_)
@@ -153,13 +202,20 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         models. A pandas frame if X was one, otherwise a Polars frame.
         """
         check_is_fitted(self)
-        return as_frame(self._path_columns(), self._frame)
+        if not hasattr(self, "_path_"):
+            self._path_ = as_frame(self._path_columns(), self._frame)
+        return self._path_
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, bool)
         mask[self.solution_.support] = True
         return mask
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy or a pickle holds no table, and makes its own frame of the path.
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_data_", "_path_")}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -175,27 +231,47 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 
     # ------------------------------------------------------------------ before the algorithm
 
-    def _data(self, X: Any, y: Array, weights: ArrayLike | None) -> Data:
+    def _forget(self) -> None:
+        """Remove what an earlier fit has left."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _data(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> Data:
+        """The table, checked, with `include` and `exclude` as column numbers."""
+        self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
+        table: tuple[Any, Array] = validate_data(
+            self, X, y, y_numeric=True, ensure_min_samples=1 + self.fit_intercept, **ACCEPTED
+        )
         include, exclude = self._columns("include"), self._columns("exclude")
         if both := [self._name(j) for j in include if j in exclude]:
             raise InputError(
-                f"{listing(both)} can't be in include and exclude at once: take each out of one."
+                (
+                    f"{listing(both)} can't be in ",
+                    Parameter("include"),
+                    " and ",
+                    Parameter("exclude"),
+                    " at once: take each out of one.",
+                )
             )
         counts: Array | None = None
         if weights is not None:
-            counts = _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
-        data = Data.of_table(X, y, counts, self.fit_intercept, include, exclude)
-        if counts is not None and data.rows <= 1 + self.fit_intercept < len(data.y):
-            warnings.warn(
-                f"sample_weight adds up to {data.rows:g}: being how often each row counts, it "
-                f"makes {len(data.y)} rows as few as that; scale it to a mean of 1 unless this is "
-                "meant.",
-                stacklevel=3,
+            counts = _check_sample_weight(
+                weights, table[0], dtype=np.float64, ensure_non_negative=True
             )
+        data = Data.of_table(*table, counts, self.fit_intercept, include, exclude)
+        if counts is not None and data.rows <= 1 + self.fit_intercept < len(data.y):
+            warning = InputWarning(
+                f"adds up to {data.rows:g}: being how often each row counts, it makes "
+                f"{len(data.y)} rows as few as that",
+                "scale it to a mean of 1 unless this is meant.",
+                parameter="sample_weight",
+            )
+            warnings.warn(warning, stacklevel=3)
         if len(include) > data.design.shape[0]:
             raise InputError(
-                f"include names {count(len(include), 'feature')}, but {count(len(data.y), 'row')} "
-                f"can't tell more than {data.design.shape[0]} apart: include fewer."
+                f"names {count(len(include), 'feature')}, but {count(len(data.y), 'row')} "
+                f"can't tell more than {data.design.shape[0]} apart: include fewer.",
+                parameter="include",
             )
         return data
 
@@ -213,26 +289,24 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             names = getattr(self, "feature_names_in_", None)
             if names is None:
                 raise InputError(
-                    f'{parameter} names "{wanted}", but X has no column names: give the number of '
-                    "the column, or X as a data frame."
+                    f'names "{wanted}", but X has no column names: give the number of the column, '
+                    "or X as a data frame.",
+                    parameter=parameter,
                 )
             try:
                 look_up([wanted], names, "feature")
             except InputError as error:
-                raise InputError(f"{parameter}: {error}") from None
+                raise InputError((Parameter(parameter), f": {error}")) from None
             return int(np.flatnonzero(names == wanted)[0])
         if isinstance(wanted, (bool, np.bool_)) or not isinstance(wanted, (int, np.integer)):
-            raise InputError(f"{parameter} must list names or column numbers, not {wanted!r}.")
+            raise InputError(
+                f"must list names or column numbers, not {wanted!r}.", parameter=parameter
+            )
         if not -m <= wanted < m:
-            raise InputError(f"{parameter} names column {wanted}, but X has columns 0 to {m - 1}.")
+            raise InputError(
+                f"names column {wanted}, but X has columns 0 to {m - 1}.", parameter=parameter
+            )
         return int(wanted) % m
-
-    def _dependent(self, columns: Iterable[int]) -> str:
-        names = [self._name(j) for j in columns]
-        return (
-            f"{listing(names)} can't be told from the other included features (constant, or a "
-            "combination of them): take out of include what says nothing new."
-        )
 
     # ------------------------------------------------------------------ after it
 
@@ -241,19 +315,12 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         solution, support, reduced = self.solution_, self.solution_.support, data.reduced
         self.coef_ = solution.coef
         self.means_ = reduced.means[support]
-        self._level = reduced.level
+        self._level_ = reduced.level
         self.intercept_ = float(reduced.level - self.means_ @ self.coef_[support])
         self.n_rows_ = data.rows
-        self._loo = self._leave_one_out(data)
-        self.noise_, self.covariance_ = _noise(data, solution), None
-        if isinstance(solution, BayesianSolution):
-            self.covariance_ = solution.covariance
-        elif solution.least_squares and self.noise_ is not None:
-            self.covariance_ = _covariance(data, support, self.noise_)
+        self.noise_, self.covariance_ = _noise_and_covariance(data, solution)
         self._spread()
         self.criteria_ = data.criteria(self._full_variance(data))
-        for old in ("certificate_", "uncertified_"):
-            self.__dict__.pop(old, None)
         is_whole = solution.stop is not Stop.INTERRUPTED
         if self.certify is not False and support.size and data.total > 0 and is_whole:
             seconds = SEARCH_SECONDS if self.certify is True else float(self.certify)
@@ -277,12 +344,8 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             self.certificate_ = self.solution_.certificate(
                 data.design, data.target, swaps=True, time_limit=seconds
             )
-        except ValueError as error:  # a fit that fewer features achieve, for one
+        except InputError as error:
             self.uncertified_ = str(error)
-
-    def _leave_one_out(self, data: Data) -> Array | None:
-        """The leave-one-out error of every model on the path, where somebody wants it."""
-        return None
 
     def _spread(self) -> None:
         """Standard deviations of the coefficients and the intercept, where they are known.
@@ -299,15 +362,23 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         if self.fit_intercept:
             self.intercept_std_ = math.sqrt(self.noise_**2 / self.n_rows_ + shift)
 
-    def _no_std(self) -> str:
+    def _no_std(self) -> InputError:
+        """Why there are no standard deviations."""
         if self.solution_.least_squares:
-            return (
+            return InputError(
                 "There are no more rows than coefficients, so that nothing tells the noise: "
                 "standard deviations need more rows, or fewer features."
             )
-        return (
-            "The coefficients are shrunk, and have no standard deviations: use debias=True, "
-            "StepwiseRegressor or SparseBayesRegressor for these."
+        return InputError(
+            (
+                "The coefficients are shrunk, and have no standard deviations: use ",
+                Parameter("debias", True),
+                ", ",
+                Either("StepwiseRegressor", "--method forward"),
+                " or ",
+                Either("SparseBayesRegressor", "--method rmp"),
+                " for these.",
+            )
         )
 
     def _name(self, j: int) -> str:
@@ -315,9 +386,10 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         return f"x{j}" if names is None else str(names[j])
 
     def _path_columns(self) -> dict[str, list[Any]]:
+        """The columns of `path_`, by name."""
         steps, total = list(self.solution_.path), self.criteria_.total
         rss, size = path_sizes(self.solution_.path)
-        rss[self.criteria_.is_exact(rss)] = 0.0
+        rss = np.where(self.criteria_.is_exact(rss), 0.0, rss)
         columns: dict[str, list[Any]] = {
             "step": list(range(len(rss))),
             "action": ["start", *(step.action for step in steps)],
@@ -326,30 +398,28 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             "rss": rss.tolist(),
             "r2": (1 - np.minimum(rss / total, 1) if total > 0 else np.ones_like(rss)).tolist(),
         }
-        if self.solution_.least_squares or isinstance(self.solution_, L1Solution):
+        if self.solution_.counts_features:
             for name in BY_RESIDUAL:
-                columns[name] = _known(self.criteria_.values(name, rss, size))
-        if self._loo is not None:
-            columns["loo"] = _known(self._loo)
-        if isinstance(self.solution_, BayesianSolution):
-            columns["log_evidence"] = _known([math.nan, *(step.log_evidence for step in steps)])
+                columns[name] = known(self.criteria_.values(name, rss, size))
         return columns
 
 
-def _known(values: Iterable[float]) -> list[float | None]:
+def known(values: Iterable[float]) -> list[float | None]:
     """The values, None for NaN."""
     return [None if math.isnan(value) else float(value) for value in values]
 
 
-def _noise(data: Data, solution: Solution) -> float | None:
-    """The standard deviation of the noise; None where no row is left to tell it."""
-    if isinstance(solution, BayesianSolution):
-        return float(solution.sigma)
-    left = data.rows - solution.support.size - data.intercept
+def _noise_and_covariance(data: Data, solution: Solution) -> tuple[float | None, Array | None]:
+    """Standard deviation of the noise, covariance of the chosen coefficients; None if unknown."""
+    if solution.posterior is not None:
+        return solution.posterior
+    support = solution.support
+    left = data.rows - support.size - data.intercept
     if left <= 0:
-        return None
+        return None, None
     rss = solution.residual_norm**2
-    return 0.0 if data.is_exact(rss) else math.sqrt(rss / left)
+    noise = 0.0 if data.is_exact(rss) else math.sqrt(rss / left)
+    return noise, _covariance(data, support, noise) if solution.least_squares else None
 
 
 def _covariance(data: Data, support: Array, noise: float) -> Array:

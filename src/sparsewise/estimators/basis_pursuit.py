@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsewise.algorithms import bp_ard, bp_candes, bpdn, fista, focuss, forward, ista, l1_path
-from sparsewise.errors import InputError
+from sparsewise.algorithms import ALGORITHMS, Algorithm, Family, bpdn, forward, l1_path
+from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import SparseRegressor
 from sparsewise.results import L1Solution, Solution
 from sparsewise.selection.data import Data
 from sparsewise.selection.residual_variance import inferred_variance
 
-REWEIGHTED = ("candes", "ard", "focuss")
-PROXIMAL = ("ista", "fista")
+L1 = {name: one for name, one in ALGORITHMS.items() if one.family is Family.L1}
+PROXIMAL = {name: one for name, one in L1.items() if one.takes("penalty")}
+"""Solvers that go by a penalty, by their names."""
+
+
+def own_weights(record: Algorithm) -> str | None:
+    """The name of the weights that an algorithm makes itself; None if they are given to it."""
+    return None if record.takes("weights") else record.name.removeprefix("bp_")
+
+
+REWEIGHTED = {weights: one for one in L1.values() if (weights := own_weights(one))}
+"""Algorithms that make their own weights, by what these are called."""
 
 
 class BasisPursuitRegressor(SparseRegressor):
@@ -39,49 +50,31 @@ class BasisPursuitRegressor(SparseRegressor):
         for too few rows, that inferred by Sparse Bayesian Learning.
     penalty : float, optional
         λ of ½‖r‖² + λ Σ|β_j| (the lasso), in place of a bound.
+    sigma : float, optional
+        Standard deviation of the noise, in the units of y, in place of a bound: that is σ √n then.
     debias : bool
         Whether to refit the chosen features by least squares. Coefficients are shrunk otherwise,
         and have no standard errors.
-    solver : {"auto", "homotopy", "conic", "ista", "fista"}
-        "homotopy" is exact, and what "auto" stands for; "conic" is Clarabel (extra ``conic``);
-        "ista" and "fista" are for a `penalty`, by products with X alone.
     fit_intercept : bool
         Whether the model has a constant.
-    standardize : bool
-        Whether a coefficient costs as one of a feature of unit norm would, so that units don't
-        matter. ("candes", "ard" and "focuss" do so in any case.) `coef_` is in the features' own
-        units either way.
     include, exclude : list of str or int, optional
         Features whose coefficients cost nothing, and that must not be in the model, by name or
         column.
     certify : bool or float
         Whether to ask if no other features, as many, fit better, and for how many seconds (True: 1)
         an exact search may try to tell where a bound doesn't.
+    standardize : bool
+        Whether a coefficient costs as one of a feature of unit norm would, so that units don't
+        matter. ("candes", "ard" and "focuss" do so in any case.) `coef_` is in the features' own
+        units either way.
+    solver : {"auto", "homotopy", "conic", "ista", "fista"}
+        "homotopy" is exact, and what "auto" stands for; "conic" is Clarabel (extra ``conic``);
+        "ista" and "fista" are for a `penalty`, by products with X alone.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (m,)
-        Coefficients, zero for features that were not chosen.
-    intercept_ : float
-        The constant.
     residual_ : float or None
-        The bound used.
-    path_ : data frame
-        Every step: action, feature, size, RSS and criteria.
-    noise_ : float or None
-        Standard deviation of the residual; None where no row is left to tell it.
-    covariance_, coef_std_, intercept_std_
-        As for `StepwiseRegressor` with ``debias=True``; None otherwise.
-    solution_ : L1Solution
-        What the algorithm returned, with the dual vector that proves it.
-    certificate_ : Certificate
-        With `certify`, if any feature was chosen.
-    means_ : ndarray of shape (k,)
-        Means of the chosen features.
-    n_rows_ : float
-        The sum of the weights.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The bound used; None with a penalty.
 
     Examples
     --------
@@ -89,7 +82,7 @@ class BasisPursuitRegressor(SparseRegressor):
     >>> from sparsewise import BasisPursuitRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> BasisPursuitRegressor("ard").fit(X, y).get_feature_names_out().tolist()
-    ['bmi', 'bp', 's3', 's5']
+    ['sex', 'bmi', 'bp', 's3', 's5']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -97,7 +90,9 @@ class BasisPursuitRegressor(SparseRegressor):
         "weights": [StrOptions(set(REWEIGHTED)), "array-like", None],
         "residual": [Interval(Real, 0, None, closed="left"), None],
         "penalty": [Interval(Real, 0, None, closed="left"), None],
+        "sigma": [Interval(Real, 0, None, closed="neither"), None],
         "debias": ["boolean"],
+        "standardize": ["boolean"],
         "solver": [StrOptions({"auto", "homotopy", "conic", *PROXIMAL})],
     }
 
@@ -107,60 +102,73 @@ class BasisPursuitRegressor(SparseRegressor):
         *,
         residual: float | None = None,
         penalty: float | None = None,
+        sigma: float | None = None,
         debias: bool = False,
-        solver: str = "auto",
         fit_intercept: bool = True,
-        standardize: bool = True,
         include: Sequence[int | str] | None = None,
         exclude: Sequence[int | str] | None = None,
         certify: bool | float = False,
+        standardize: bool = True,
+        solver: str = "auto",
     ) -> None:
         self.weights = weights
         self.residual = residual
         self.penalty = penalty
+        self.sigma = sigma
         self.debias = debias
-        self.solver = solver
         self.fit_intercept = fit_intercept
-        self.standardize = standardize
         self.include = include
         self.exclude = exclude
         self.certify = certify
+        self.standardize = standardize
+        self.solver = solver
+
+    @classmethod
+    def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
+        """Weights and solver by the algorithm's name; an exact fit where it takes no bound."""
+        if not (record.takes("residual") or record.takes("penalty")):
+            parameters["residual"] = 0.0
+        solver = record.name if record.takes("penalty") else "auto"
+        return cls(own_weights(record), solver=solver, **parameters)
 
     def _solve(self, data: Data) -> Solution:
-        self._check_words()
+        self._check_parameters()
         A, y = data.design, data.target
         self.residual_ = None if self.penalty is not None else self._bound(data)
-        words: dict[str, Any] = {"debias": self.debias, **data.wishes}
-        if self.penalty is not None:
-            return self._penalised(data, float(self.penalty), words)
-        words["residual"] = self.residual_
+        if self.residual_ is None:
+            return self._penalised(data)
+        parameters = {"residual": self.residual_, "debias": self.debias, **data.wishes}
         if isinstance(self.weights, str):
-            return self._reweighted(data, words)
-        return bpdn(A, y, weights=self._costs(data), solver=self._exact_solver(), **words)
+            return self._reweighted(data, parameters)
+        return bpdn(A, y, weights=self._costs(data), solver=self._exact_solver(), **parameters)
 
-    def _reweighted(self, data: Data, words: dict[str, Any]) -> Solution:
+    def _reweighted(self, data: Data, parameters: dict[str, Any]) -> Solution:
+        run = REWEIGHTED[str(self.weights)]
+        if run.takes("solver"):
+            parameters["solver"] = self._exact_solver()
+        if run.takes("sigma") and self.residual_:
+            parameters["sigma"] = self.residual_ / math.sqrt(data.rows)  # the noise of each row
+        solution: Solution = run(data.design, data.target, **parameters)
+        return solution
+
+    def _penalised(self, data: Data) -> L1Solution:
         A, y = data.design, data.target
-        if self.weights == "focuss":
-            return focuss(A, y, **words)
-        if self.weights == "candes":
-            return bp_candes(A, y, solver=self._exact_solver(), **words)
-        # The noise of each row.
-        sigma = self.residual_ / math.sqrt(data.rows) if self.residual_ else None
-        return bp_ard(A, y, sigma=sigma, solver=self._exact_solver(), **words)
-
-    def _penalised(self, data: Data, penalty: float, words: dict[str, Any]) -> L1Solution:
-        A, y, costs = data.design, data.target, self._costs(data)
+        parameters = {"penalty": self.penalty, "weights": self._costs(data), **data.wishes}
         if self.solver in PROXIMAL:
-            run = {"ista": ista, "fista": fista}[self.solver]
-            return run(A, y, penalty=penalty, weights=costs, **words)
+            solution: L1Solution = PROXIMAL[self.solver](A, y, debias=self.debias, **parameters)
+            return solution
         if self.solver == "conic":
-            raise InputError('solver="conic" takes a bound on the residual, not a penalty.')
-        path = l1_path(A, y, penalty=penalty, weights=costs, **data.wishes)
+            raise InputError(
+                (Parameter("solver", "conic"), " takes a bound on the residual, not a penalty.")
+            )
+        path = l1_path(A, y, **parameters)
         return refitted(data, path) if self.debias else path
 
     def _bound(self, data: Data) -> float:
         if self.residual is not None:
             return float(self.residual)
+        if self.sigma is not None:
+            return float(self.sigma) * math.sqrt(data.rows)
         return math.sqrt(inferred_variance(data) * data.rows)
 
     def _costs(self, data: Data) -> ArrayLike | None:
@@ -171,41 +179,53 @@ class BasisPursuitRegressor(SparseRegressor):
         try:
             costs = np.asarray(self.weights, float)
         except (TypeError, ValueError):
-            raise InputError("weights must be numbers, one for each feature.") from None
+            raise InputError(
+                "must be numbers, one for each feature.", parameter="weights"
+            ) from None
         if costs.shape != (data.X.shape[1],):
             raise InputError(
-                f"weights must hold one number for each of {data.X.shape[1]} features, but their "
-                f"shape is {costs.shape}."
+                f"must hold one number for each of {data.X.shape[1]} features, but their shape is "
+                f"{costs.shape}.",
+                parameter="weights",
             )
         if (bad := np.flatnonzero(~(costs >= 0))).size:
             raise InputError(
-                f"weights must be at least 0, but weights[{bad[0]}] is {costs[bad[0]]:g}; infinity "
-                "bars a feature."
+                f"must be at least 0, but weights[{bad[0]}] is {costs[bad[0]]:g}",
+                "infinity bars a feature.",
+                parameter="weights",
             )
         return costs if norms is None else np.where(np.isinf(costs), costs, costs * norms)
 
     def _exact_solver(self) -> Any:
         if self.solver in PROXIMAL:
-            raise InputError(f'solver="{self.solver}" takes a penalty, not a bound.')
+            raise InputError((Parameter("solver", self.solver), " takes a penalty, not a bound."))
         return self.solver
 
-    def _check_words(self) -> None:
-        if isinstance(self.weights, str) and self.weights == "focuss" and self.solver != "auto":
-            raise InputError(
-                f'weights="focuss" solves in its own way: leave out solver="{self.solver}".'
-            )
-        if self.penalty is None:
-            return
-        if self.residual is not None:
-            raise InputError("residual and penalty both say how close to fit: give one of them.")
-        if isinstance(self.weights, str):
-            raise InputError(f'weights="{self.weights}" take a residual, not a penalty.')
+    def _check_parameters(self) -> None:
+        own = Parameter("weights", self.weights) if isinstance(self.weights, str) else None
+        if own and not REWEIGHTED[own.value].takes("solver") and self.solver != "auto":
+            solver = Parameter("solver", self.solver)
+            raise InputError((own, " solves in its own way: leave out ", solver, "."))
+        if own and self.penalty is not None:
+            raise InputError((own, " take a residual, not a penalty."))
+        both = [
+            Parameter(name) for name in ("sigma", "residual") if getattr(self, name) is not None
+        ]
+        if len(both) == 2:
+            raise InputError((both[0], " and ", both[1], " both tell the noise: give one of them."))
+        if both and self.penalty is not None:
+            say = " both say how close to fit: give one of them."
+            raise InputError((both[0], " and ", Parameter("penalty"), say))
 
 
 def refitted(data: Data, solution: L1Solution) -> L1Solution:
     """The same features, with the coefficients of least squares."""
     k = solution.support.size
     fit = forward(data.design, data.target, sparsity=k, include=solution.support)
-    changed = {"coef": fit.coef, "residual_norm": fit.residual_norm}
-    flags = {"least_squares": True, "debiased": True}
-    return type(solution)(**{**vars(solution), **changed, **flags})
+    return replace(
+        solution,
+        coef=fit.coef,
+        residual_norm=fit.residual_norm,
+        least_squares=True,
+        debiased=True,
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsewise import algorithms
-from sparsewise.errors import InputError
+from sparsewise.algorithms import ALGORITHMS, Algorithm, omp
+from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import SparseRegressor
 from sparsewise.results import Solution
 from sparsewise.selection.choice import (
@@ -21,12 +21,8 @@ from sparsewise.selection.choice import (
 )
 from sparsewise.selection.data import Data
 
-BY_SIZE_ONLY = ("oblivious",)
-FROM_FULL = ("backward", "lace")
-BY_WORTH = ("forward", *FROM_FULL)
-EXCHANGES = ("srr", "ompr", "subspace_pursuit")
-PURSUITS = ("omp", "mp", "gomp", "forward", *BY_SIZE_ONLY, *EXCHANGES, *FROM_FULL)
-"""Algorithms that are told how many features, or how small a residual, are wanted."""
+PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity")}
+"""Algorithms that can be asked for so many features."""
 
 
 class PursuitRegressor(SparseRegressor):
@@ -52,9 +48,6 @@ class PursuitRegressor(SparseRegressor):
         Features that "gomp" adds at a time.
     fit_intercept : bool
         Whether the model has a constant.
-    standardize : bool
-        As for the other estimators. Here it changes nothing: features are compared as if of unit
-        norm, and `coef_` is in their own units in any case.
     include, exclude : list of str or int, optional
         Features that must, and must not, be in the model, by name or column.
     certify : bool or float
@@ -63,28 +56,8 @@ class PursuitRegressor(SparseRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (m,)
-        Coefficients, zero for features that were not chosen.
-    intercept_ : float
-        The constant.
-    path_ : data frame
-        Every step: action, feature, size, RSS, and criteria where steps are least-squares fits.
-    noise_ : float or None
-        Standard deviation of the noise; None where no row is left to tell it.
-    covariance_ : ndarray of shape (k, k) or None
-        Of the chosen coefficients, given that these features are the right ones; None for "mp".
-    coef_std_, intercept_std_ : ndarray of shape (m,) and float, or None
-        Standard errors, with the same proviso.
-    solution_ : Solution
-        What the algorithm returned: support, path, reason for stopping.
-    certificate_ : Certificate
-        With `certify`, if any feature was chosen.
-    means_ : ndarray of shape (k,)
-        Means of the chosen features.
-    n_rows_ : float
-        The sum of the weights.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    sparsity_ : int or None
+        The most features: as asked for, or as the BIC chose; None where none of them set it.
 
     Examples
     --------
@@ -113,7 +86,6 @@ class PursuitRegressor(SparseRegressor):
         delta: float | None = None,
         batch: int = 2,
         fit_intercept: bool = True,
-        standardize: bool = True,
         include: Sequence[int | str] | None = None,
         exclude: Sequence[int | str] | None = None,
         certify: bool | float = False,
@@ -124,48 +96,54 @@ class PursuitRegressor(SparseRegressor):
         self.delta = delta
         self.batch = batch
         self.fit_intercept = fit_intercept
-        self.standardize = standardize
         self.include = include
         self.exclude = exclude
         self.certify = certify
 
     def _solve(self, data: Data) -> Solution:
-        run: Callable[..., Solution] = algorithms.ALGORITHMS[self.algorithm]
-        words = {**self._stops(data), **data.wishes}
-        if self.algorithm == "gomp":
-            words["batch"] = min(self.batch, *data.design.shape)
-        if self.algorithm in FROM_FULL:
+        run, A, y = PURSUITS[self.algorithm], data.design, data.target
+        parameters = {**self._stops(data, run), **data.wishes}
+        self.sparsity_ = parameters.get("sparsity")
+        if run.takes("batch"):
+            parameters["batch"] = min(self.batch, *A.shape)
+        if run.starts_full:
             return from_full(
                 data,
-                max(most_features(data), words.get("sparsity", 0)),
-                lambda start: run(data.design, data.target, start=start, **words),
+                max(most_features(data), self.sparsity_ or 0),
+                lambda start: run(A, y, start=start, **parameters),
             )
-        return run(data.design, data.target, **words)
+        solution: Solution = run(A, y, **parameters)
+        return solution
 
-    def _stops(self, data: Data) -> dict[str, Any]:
-        """The words that end the algorithm."""
-        words: dict[str, Any] = {}
+    def _stops(self, data: Data, run: Algorithm) -> dict[str, Any]:
+        """The parameters that end the algorithm."""
+        stops: dict[str, Any] = {}
         if self.residual is not None:
-            if self.algorithm in BY_SIZE_ONLY:
+            if not run.takes("residual"):
                 raise InputError(
-                    f"{self.algorithm} does not follow the residual: give sparsity, or neither."
+                    (
+                        f"{run.name} does not follow the residual: give ",
+                        Parameter("sparsity"),
+                        ", or neither.",
+                    )
                 )
-            words["residual"] = float(self.residual)
+            stops["residual"] = float(self.residual)
         if self.delta is not None:
-            if self.algorithm not in BY_WORTH:
-                raise InputError(f"{self.algorithm} does not take delta; {', '.join(BY_WORTH)} do.")
-            words["delta"] = float(self.delta)
+            if not run.takes("delta"):
+                able = ", ".join(name for name, one in PURSUITS.items() if one.takes("delta"))
+                raise InputError((f"{run.name} does not take ", Parameter("delta")), f"{able} do.")
+            stops["delta"] = float(self.delta)
         if self.sparsity is not None:
-            words["sparsity"] = min(self.sparsity, *data.design.shape)
-        elif not words or self.algorithm in EXCHANGES:
-            words["sparsity"] = usual_sparsity(data)
-        return words
+            stops["sparsity"] = min(self.sparsity, *data.design.shape)
+        elif not stops or "sparsity" in run.required:
+            stops["sparsity"] = usual_sparsity(data)
+        return stops
 
 
 def usual_sparsity(data: Data) -> int:
     """As many features as the BIC chooses on the path of Orthogonal Matching Pursuit."""
     most = most_features(data)
-    path = algorithms.omp(data.design, data.target, sparsity=most, **data.wishes).path
+    path = omp(data.design, data.target, sparsity=most, **data.wishes).path
     rss, size = path_sizes(path)
     best = least(data.criteria().costs("bic", rss, size), size)
     warn_if_still_better(data, path.after(best), most, "bic")

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsewise.algorithms import fast_sbl, rmp, sbl
+from sparsewise.algorithms import ALGORITHMS, Family
+from sparsewise.algorithms.sbl import UPDATES
 from sparsewise.design.base import Array
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.errors import InputError, Parameter
+from sparsewise.estimators.base import SparseRegressor, known
 from sparsewise.results import BayesianSolution
 from sparsewise.selection.data import Data
 from sparsewise.selection.residual_variance import check_rows
 
-UPDATES = ("em", "mackay", "convex")
-"""Algorithms that change all prior variances at once, by the rule they are called after."""
+BAYESIAN = {name: one for name, one in ALGORITHMS.items() if one.family is Family.BAYESIAN}
 
 
 class SparseBayesRegressor(SparseRegressor):
     """Sparse Bayesian Learning: coefficients have normal priors, most of variance zero.
 
     The model is y = b + X β + e with β_j ~ N(0, γ_j), noise e of standard deviation σ and a flat
-    prior on b; γ, and σ if it is not given, maximise the evidence. `coef_` is the posterior mean.
+    prior on b; γ, and σ if it is not given, maximise the evidence. `coef_` is the posterior mean,
+    `covariance_` the posterior covariance.
 
     Parameters
     ----------
-    algorithm : {"rmp", "fast_sbl", "em", "mackay", "convex"}
+    algorithm : {"rmp", "fast_sbl", "sbl"}
         "rmp", Relevance Matching Pursuit, adds features by stages and is the quickest; "fast_sbl"
-        always takes the steepest single step; the others change all γ at once, by EM, MacKay's or
-        the convex-bound updates, which need X as a dense matrix and many more operations.
+        always takes the steepest single step; "sbl" changes all γ at once, which needs X as a dense
+        matrix and many more operations.
+    updates : {"em", "mackay", "convex"}, optional
+        The rule by which "sbl" does so: EM (also for None), MacKay's or the convex-bound updates.
     sigma : float, optional
         Standard deviation of the noise, in the units of y. None: it is found from the data.
     price : float, optional
@@ -41,9 +45,6 @@ class SparseBayesRegressor(SparseRegressor):
         Inverse-gamma prior on σ², where σ is inferred.
     fit_intercept : bool
         Whether the model has a constant.
-    standardize : bool
-        As for the other estimators. Here it changes nothing: the evidence does not depend on the
-        units of a feature, and `coef_` is in the features' own units in any case.
     include, exclude : list of str or int, optional
         Features that must (with a flat prior), and must not, be in the model, by name or column.
     certify : bool or float
@@ -52,32 +53,14 @@ class SparseBayesRegressor(SparseRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (m,)
-        Posterior means, zero for features that were not chosen.
-    intercept_ : float
-        The constant.
     sigma_ : float
         Standard deviation of the noise, given or inferred; `noise_` is the same.
     gamma_ : ndarray of shape (m,)
         Prior variances: zero for features that were not chosen, infinite for `include`.
-    covariance_ : ndarray of shape (k, k)
-        Posterior covariance of the chosen coefficients.
+    price_ : float
+        What each feature had to raise the log evidence by.
     log_evidence_ : float
         Log marginal likelihood, of what the intercept and flat priors leave.
-    coef_std_, intercept_std_ : ndarray of shape (m,) and float
-        Posterior standard deviations.
-    path_ : data frame
-        Every step: action, feature, size, RSS and log evidence.
-    solution_ : BayesianSolution
-        What the algorithm returned.
-    certificate_ : Certificate
-        With `certify`, if any feature was chosen.
-    means_ : ndarray of shape (k,)
-        Means of the chosen features.
-    n_rows_ : float
-        The sum of the weights.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Examples
     --------
@@ -92,7 +75,8 @@ class SparseBayesRegressor(SparseRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseRegressor._parameter_constraints,
-        "algorithm": [StrOptions({"rmp", "fast_sbl", *UPDATES})],
+        "algorithm": [StrOptions(set(BAYESIAN))],
+        "updates": [StrOptions(set(UPDATES)), None],
         "sigma": [Interval(Real, 0, None, closed="neither"), None],
         "price": [Interval(Real, 0, None, closed="left"), None],
         "noise_prior": ["array-like", None],
@@ -104,39 +88,49 @@ class SparseBayesRegressor(SparseRegressor):
         self,
         algorithm: str = "rmp",
         *,
+        updates: str | None = None,
         sigma: float | None = None,
         price: float | None = None,
         noise_prior: tuple[float, float] | None = None,
         fit_intercept: bool = True,
-        standardize: bool = True,
         include: Sequence[int | str] | None = None,
         exclude: Sequence[int | str] | None = None,
         certify: bool | float = False,
     ) -> None:
         self.algorithm = algorithm
+        self.updates = updates
         self.sigma = sigma
         self.price = price
         self.noise_prior = noise_prior
         self.fit_intercept = fit_intercept
-        self.standardize = standardize
         self.include = include
         self.exclude = exclude
         self.certify = certify
 
     def _solve(self, data: Data) -> BayesianSolution:
-        check_rows(data)
-        words: dict[str, Any] = {
+        run = BAYESIAN[self.algorithm]
+        parameters: dict[str, Any] = {
             "sigma": None if self.sigma is None else float(self.sigma),
             "price": uniform_price(data) if self.price is None else float(self.price),
             "noise_prior": self.noise_prior,
             **data.wishes,
         }
-        if self.algorithm in UPDATES:
-            words["updates"] = self.algorithm
-        run: Callable[..., BayesianSolution] = {"rmp": rmp, "fast_sbl": fast_sbl}.get(
-            self.algorithm, sbl
-        )
-        return run(data.design, data.target, **words)
+        if self.updates is not None:
+            if not run.takes("updates"):
+                able = ", ".join(name for name, one in BAYESIAN.items() if one.takes("updates"))
+                raise InputError(
+                    ("belongs to ", Parameter("algorithm", able), f", not to {self.algorithm}."),
+                    parameter="updates",
+                )
+            parameters["updates"] = self.updates
+        check_rows(data)
+        solution: BayesianSolution = run(data.design, data.target, **parameters)
+        return solution
+
+    def _path_columns(self) -> dict[str, list[Any]]:
+        columns = super()._path_columns()
+        evidences = (step.log_evidence for step in self.solution_.path)
+        return columns | {"log_evidence": known([math.nan, *evidences])}
 
     @property
     def sigma_(self) -> float:
@@ -147,6 +141,11 @@ class SparseBayesRegressor(SparseRegressor):
     def gamma_(self) -> Array:
         """Prior variances."""
         return self.solution_.gamma
+
+    @property
+    def price_(self) -> float:
+        """What each feature had to raise the log evidence by."""
+        return float(self.solution_.price)
 
     @property
     def log_evidence_(self) -> float:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsewise.algorithms import backward, foba, forward, rmp0, stepwise
+from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, stepwise
 from sparsewise.design.base import Array
-from sparsewise.errors import InputError
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.errors import Either, InputError, Parameter
+from sparsewise.estimators.base import SparseRegressor, known
 from sparsewise.estimators.trace import Trace
 from sparsewise.results import Model, Solution, Stop
 from sparsewise.selection.choice import (
@@ -40,37 +42,38 @@ CRITERIA = (*BY_RESIDUAL, "loo", "cv")
 class StepwiseRegressor(SparseRegressor):
     """Least squares on few features, added and dropped one at a time.
 
+    The path is made when `path_` is first read, with the leave-one-out error of every model on it.
+    Until then the estimator refers to the X of the fit; copies and pickles never do.
+
     Parameters
     ----------
     direction : {"forward", "backward", "both", "foba"}
         "forward" adds the feature that lowers the residual most, "backward" drops the one that
         raises it least: each makes one path, on which the criterion chooses. "both" adds or drops
         whichever lowers the criterion most, until nothing does, as ``step`` of R; where the
-        criterion can't be told step by step ("loo", "cv", `n_features`), it goes forward, then
-        all the way back, and has the better of two models of each size. "foba" drops after each
-        step forward what costs at most half of what that gained.
+        criterion can't be told step by step ("loo", "cv", `sparsity`), it goes forward, then all
+        the way back, and has the better of two models of each size. "foba" drops after each step
+        forward what costs at most half of what that gained.
     criterion : {"aic", "aicc", "bic", "ebic", "cp", "adjusted_r2", "loo", "cv"}
         What chooses among the models (see `sparsewise.selection.Criteria`): "loo" the error of rows
         left out one at a time, in closed form; "cv" that of folds. Formulas in the size alone let
         in noise where features are many; "ebic" and "cv" know how many there were.
+    sparsity : int, optional
+        At most so many features, in place of a criterion.
+    delta : float or "bic", optional
+        In place of a criterion: add while the squared residual falls by more than δ², drop while it
+        grows by at most δ²; in the units of y. With direction "both" this is RMP₀+. "bic" is the
+        price of a feature in the BIC: δ² = s² log n, s² the residual variance with all features.
     start : {"empty", "full"}, optional
         Where to begin: "full" for direction "backward", otherwise "empty" by default. "full" leaves
         out features that depend on those before them; where there are more features than rows, it
         is the forward choice of half as many as rows.
-    n_features : int, optional
-        At most so many features, in place of a criterion.
-    delta : float, optional
-        In place of a criterion: add while the squared residual falls by more than δ², drop while it
-        grows by at most δ²; in the units of y. With direction "both" this is RMP₀+.
     cv : int, splitter or iterable
         The folds of ``criterion="cv"``, as anywhere in scikit-learn.
     one_standard_error : bool
         Whether cross-validation takes the smallest model within one standard error of the best.
     fit_intercept : bool
         Whether the model has a constant.
-    standardize : bool
-        As for the other estimators. Here it changes nothing: no step depends on the units of a
-        feature, and `coef_` is in the features' own units in any case.
     include, exclude : list of str or int, optional
         Features that must, and must not, be in the model, by name or column.
     certify : bool or float
@@ -84,34 +87,12 @@ class StepwiseRegressor(SparseRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (m,)
-        Coefficients, zero for features that were not chosen.
-    intercept_ : float
-        The constant.
-    path_ : data frame
-        Every step: action, feature, size, RSS and all criteria.
-    noise_ : float or None
-        Standard deviation of the noise; None where no row is left to tell it.
-    covariance_ : ndarray of shape (k, k) or None
-        Of the chosen coefficients, given that these features are the right ones.
-    coef_std_, intercept_std_ : ndarray of shape (m,) and float, or None
-        Standard errors, with the same proviso.
+    delta_ : float or None
+        The δ used; None where something else has chosen.
     cv_errors_ : Errors
         By size, with ``criterion="cv"``.
     loo_ : float
         The mean squared error of rows left out, of the choice, with ``criterion="loo"``.
-    solution_ : Solution
-        What the algorithm returned: support, path, reason for stopping.
-    certificate_ : Certificate
-        With `certify`, if any feature was chosen.
-    criteria_ : Criteria
-        The formulas, with the numbers of rows and features in place.
-    means_ : ndarray of shape (k,)
-        Means of the chosen features.
-    n_rows_ : float
-        The sum of the weights.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Examples
     --------
@@ -126,9 +107,9 @@ class StepwiseRegressor(SparseRegressor):
         **SparseRegressor._parameter_constraints,
         "direction": [StrOptions(set(PATHS))],
         "criterion": [StrOptions(set(CRITERIA))],
+        "sparsity": [Interval(Integral, 0, None, closed="left"), None],
+        "delta": [Interval(Real, 0, None, closed="left"), StrOptions({"bic"}), None],
         "start": [StrOptions({"empty", "full"}), None],
-        "n_features": [Interval(Integral, 0, None, closed="left"), None],
-        "delta": [Interval(Real, 0, None, closed="left"), None],
         "cv": ["cv_object"],
         "one_standard_error": ["boolean"],
         "n_jobs": [Integral, None],
@@ -140,13 +121,12 @@ class StepwiseRegressor(SparseRegressor):
         direction: str = "forward",
         *,
         criterion: str = "bic",
+        sparsity: int | None = None,
+        delta: float | str | None = None,
         start: str | None = None,
-        n_features: int | None = None,
-        delta: float | None = None,
         cv: Any = 5,
         one_standard_error: bool = True,
         fit_intercept: bool = True,
-        standardize: bool = True,
         include: Sequence[int | str] | None = None,
         exclude: Sequence[int | str] | None = None,
         certify: bool | float = False,
@@ -155,28 +135,39 @@ class StepwiseRegressor(SparseRegressor):
     ) -> None:
         self.direction = direction
         self.criterion = criterion
-        self.start = start
-        self.n_features = n_features
+        self.sparsity = sparsity
         self.delta = delta
+        self.start = start
         self.cv = cv
         self.one_standard_error = one_standard_error
         self.fit_intercept = fit_intercept
-        self.standardize = standardize
         self.include = include
         self.exclude = exclude
         self.certify = certify
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @classmethod
+    def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
+        """The direction of an algorithm's own name, otherwise both.
+
+        An algorithm for both that goes by delta has that of the BIC, unless another is given.
+        """
+        direction = record.name if record.name in PATHS else "both"
+        if direction == "both" and record.takes("delta"):
+            parameters = {"delta": "bic", **parameters}
+        if "cv" in parameters:
+            parameters["criterion"] = "cv"
+        return cls(direction, **parameters)
+
     def _solve(self, data: Data) -> Solution:
-        self._check_words()
-        for old in ("cv_errors_", "loo_", "_loo"):
-            self.__dict__.pop(old, None)
+        self._check_parameters()
         most = most_features(data)
-        if self.delta is not None:
-            return self._by_delta(data, most, float(self.delta))
-        if self.n_features is not None:
-            size = int(self.n_features)
+        self.delta_ = self._bic_delta(data) if self.delta == "bic" else self.delta
+        if self.delta_ is not None:
+            return self._by_delta(data, most, float(self.delta_))
+        if self.sparsity is not None:
+            size = int(self.sparsity)
             return self._by_size(data, size, size, Stop.SPARSITY)
         if self.criterion == "cv":
             path = PATHS[self.direction]
@@ -216,7 +207,7 @@ class StepwiseRegressor(SparseRegressor):
         run = PATHS[self.direction](data, most)
         rss, size = path_sizes(run.path)
         if self.criterion == "loo":
-            self._loo = costs = leave_one_out(data, run.path)
+            self._loo_ = costs = leave_one_out(data, run.path)
         else:
             costs = data.criteria(self._variance(data)).costs(self.criterion, rss, size)
         best = least(costs, size)
@@ -257,19 +248,41 @@ class StepwiseRegressor(SparseRegressor):
 
     # ------------------------------------------------------------------ what these need
 
-    def _check_words(self) -> None:
-        if self.n_features is not None and self.delta is not None:
-            raise InputError("n_features and delta both say when to stop: give one of them.")
-        if self.start == "full" and self.direction in ("forward", "foba"):
+    def _check_parameters(self) -> None:
+        if self.sparsity is not None and self.delta is not None:
             raise InputError(
-                f'direction="{self.direction}" begins with the empty model; with start="full" use '
-                '"backward" or "both".'
+                (
+                    Parameter("sparsity"),
+                    " and ",
+                    Parameter("delta"),
+                    " both say when to stop: give one of them.",
+                )
             )
-        if self.start == "empty" and self.direction == "backward":
+        is_backward = self.direction == "backward"
+        begins, other = ("full", "forward") if is_backward else ("empty", "backward")
+        if self.direction != "both" and self.start not in (None, begins):
             raise InputError(
-                'direction="backward" begins with the full model; with start="empty" use "forward" '
-                'or "both".'
+                (Parameter("direction", self.direction), f" begins with the {begins} model"),
+                ("with ", Parameter("start", self.start), f' use "{other}" or "both".'),
             )
+
+    def _bic_delta(self, data: Data) -> float:
+        """δ with δ² = s² log n, the price of a feature in the BIC.
+
+        With the noise variance known, BIC = ‖r‖²/s² + k log n (Schwarz 1978).
+        """
+        variance = residual_variance(data)
+        if variance is None:
+            raise InputError(
+                (
+                    f"{data.rows:g} rows can't tell the noise of {data.candidates} features: give ",
+                    Parameter("delta"),
+                    ", or use ",
+                    Either("SparseBayesRegressor", "rmp"),
+                    ".",
+                )
+            )
+        return math.sqrt(variance * math.log(data.rows))
 
     def _variance(self, data: Data) -> float | None:
         """What Mallows' Cp compares with."""
@@ -279,18 +292,32 @@ class StepwiseRegressor(SparseRegressor):
         if variance is None:
             raise InputError(
                 f"cp needs more rows than features to tell the noise, but {data.rows:g} rows have "
-                f'{data.candidates} features; use criterion="ebic" or "cv".'
+                f"{data.candidates} features",
+                ("use ", Parameter("criterion", "ebic"), " or ", Parameter("criterion", "cv"), "."),
             )
         return variance
 
+    def _full_variance(self, data: Data) -> float | None:
+        met = super()._full_variance(data)
+        return residual_variance(data) if met is None and self.criterion == "cp" else met
+
+    # ------------------------------------------------------------------ the path
+
     def _keep(self, data: Data) -> None:
         super()._keep(data)
-        if self.verbose and self.solution_.algorithm != "stepwise":  # which has told its own
+        if not hasattr(self, "_loo_"):
+            # X itself, not what was made of it: n x m numbers more would be too many to keep.
+            weights = None if data.weights is None else data.weights.copy()
+            self._data_ = replace(data, y=data.y.copy(), weights=weights)
+        if self.verbose and self.solution_.algorithm != "stepwise":  # which prints its own
             print("\n".join(self._steps()), flush=True)
 
     def _steps(self) -> Iterator[str]:
-        """The path in words, a line for each step."""
-        columns = self._path_columns()
+        """The path as text, a line for each step."""
+        columns = super()._path_columns()
+        columns |= self._cv_columns(columns["size"])
+        if self.criterion == "loo" and hasattr(self, "_loo_"):
+            columns["loo"] = known(self._loo_)
         names = [printable(name or "") for name in columns["feature"]]
         width = max(map(len, names))
         what = self.criterion if self.criterion in columns else "bic"
@@ -301,20 +328,34 @@ class StepwiseRegressor(SparseRegressor):
                 f"rss = {columns['rss'][i]:<10.6g}  {what} = {value}"
             )
 
-    def _full_variance(self, data: Data) -> float | None:
-        met = super()._full_variance(data)
-        return residual_variance(data) if met is None and self.criterion == "cp" else met
-
-    def _leave_one_out(self, data: Data) -> Array | None:
-        known: Array | None = self.__dict__.get("_loo")
-        return leave_one_out(data, self.solution_.path) if known is None else known
-
     def _path_columns(self) -> dict[str, list[Any]]:
         columns = super()._path_columns()
+        columns["loo"] = known(self._leave_one_out())
+        return columns | self._cv_columns(columns["size"])
+
+    def _cv_columns(self, sizes: list[int]) -> dict[str, list[float | None]]:
+        """The error of folds left out, and its standard error, for models of these sizes."""
         errors: Errors | None = getattr(self, "cv_errors_", None)
-        if errors is not None:
-            at = {int(size): i for i, size in enumerate(errors.sizes)}
-            where = [at.get(size) for size in columns["size"]]
-            for name, values in (("cv", errors.mean), ("cv_std", errors.std)):
-                columns[name] = [None if i is None else float(values[i]) for i in where]
-        return columns
+        if errors is None:
+            return {}
+        at = {int(size): i for i, size in enumerate(errors.sizes)}
+        where = [at.get(size) for size in sizes]
+        return {
+            name: [None if i is None else float(values[i]) for i in where]
+            for name, values in (("cv", errors.mean), ("cv_std", errors.std))
+        }
+
+    def _leave_one_out(self) -> Array:
+        """The leave-one-out error of every model on the path; NaN if X was changed since."""
+        if not hasattr(self, "_loo_"):
+            X, path = self._data_.X, self.solution_.path
+            usable = np.isfinite(X if isinstance(X, np.ndarray) else X.data).all()
+            unknown = np.full(1 + len(path), np.nan)
+            self._loo_ = leave_one_out(self._data_, path) if usable else unknown
+            del self._data_
+        return self._loo_
+
+    def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "_data_"):
+            self._leave_one_out()
+        return super().__getstate__()

@@ -295,11 +295,11 @@ def _stepwise(model: Any) -> str:
     if model.delta is not None:
         return (
             "every feature had to lower the squared residual by more than delta², "
-            f"delta = {model.delta:g}"
+            f"delta = {model.delta_:g}"
         )
     sizes = model.solution_.path.sizes
-    if model.n_features is not None:
-        most = count(model.n_features, "feature")
+    if model.sparsity is not None:
+        most = count(model.sparsity, "feature")
         return f"at most {most}, as asked for, on the {_WAYS[model.direction]}"
     if hasattr(model, "cv_errors_"):
         return _folds(model)

@@ -374,7 +374,7 @@ def _own(model: SparseRegressor) -> str:
     """What the choice was made by."""
     if isinstance(model.solution_, BayesianSolution):
         return "log_evidence"
-    by_words = getattr(model, "n_features", None) is None and getattr(model, "delta", None) is None
+    by_words = getattr(model, "sparsity", None) is None and getattr(model, "delta", None) is None
     return str(getattr(model, "criterion", "bic")) if by_words else "bic"
 
 

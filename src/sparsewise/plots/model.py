@@ -67,4 +67,4 @@ def _by_criterion(model: SparseRegressor) -> bool:
     """Whether a criterion has chosen the number of features."""
     if not hasattr(model, "criterion"):
         return False
-    return model.n_features is None and model.delta is None and len(model.solution_.path) > 0
+    return model.sparsity is None and model.delta is None and len(model.solution_.path) > 0

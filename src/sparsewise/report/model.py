@@ -196,5 +196,5 @@ def best_steps(fit: Fit) -> dict[str, int]:
 def criterion_of(fit: Fit) -> str | None:
     """Return the criterion that has chosen, if one has."""
     model = fit.model
-    stops = [getattr(model, name, None) for name in ("delta", "n_features")]
+    stops = [getattr(model, name, None) for name in ("delta", "sparsity")]
     return None if any(word is not None for word in stops) else getattr(model, "criterion", None)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from sparsewise.algorithms import backward, foba, forward
 from sparsewise.algorithms.there_and_back import there_and_back
 from sparsewise.design.base import Array
+from sparsewise.errors import Either, InputWarning, Parameter
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Model, Path, Solution, Step, Stop
 from sparsewise.selection.criteria import first_least
@@ -87,10 +89,7 @@ def from_full(data: Data, most: int, run: Callable[[Iterable[int] | None], Solut
 
 def path_sizes(path: Path) -> tuple[Array, Array]:
     """Squared residual and size at the start and after each step."""
-    start = path.initial
-    rss = [start.squared_residual, *(step.squared_residual for step in path)]
-    size = [start.support.size, *(step.size for step in path)]
-    return np.array(rss), np.array(size)
+    return path.losses, np.array([len(path.start), *(step.size for step in path)])
 
 
 def least(costs: Array, size: Array) -> int:
@@ -101,14 +100,12 @@ def least(costs: Array, size: Array) -> int:
 
 def chosen(solution: Solution, model: Model, stop: Stop = Stop.BEST) -> Solution:
     """The same run, with another of its models as the answer."""
-    return Solution(
-        **{
-            **vars(solution),
-            "support": model.support,
-            "coef": model.coef,
-            "residual_norm": model.squared_residual**0.5,
-            "stop": solution.stop if solution.stop in FINAL else stop,
-        }
+    return replace(
+        solution,
+        support=model.support,
+        coef=model.coef,
+        residual_norm=model.loss**0.5,
+        stop=solution.stop if solution.stop in FINAL else stop,
     )
 
 
@@ -132,9 +129,18 @@ def warn_if_still_better(data: Data, model: Model, most: int, criterion: str) ->
     """Say so if nothing but the end of the path has stopped a criterion."""
     exact = data.is_exact(model.squared_residual)
     if data.saturates and len(model.support) == most > len(data.include) and not exact:
-        warnings.warn(
+        warning = InputWarning(
             f"{criterion} was still improving at {count(most, 'feature')}, where the path ends "
             f"because the features could fit any target of {data.rows:g} rows: the choice is "
-            'likely to fit noise; use criterion="cv", SparseBayesRegressor, or n_features.',
-            stacklevel=5,
+            "likely to fit noise",
+            (
+                "use ",
+                Parameter("criterion", "cv"),
+                ", ",
+                Either("SparseBayesRegressor", "--method rmp"),
+                ", or ",
+                Parameter("sparsity"),
+                ".",
+            ),
         )
+        warnings.warn(warning, stacklevel=5)

@@ -12,7 +12,7 @@ from sklearn.model_selection import PredefinedSplit, check_cv
 
 from sparsewise.design.base import Array
 from sparsewise.engine.halting import interrupted
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, Parameter
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Path, Solution
 from sparsewise.selection.choice import at_most, best_by_size, most_features
@@ -83,21 +83,25 @@ def _splits(data: Data, cv: Any) -> list[tuple[Array, Array]]:
     """
     splits = list(check_cv(cv).split(data.X, data.y))
     if not splits:
-        raise InputError("cv has no folds: give how many, or some.")
+        raise InputError("has no folds: give how many, or some.", parameter="cv")
     if isinstance(cv, (Iterable, PredefinedSplit)):
         at = np.arange(len(data.y)) if data.places is None else data.places
         try:
             splits = [(at[train], at[test]) for train, test in splits]
         except IndexError:
             raise InputError(
-                f"cv names rows that X does not have: it has rows 0 to {len(at) - 1}."
+                f"names rows that X does not have: it has rows 0 to {len(at) - 1}.", parameter="cv"
             ) from None
         splits = [(train[train >= 0], test[test >= 0]) for train, test in splits]
     fewest = max(1, len(data.include)) + data.intercept
     if any(len(train) < fewest or not len(test) for train, test in splits):
         raise InputError(
-            f"A fold of cv leaves fewer than {count(fewest, 'row')} to learn from, or none to "
-            "predict: give other folds."
+            (
+                "A fold of ",
+                Parameter("cv"),
+                f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict: "
+                "give other folds.",
+            )
         )
     return splits
 
@@ -108,10 +112,10 @@ def _fold_errors(
     """The mean squared error in the rows `test` of the best model of each size on the others."""
     fold, held = data.part(train), data.part(test)
     most = most_features(fold)
-    found, told = _without_dependent(path, fold, most)
+    run, included = _without_dependent(path, fold, most)
     if interrupted():  # half a path says nothing of the sizes it has not reached
         raise KeyboardInterrupt
-    columns, coefs = _coefficients(found.path, told, most - len(data.include) + told)
+    columns, coefs = _coefficients(run.path, included, most - len(data.include) + included)
     X = held.X[:, columns]
     Z = (X.toarray() if not isinstance(X, np.ndarray) else X) - fold.reduced.means[columns]
     residuals = (held.y - fold.reduced.level)[:, None] - Z @ coefs
@@ -128,11 +132,11 @@ def _without_dependent(
     try:
         return path(fold, most), len(fold.include)
     except DependentColumnsError as error:
-        told = [j for j in fold.include if j not in error.columns]
-        if len(told) == len(fold.include):
+        included = [j for j in fold.include if j not in error.columns]
+        if len(included) == len(fold.include):
             raise
-        fewer = most - len(fold.include) + len(told)
-        return path(replace(fold, include=told), fewer), len(told)
+        fewer = most - len(fold.include) + len(included)
+        return path(replace(fold, include=included), fewer), len(included)
 
 
 def _coefficients(path: Path, least: int, most: int) -> tuple[Array, Array]:

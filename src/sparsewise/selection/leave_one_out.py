@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise.design.base import Array, precision
 from sparsewise.results import Path
 from sparsewise.selection.data import Data
 
@@ -23,14 +24,17 @@ def leave_one_out(data: Data, path: Path) -> Array:
 
     Without row i its residual is r_i / (1 - h_i), with h_i = q_i*q_i from an orthonormal basis Q of
     the model (PRESS, Allen 1974). Steps of one kind share a basis: each adds a direction to
-    it, or takes the last one away. NaN for a model that fits a row by that row alone.
+    it, or takes the last one away. NaN for a model that fits a row by that row alone, and for one
+    whose squared residual is not that of the path: then the path is one of other data.
     """
-    errors = np.full(1 + len(path), np.nan)
+    errors, losses = np.full(1 + len(path), np.nan), path.losses.tolist()
+    unsure = math.sqrt(float(precision(data.design.dtype).eps)) * data.total
     for first, orders in _runs(path):
         largest = max(orders, key=len)
-        by_size = _along(data, np.array(largest, np.int64), min(map(len, orders)))
-        for i, order in enumerate(orders):
-            errors[first + i] = by_size[len(order)]
+        by_size, rss = _along(data, np.array(largest, np.int64))
+        for i, order in enumerate(orders, first):
+            if math.isclose(rss[len(order)], losses[i], rel_tol=0, abs_tol=unsure):
+                errors[i] = by_size[len(order)]
     return errors
 
 
@@ -63,8 +67,8 @@ def _in_turn(run: list[list[int]]) -> list[list[int]]:
     return [full[: len(order)] for order in run]
 
 
-def _along(data: Data, order: Array, least: int) -> dict[int, float]:
-    """The error of the model of the first k of these columns, for each k from `least` on."""
+def _along(data: Data, order: Array) -> tuple[Array, list[float]]:
+    """Error and squared residual of the model of the first k of these columns, for each k."""
     Q = data.basis(order)
     y = np.asarray(data.target, np.float64)
     size = float(np.abs(y).max(initial=0.0)) or 1.0  # squares are in range, whatever the units
@@ -89,5 +93,5 @@ def _along(data: Data, order: Array, least: int) -> dict[int, float]:
         alone = np.minimum(alone, left.min(axis=1))
         ratio = residual / np.maximum(left, ALONE)
         squares += np.einsum("ki,ki->k", ratio, ratio)
-    errors = np.where(alone > ALONE, squares / data.rows * size * size, np.nan)
-    return {k: float(errors[k]) for k in range(least, order.size + 1)}
+    rss = float(np.vdot(y, y)) - np.append(0.0, np.cumsum(np.square(t))) * size * size
+    return np.where(alone > ALONE, squares / data.rows * size * size, np.nan), rss.tolist()

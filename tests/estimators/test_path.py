@@ -1,0 +1,204 @@
+"""`path_`: made once, when it is read; leave-one-out with it, and of the data of the fit alone."""
+
+import copy
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from sparsewise import StepwiseRegressor
+from sparsewise.errors import InputError
+from sparsewise.estimators import stepwise
+from tests.estimators.conftest import SETTINGS, STEPWISE, make, over, table
+
+
+@pytest.fixture
+def errors_computed(monkeypatch):
+    """Counts how often leave-one-out errors are computed."""
+    calls = []
+
+    def counted(*args):
+        calls.append(args)
+        return true(*args)
+
+    true = stepwise.leave_one_out
+    monkeypatch.setattr(stepwise, "leave_one_out", counted)
+    return calls
+
+
+@over(SETTINGS)
+def test_once_and_when_it_is_read(name, errors_computed):
+    X, y = table()
+    model = make(name).fit(X, y)
+    in_fit = len(errors_computed)
+    assert in_fit == ("loo" in name)
+    model.predict(X)
+    str(model.summary())
+    assert len(errors_computed) == in_fit
+    assert model.path_ is model.path_
+    assert len(errors_computed) == isinstance(model, StepwiseRegressor)
+
+
+def test_printing_the_steps_asks_for_nothing_more(errors_computed, capsys):
+    StepwiseRegressor(verbose=True).fit(*table())
+    assert capsys.readouterr().out
+    assert not errors_computed
+
+
+def test_another_fit_has_another_path():
+    X, y = table()
+    model = StepwiseRegressor().fit(X, y)
+    first = model.path_
+    assert model.fit(X[:, :5], y).path_["loo"].to_list() != first["loo"].to_list()
+    assert model.path_.equals(clone(model).fit(X[:, :5], y).path_)
+
+
+def test_the_data_are_kept_no_longer_than_needed():
+    X, y = table()
+
+    def kept(use):
+        frame = X.copy()
+        held = weakref.ref(frame)
+        model = StepwiseRegressor().fit(frame, y)
+        use(model)
+        del frame
+        gc.collect()
+        return held() is not None
+
+    assert kept(lambda model: None)
+    assert not kept(lambda model: model.path_)
+    assert not kept(pickle.dumps)
+    assert not kept(lambda model: model.set_params(criterion="loo").fit(X, y))
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
+)
+@over(["forward", "loo", "cv"])
+def test_copies_have_the_path_without_the_data(name, again):
+    X, y = table()
+    expected = make(name).fit(X, y).path_
+    model = make(name).fit(X, y)
+    twin = again(model)
+    assert not any(value is X for value in vars(twin).values())
+    assert not hasattr(twin, "_data_")
+    assert twin.path_.equals(expected)
+    assert model.path_.equals(expected)
+    assert again(twin).path_.equals(expected)
+
+
+def test_a_clone_and_an_estimator_without_a_fit():
+    X, y = table()
+    model = StepwiseRegressor().fit(X, y)
+    with pytest.raises(NotFittedError):
+        _ = clone(model).path_
+    assert pickle.loads(pickle.dumps(StepwiseRegressor("both"))).direction == "both"
+    frame = pd.DataFrame(X)
+    frame.columns = list("abcdefgh")
+    kept = StepwiseRegressor().set_output(transform="pandas").fit(frame, y)
+    assert isinstance(copy.deepcopy(kept).transform(frame), pd.DataFrame)
+    assert isinstance(copy.deepcopy(kept).path_, pd.DataFrame)
+
+
+# --- data that have changed ----------------------------------------------------------------------
+
+
+def changed(X, how):
+    values = X if isinstance(X, np.ndarray) else X.data
+    if how == "other numbers":
+        values[:] = np.random.default_rng(1).standard_normal(values.shape)
+    elif how == "one number":
+        values.flat[3] += 1.0
+    elif how == "nan":
+        values.flat[-1] = np.nan
+    else:
+        values[:] = 0.0
+
+
+@pytest.mark.parametrize("how", ["other numbers", "one number", "nan", "zeros"])
+@pytest.mark.parametrize("kind", [np.array, scipy.sparse.csr_matrix])
+@over(STEPWISE)
+def test_errors_of_other_data_are_unknown(name, kind, how):
+    """X was changed in place: the path is what it was, but no row can be left out of it."""
+    dense, y = table()
+    X = kind(dense)
+    expected = make(name).fit(X, y).path_
+    model = make(name).fit(X, y)
+    changed(X, how)
+    path = model.path_
+    assert path.drop("loo").equals(expected.drop("loo"))
+    if model.criterion == "loo":
+        assert path.equals(expected)
+        return
+    for now, before in zip(path["loo"], expected["loo"], strict=True):
+        # A model whose columns have not changed is as good as before.
+        assert now is None or now == pytest.approx(before, rel=1e-6)
+    met = {int(name[1:]) for name in expected["feature"][1:] if name}
+    if how != "one number" or 3 in met:
+        assert None in path["loo"].to_list()
+
+
+def test_a_target_and_weights_that_have_changed_do_not_matter():
+    X, y = table()
+    weights = np.linspace(0.5, 2, 60)
+    expected = StepwiseRegressor().fit(X, y, sample_weight=weights).path_
+    model = StepwiseRegressor().fit(X, y, sample_weight=weights)
+    y[:], weights[:] = 0.0, -1.0
+    assert model.path_.equals(expected)
+
+
+# --- a fit that fails ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"include": [9]}, {"direction": "sideways"}, {"criterion": "cp", "exclude": ["a"]}],
+    ids=str,
+)
+def test_a_fit_that_fails_leaves_nothing(words):
+    X, y = table()
+    model = StepwiseRegressor(criterion="cv", certify=True).fit(X, y)
+    with pytest.raises(ValueError, match=r"include|direction|exclude"):
+        model.set_params(**words).fit(X[:, :3], y)
+    assert not [name for name in vars(model) if name.endswith("_")]
+    for ask in (lambda: model.predict(X), lambda: model.path_, model.get_support):
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+def test_a_fit_that_is_interrupted_leaves_nothing(monkeypatch):
+    X, y = table()
+    model = StepwiseRegressor(certify=True).fit(X, y)
+
+    def interrupt(*args, **words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sparsewise.results.solution.certify", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :3], y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_an_error_of_ours_in_a_certificate_is_not_hidden(monkeypatch):
+    X, y = table()
+
+    def fail(error):
+        def certify(*args, **words):
+            raise error
+
+        monkeypatch.setattr("sparsewise.results.solution.certify", certify)
+
+    fail(ValueError("shapes do not match"))
+    with pytest.raises(ValueError, match="shapes"):
+        StepwiseRegressor(certify=True).fit(X, y)
+    fail(InputError("fewer columns fit as well"))
+    model = StepwiseRegressor(certify=True).fit(X, y)
+    assert model.uncertified_ == "fewer columns fit as well"
+    assert not hasattr(model, "certificate_")
