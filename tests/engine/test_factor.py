@@ -1,24 +1,10 @@
-"""What least squares and Sparse Bayesian Learning share, and that neither can spoil the other."""
+"""What is known of a column moves with it: its number, its lock and its damping."""
 
 import numpy as np
 import pytest
 
-from sparsewise.engine.active_set import ActiveSet
-from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.factor import Factor
-from sparsewise.engine.sparse_model import SparseModel
 from sparsewise.problem import problem
-
-LEAST_SQUARES = {"add", "drop", "grow", "shrink", "fill", "return_to", "gains", "losses"}
-BAYESIAN = {"acquire", "revise", "ascend", "restore", "merge_copies", "noise", "log_evidence"}
-
-
-def test_neither_has_the_verbs_of_the_other():
-    assert set(dir(ActiveSet)) >= LEAST_SQUARES
-    assert set(dir(Evidence)) >= BAYESIAN
-    assert not set(dir(Evidence)) & LEAST_SQUARES
-    assert not set(dir(ActiveSet)) & BAYESIAN
-    assert not set(dir(SparseModel)) & (LEAST_SQUARES | BAYESIAN)
 
 
 @pytest.fixture
