@@ -62,6 +62,9 @@ class State(NamedTuple):
         Room to work in.
     at, count : arrays
         Numbers that change: see RSS and SIZE, and the following.
+    columns, left, squares, X : arrays
+        Room to record bends in: of each the column that came (or -1 - j for a column j that went),
+        how much of the way was left, ‖r‖² and the active coefficients.
     """
 
     Q: Any
@@ -86,21 +89,6 @@ class State(NamedTuple):
     h: Any
     at: Any
     count: Any
-
-
-class Bends(NamedTuple):
-    """Room to record bends in.
-
-    Attributes
-    ----------
-    columns : array of int
-        The column that came, or -1 - j for a column j that went.
-    left, squares : arrays
-        How much of the way was left, and ‖r‖².
-    X : array of two dimensions
-        The active coefficients after each bend.
-    """
-
     columns: Any
     left: Any
     squares: Any
@@ -309,16 +297,16 @@ def remainder(s):
 
 
 @inner_jit
-def note(s, bends, column):
+def note(s, column):
     """A bend; what it leads to is recorded once that is known."""
     done = s.count[BENDS]
-    bends.columns[done] = column
-    bends.left[done] = s.at[LEFT]
+    s.columns[done] = column
+    s.left[done] = s.at[LEFT]
     s.count[BENDS] = done + 1
 
 
 @inner_jit
-def enter(s, j, dependent, bends):
+def enter(s, j, dependent):
     """Column j, s.a, comes in; if it depends on the active ones, one of them goes instead.
 
     Where none can make way, the column is parked until one goes.
@@ -331,9 +319,9 @@ def enter(s, j, dependent, bends):
         if given_up < 0:
             s.state[j] = PARKED
             return
-    note(s, bends, j)
+    note(s, j)
     if given_up >= 0:
-        note(s, bends, -1 - s.order[given_up])
+        note(s, -1 - s.order[given_up])
         leave(s, given_up)
         energy = remainder(s)
     k = s.count[SIZE]
@@ -364,37 +352,37 @@ def round_off(s, came, slow):
 
 
 @inner_jit
-def record(s, bends, square, slow):
+def record(s, square, slow):
     """‖r‖² and the coefficients after the last bend."""
     k, last, given_up = s.count[SIZE], s.count[BENDS] - 1, s.count[GIVEN_UP]
-    round_off(s, bends.columns[last] >= 0, slow)
-    bends.squares[last] = square
+    round_off(s, s.columns[last] >= 0, slow)
+    s.squares[last] = square
     for row in range(k):
-        bends.X[last, row] = s.x[row]
+        s.X[last, row] = s.x[row]
     if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
-        bends.squares[last - 1] = square
-        bends.X[last - 1, given_up] = 0
+        s.squares[last - 1] = square
+        s.X[last - 1, given_up] = 0
         for row in range(k):
-            bends.X[last - 1, row if row < given_up else row + 1] = s.x[row]
+            s.X[last - 1, row if row < given_up else row + 1] = s.x[row]
     s.count[GIVEN_UP] = NO_BEND
 
 
 @inner_jit
-def look(s, limits, bends):
+def look(s, limits):
     """At a bend, or at the start: record it and look where to go, for which Aᵀu is needed."""
     slow, faded = limits[2], limits[5]
     square = aim(s)
     if s.count[GIVEN_UP] != NO_BEND:
-        record(s, bends, square, slow)
+        record(s, square, slow)
     k = s.count[SIZE]
     full = k == s.t.size and k < min(s.r.size, s.corr.size)
-    if s.count[BENDS] + 2 > bends.columns.size or full:
+    if s.count[BENDS] + 2 > s.columns.size or full:
         return MORE
     return STALE if s.at[LEFT] < faded * s.at[FRESH] else PRODUCT
 
 
 @inner_jit
-def go(s, bound, limits, bends):
+def go(s, bound, limits):
     """With Aᵀu, to the next bend: a column goes, or one is needed that comes."""
     exact, _, slow, noise, still, _ = limits
     kind, place, time = next_bend(s, bound, exact, slow, noise)
@@ -406,14 +394,14 @@ def go(s, bound, limits, bends):
     s.count[PLACE] = place
     if kind == ADD:
         return COLUMN
-    note(s, bends, -1 - s.order[place])
+    note(s, -1 - s.order[place])
     leave(s, place)
     s.count[GIVEN_UP] = NONE
     return LOOK
 
 
 @jit
-def follow(W, scale, s, code, bound, limits, bends):
+def follow(W, scale, s, code, bound, limits):
     """Go along the line, from bend to bend, as long as there is room to record them.
 
     W and `scale` are all of A, or W has no entries: then PRODUCT asks for s.b = Aᵀu and COLUMN for
@@ -427,11 +415,11 @@ def follow(W, scale, s, code, bound, limits, bends):
     """
     while True:
         if code == LOOK:
-            code = look(s, limits, bends)
+            code = look(s, limits)
         elif code == PRODUCT:
-            code = go(s, bound, limits, bends)
+            code = go(s, bound, limits)
         else:
-            enter(s, s.count[PLACE], limits[1], bends)
+            enter(s, s.count[PLACE], limits[1])
             code = LOOK
         if code == PRODUCT and W.size > 0:
             project(W, scale, s.u, s.b)

@@ -63,7 +63,7 @@ class Homotopy:
         self.tolerance = self._factor.tolerance
         self._generator = np.random.default_rng(0)
         n, m = self.data.shape
-        self._weight, self._delta, self._sign, self._product = np.zeros((4, m), self._dtype)
+        self._sign, self._product = np.zeros((2, m), self._dtype)
         self._state = np.zeros(m, np.int8)
         self._vectors = np.zeros((3, n), self._dtype)
         self._scratch = np.zeros((5, 0), self._dtype)
@@ -218,12 +218,12 @@ class Homotopy:
         self._check_bends()
         kernels, factor, data, count = self._kernels, self._factor, self.data, self._count
         factor.make_room(min(factor.size + 1, factor.capacity))
-        bends, limits, state = self._room_for(room), self._limits(), self._now()
+        limits, state = self._limits(), self._now(room)
         small = data.design.is_small
         W = data.design.laid_out(None, self._dtype) if small else np.empty((0, 0), self._dtype)
         code = kernels.LOOK
         while True:
-            code = kernels.follow(W, data.inverse_norms, state, code, bound, limits, bends)
+            code = kernels.follow(W, data.inverse_norms, state, code, bound, limits)
             if code == kernels.PRODUCT and not self.log.halted:
                 state.b[:] = data.correlate(state.u)
             elif code == kernels.COLUMN:
@@ -231,10 +231,11 @@ class Homotopy:
             else:
                 break
         data.passes.count += int(count[kernels.PASSES])
-        done = [part[: count[kernels.BENDS]] for part in bends]
-        dropped = int(np.count_nonzero(done[0] < 0))
+        done = int(count[kernels.BENDS])
+        columns = state.columns[:done]
+        dropped = int(np.count_nonzero(columns < 0))
         factor.was_changed(int(count[kernels.SIZE]), float(self._at[kernels.RSS]), dropped)
-        self._record(*done)
+        self._record(columns, state.left[:done], state.squares[:done], state.X[:done])
         return int(code)
 
     def _check_bends(self) -> None:
@@ -261,10 +262,6 @@ class Homotopy:
 
     # ------------------------------------------------------------------ what kernels take
 
-    def _room_for(self, bends: int) -> Any:
-        X = np.zeros((bends, self._factor.room + 1), self._dtype)
-        return self._kernels.Bends(np.empty(bends, np.int64), *np.empty((2, bends)), X)
-
     def _limits(self) -> tuple[float, ...]:
         tolerance = self.tolerance
         to_zero = self._span[1] == 0.0
@@ -273,8 +270,8 @@ class Homotopy:
             32 * tolerance.eps, float(2 * min(self.data.shape) + 20), tolerance.faded**0.5,
         )  # fmt: skip
 
-    def _now(self) -> Any:
-        """The state, with nothing recorded yet."""
+    def _now(self, room: int) -> Any:
+        """The state, with room to record so many bends."""
         kernels, factor, count = self._kernels, self._factor, self._count
         count[kernels.SIZE], self._at[kernels.RSS] = factor.size, factor.rss
         count[kernels.BENDS] = count[kernels.PASSES] = 0
@@ -287,7 +284,8 @@ class Homotopy:
         return kernels.State(
             factor.Q, factor.U, factor.t, factor.r, factor.order, factor.locked, x, dx, e, g, u,
             self._corr, self._weight, self._delta, self._sign, self._state, self._product, a, v, h,
-            self._at, count,
+            self._at, count, np.empty(room, np.int64), np.empty(room), np.empty(room),
+            np.zeros((room, factor.room + 1), self._dtype),
         )  # fmt: skip
 
     # ------------------------------------------------------------------ errors kept small
