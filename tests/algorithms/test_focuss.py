@@ -8,7 +8,8 @@ import scipy.sparse as sparse
 from scipy.optimize import linprog
 from scipy.sparse.linalg import aslinearoperator
 
-from sparsewise.algorithms.focuss import focuss, regularisation, weighted_fit
+from sparsewise.algorithms.focuss import focuss
+from sparsewise.engine.minimum_norm import regularisation, weighted_fit
 from sparsewise.results import Stop
 from tests.problems import normal
 

@@ -11,8 +11,8 @@ from sklearn.linear_model import Lasso as Sklearn
 from sparsewise import OperatorDesign, l1_path
 from sparsewise.algorithms.fista import fista
 from sparsewise.algorithms.ista import ista
-from sparsewise.algorithms.proximal import Lasso, soft
 from sparsewise.engine.conic import solve_conic
+from sparsewise.engine.proximal import Lasso, soft
 from sparsewise.engine.weights import check_weights
 from sparsewise.problem import problem
 from sparsewise.results import Stop
@@ -149,18 +149,20 @@ def test_momentum_pays(seed):
 def test_ista_is_the_naive_loop_and_never_rises(kind):
     A, y, highest = sample(8, 20, 40, kind)
     unit, target = A / np.linalg.norm(A, axis=0), y / np.linalg.norm(y)
-    lasso = Lasso(A, y, 0.1 * highest, None, (), (), 1e-9)
+    data = problem(A, y)
+    lasso = Lasso(data, check_weights(data, None), 0.1 * highest, 1e-9)
     cost = lasso.penalty * lasso.weights.unit
-    now, x = lasso.origin, np.zeros(40, kind)
+    x = np.zeros(40, kind)
     lasso.L = 1.01 * np.linalg.norm(unit, 2) ** 2
     before = np.inf
     for _ in range(50):
-        now = lasso.step(now, lasso.correlations(now))
+        lasso.converged()
+        lasso.step()
         v = x + unit.conj().T @ (target - unit @ x) / lasso.L
         x = np.where(np.abs(v) > 0, v / np.abs(v), 0) * np.maximum(np.abs(v) - cost / lasso.L, 0)
-        np.testing.assert_allclose(now.x, x, atol=1e-12)
+        np.testing.assert_allclose(lasso.now.x, x, atol=1e-12)
         value = np.linalg.norm(target - unit @ x) ** 2 / 2 + cost @ np.abs(x)
-        assert lasso.objective(now) == pytest.approx(value)
+        assert lasso.objective() == pytest.approx(value)
         assert value <= before * (1 + 1e-14)
         before = value
 

@@ -102,7 +102,7 @@ def test_warm_and_cold_start_agree(name, seed):
 def test_no_round_is_bpdn(name):
     A, y, _ = planted(0)
     A = A * np.random.default_rng(0).uniform(0.1, 10, A.shape[1])
-    found = BOTH[name](A, y, residual=0.05, rounds=0)
+    found = BOTH[name](A, y, residual=0.05, max_outer=0)
     plain = sw.bpdn(A, y, residual=0.05, weights=np.linalg.norm(A, axis=0))
     np.testing.assert_allclose(found.coef, plain.coef, rtol=1e-10)
     assert len(found.rounds) == 1
@@ -113,10 +113,10 @@ def test_no_round_is_bpdn(name):
 def test_rounds_are_told(name):
     A, y, _ = planted(1, k=9)
     norms = np.linalg.norm(A, axis=0)
-    whole = BOTH[name](A, y, residual=0.05, rounds=4, tol=1e-12)
+    whole = BOTH[name](A, y, residual=0.05, max_outer=4, tol=1e-12)
     before = None
     for count in range(5):
-        part = BOTH[name](A, y, residual=0.05, rounds=count, tol=1e-12)
+        part = BOTH[name](A, y, residual=0.05, max_outer=count, tol=1e-12)
         told = part.rounds[-1]
         assert told.size == part.support.size == whole.rounds[count].size
         assert told.objective == pytest.approx(part.objective, rel=1e-9)
@@ -130,12 +130,12 @@ def test_rounds_are_told(name):
 
 def test_tolerance_ends_the_rounds(name):
     A, y, _ = planted(2)
-    loose, tight = (BOTH[name](A, y, residual=0.05, tol=tol, rounds=30) for tol in (0.5, 1e-9))
+    loose, tight = (BOTH[name](A, y, residual=0.05, tol=tol, max_outer=30) for tol in (0.5, 1e-9))
     assert loose.stop is Stop.SETTLED
     assert len(loose.rounds) < len(tight.rounds)
     assert loose.rounds[-1].change <= 0.5
     assert all(told.change > 1e-9 for told in tight.rounds[:-1])
-    short = BOTH[name](A, y, residual=0.05, tol=1e-15, rounds=1)
+    short = BOTH[name](A, y, residual=0.05, tol=1e-15, max_outer=1)
     assert len(short.rounds) == 2
     assert short.stop is Stop.MAX_OUTER
 
@@ -258,7 +258,7 @@ def test_zero_columns(name):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"rounds": -1}, "rounds must be at least 0"),
+        ({"max_outer": -1}, "max_outer must be at least 0"),
         ({"tol": 0}, "tol must be a finite number greater than 0"),
         ({"residual": -1}, "residual must be at least 0"),
         ({"solver": "lp"}, "solver must be"),

@@ -59,14 +59,14 @@ def assert_optimal(path, tolerance=1e-9):
 def scratch(path):
     """The same λ and weights, from the beginning."""
     fresh = Homotopy(Log(path.data, None), path.weights)
-    fresh.shrink(to=min(path.penalty, fresh.first_penalty))
+    fresh.lower(to=min(path.penalty, fresh.first_penalty))
     return fresh
 
 
 def start(A, y, w, part=0.3):
     """A path at the λ that is a part of the first."""
     path = begin(A, y, w)
-    path.shrink(to=part * path.first_penalty)
+    path.lower(to=part * path.first_penalty)
     return path
 
 
@@ -81,10 +81,10 @@ def test_turning_leads_to_the_minimiser(family, seed, large, monkeypatch):
     path = start(A, y, w)
     first, before = path.weights, dense(path)
     for spread in (0.1, 1.0, 3.0):
-        path.turn(other_weights(path, rng, w, spread))
+        path.reweight(other_weights(path, rng, w, spread))
         assert_optimal(path)
         np.testing.assert_allclose(dense(path), dense(scratch(path)), atol=1e-9)
-    path.turn(first)
+    path.reweight(first)
     np.testing.assert_allclose(dense(path), before, atol=1e-9)
     assert path.penalty == pytest.approx(0.3 * path.first_penalty, rel=1e-12)
 
@@ -99,14 +99,14 @@ def test_turning_where_columns_are_tied(family, seed):
     first, before = path.weights, path.squared_residual
     for _ in range(3):
         w_now = rng.choice([0.5, 1.0, 2.0], A.shape[1])  # ties again
-        path.turn(check_weights(path.data, w_now))
+        path.reweight(check_weights(path.data, w_now))
         assert_optimal(path)
         fresh = scratch(path)
         assert path.squared_residual == pytest.approx(fresh.squared_residual, rel=1e-8)
         cost = np.abs(dense(path)) @ np.where(path.weights.barred, 0, path.weights.unit)
         other = np.abs(dense(fresh)) @ np.where(path.weights.barred, 0, path.weights.unit)
         assert cost == pytest.approx(other, rel=1e-8, abs=1e-12)
-    path.turn(first)
+    path.reweight(first)
     assert_optimal(path)
     assert path.squared_residual == pytest.approx(before, rel=1e-8)
 
@@ -119,12 +119,12 @@ def test_growing_and_shrinking_return(family, seed):
     low, before, penalty = path.squared_residual, dense(path), path.penalty
     rest = begin(A, y, w).squared_residual
     high = low + 0.7 * (rest - low)
-    assert path.grow(high) is Stop.RESIDUAL
+    assert path.raise_(high) is Stop.RESIDUAL
     assert path.squared_residual == pytest.approx(high, rel=1e-10)
     assert path.penalty > penalty
     assert_optimal(path)
     np.testing.assert_allclose(dense(path), dense(scratch(path)), atol=1e-9)
-    assert path.shrink(low) is Stop.RESIDUAL
+    assert path.lower(low) is Stop.RESIDUAL
     assert path.penalty == pytest.approx(penalty, rel=1e-8)
     np.testing.assert_allclose(dense(path), before, atol=1e-9)
 
@@ -137,7 +137,7 @@ def test_growing_and_shrinking_where_columns_are_tied(family, seed):
     low, rest = path.squared_residual, begin(A, y, w).squared_residual
     for part in (0.5, 0.9, 0.2):
         bound = low + part * (rest - low)
-        verb = path.grow if bound > path.squared_residual else path.shrink
+        verb = path.raise_ if bound > path.squared_residual else path.lower
         verb(bound)
         assert path.squared_residual == pytest.approx(bound, rel=1e-9)
         assert_optimal(path)
@@ -150,9 +150,9 @@ def test_a_long_wander(seed):
     A, y, _ = make("neighbours wide", seed)
     path = start(A, y, None)
     for _ in range(40):
-        path.turn(other_weights(path, rng, None))
+        path.reweight(other_weights(path, rng, None))
         bound = rng.uniform(0.02, 0.6)
-        verb = path.grow if bound > path.squared_residual else path.shrink
+        verb = path.raise_ if bound > path.squared_residual else path.lower
         assert verb(bound) is Stop.RESIDUAL
         assert path.squared_residual == pytest.approx(bound, rel=1e-9)
     assert_optimal(path)
@@ -165,7 +165,7 @@ def test_bends_and_steps_belong_together():
     path = Homotopy(log, check_weights(log.problem, None))
     assert not path.begun
     assert path.size == 0
-    path.shrink()
+    path.lower()
     assert path.begun
     assert path.fits_exactly
     assert path.penalty == 0
@@ -177,10 +177,10 @@ def test_few_bends_at_a_time(monkeypatch):
     """A compiled call that runs out of room goes on in the next."""
     A, y, _ = make("neighbours wide", 1)
     whole = begin(A, y, None)
-    whole.shrink()
+    whole.lower()
     monkeypatch.setattr(module, "BENDS", 2)
     pieces = begin(A, y, None)
-    pieces.shrink()
+    pieces.lower()
     assert pieces.bends == whole.bends
     np.testing.assert_array_equal(dense(pieces), dense(whole))
 
@@ -189,5 +189,5 @@ def test_a_bound_met_at_once():
     A, y, _ = make("wide", 0)
     path = start(A, y, None)
     before = dense(path)
-    assert path.shrink(path.squared_residual) is Stop.RESIDUAL
+    assert path.lower(path.squared_residual) is Stop.RESIDUAL
     np.testing.assert_allclose(dense(path), before, atol=1e-12)

@@ -7,9 +7,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sparsewise.algorithms.bpdn import Solver, minimise
 from sparsewise.algorithms.registry import Family, algorithm
+from sparsewise.engine.basis_pursuit import BasisPursuit, Solver
 from sparsewise.engine.log import Callback
+from sparsewise.engine.weights import check_weights
+from sparsewise.problem import problem
 from sparsewise.results import L1Solution
 
 
@@ -45,6 +47,7 @@ def bp(
     L1Solution
         With the dual vector that proves optimality.
     """
-    return minimise(
-        "bp", A, y, 0.0, weights, debias, solver, include, exclude, callback
-    )  # fmt: skip
+    data = problem(A, y)
+    pursuit = BasisPursuit(data, 0.0, solver, callback)
+    stop = pursuit.run(check_weights(data, weights, include, exclude))
+    return pursuit.solution("bp", stop, debias)

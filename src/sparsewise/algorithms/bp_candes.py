@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.algorithms.bpdn import Solver
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.algorithms.reweighting import reweighted
-from sparsewise.design.base import Array, Design
+from sparsewise.design.base import Array
+from sparsewise.engine.basis_pursuit import BasisPursuit, Solver
 from sparsewise.engine.log import Callback
-from sparsewise.problem import Problem, check_positive
+from sparsewise.engine.reweighting import reweighted, usual_epsilon
+from sparsewise.engine.weights import check_weights
+from sparsewise.problem import check_positive, problem
 from sparsewise.results import L1Solution, Reweighted
 
 
@@ -25,7 +25,7 @@ def bp_candes(
     *,
     residual: float,
     epsilon: float | None = None,
-    rounds: int = 8,
+    max_outer: int = 8,
     tol: float = 1e-4,
     debias: bool = False,
     solver: Solver = "auto",
@@ -50,7 +50,7 @@ def bp_candes(
     epsilon : float, optional
         ε, as a part of the largest coefficient (of unit columns). By default, in each round, the
         coefficient that is the n/(4 log(m/n))-th largest, at least 1e-3 (section 3.2 there).
-    rounds : int
+    max_outer : int
         Most rounds after the first, unweighted one.
     tol : float
         When to stop.
@@ -63,19 +63,13 @@ def bp_candes(
         The last round's, with `rounds` telling of all of them.
     """
     given = None if epsilon is None else check_positive(epsilon, "epsilon")
+    data = problem(A, y)
+    pursuit = BasisPursuit(data, residual, solver, callback)
 
-    def rule(data: Problem, x: Array, weights: Array) -> Array:
+    def rule(x: Array, weights: Array) -> Array:
         size = np.abs(x) / np.abs(x).max()
         return np.asarray(1 / (size + (given or usual_epsilon(data.design, size))))
 
-    return reweighted(
-        "bp_candes", rule, A, y, residual, rounds, tol, debias, solver, include, exclude, callback
-    )
-
-
-def usual_epsilon(design: Design, size: Array) -> float:
-    """The i-th largest of sizes of which the largest is 1, i = n/(4 log(m/n)); at least 1e-3."""
-    n, m = design.rows, design.shape[1]
-    i = round(n / (4 * math.log(m / n))) if m > n else m
-    i = min(max(i, 1), size.size)
-    return max(float(np.partition(size, -i)[-i]), 1e-3)
+    equal = check_weights(data, data.design.norms(), include, exclude)
+    stop, rounds = reweighted(pursuit, equal, rule, max_outer, tol)
+    return pursuit.solution("bp_candes", stop, debias, kind=Reweighted, rounds=rounds)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.conic import solve_conic
-from sparsewise.engine.homotopy import Homotopy
-from sparsewise.engine.log import Callback, Log
-from sparsewise.engine.minimiser import l1_solution, out_of_reach
+from sparsewise.engine.basis_pursuit import BasisPursuit, Solver
+from sparsewise.engine.log import Callback
 from sparsewise.engine.weights import check_weights
-from sparsewise.problem import Problem, check_number, check_tolerance, problem
-from sparsewise.results import L1Solution, Stop
-
-Solver = Literal["auto", "homotopy", "conic"]
+from sparsewise.problem import problem
+from sparsewise.results import L1Solution
 
 
 @algorithm(Family.L1, "the lasso, told by its residual", result=L1Solution)
@@ -65,71 +61,7 @@ def bpdn(
     L1Solution
         With the dual vector that proves optimality.
     """
-    return minimise("bpdn", A, y, residual, weights, debias, solver, include, exclude, callback)
-
-
-def minimise(
-    algorithm: str,
-    A: Any,
-    y: ArrayLike,
-    residual: float,
-    weights: ArrayLike | None,
-    debias: bool,
-    solver: Solver,
-    include: Iterable[int],
-    exclude: Iterable[int],
-    callback: Callback | None,
-) -> L1Solution:
-    """What `bp` and `bpdn` share."""
-    data, bound = problem(A, y), check_bound(residual)
-    cost = check_weights(data, weights, include, exclude)
-    log = Log(data, callback)
-    if choose_solver(solver, data) == "conic":
-        found = solve_conic(data, cost, bound / data.scale)
-        stop = Stop.RESIDUAL if bound else Stop.EXACT_FIT
-        return l1_solution(log, algorithm, stop, cost, found, bound, debias)
-    path = Homotopy(log, cost)
-    stop = reach(path, bound)
-    return l1_solution(log, algorithm, stop, cost, path.minimiser(), bound, debias)
-
-
-def check_bound(value: float, name: str = "residual") -> float:
-    """A number of at least 0; None is none."""
-    bound = check_tolerance(check_number(value, name), name)
-    assert bound is not None
-    return bound
-
-
-def reach(path: Homotopy, bound: float) -> Stop:
-    """Go to the λ at which ‖r‖ is the bound, in the units of the data."""
-    scale = path.data.scale
-    squared = (bound / scale) ** 2
-    if path.squared_residual <= squared and not path.begun:
-        path.rest()
-        return Stop.RESIDUAL
-    if path.begun and abs(path.squared_residual - squared) <= 1e-12 * squared:
-        return Stop.RESIDUAL
-    if bound == 0.0:
-        stop = path.shrink()
-    elif path.squared_residual > squared:
-        stop = path.shrink(squared)
-    else:
-        stop = path.grow(squared)
-    if stop is Stop.EXHAUSTED:
-        distance = path.least_squared_residual**0.5
-        if distance > bound / scale and not path.fits_exactly:
-            raise out_of_reach(path.data, bound / scale, distance)
-        stop = Stop.EXACT_FIT
-    return stop
-
-
-def choose_solver(solver: Solver, data: Problem) -> str:
-    """The solver to use on these data."""
-    is_complex = data.y.dtype.kind == "c"
-    if solver not in ("auto", "homotopy", "conic"):
-        raise ValueError(f'solver must be "auto", "homotopy" or "conic", not {solver!r}.')
-    if solver == "homotopy" and is_complex:
-        raise ValueError(
-            'The path of complex coefficients is not made of lines; use solver="conic" for them.'
-        )
-    return "conic" if solver == "conic" or is_complex else "homotopy"
+    data = problem(A, y)
+    pursuit = BasisPursuit(data, residual, solver, callback)
+    stop = pursuit.run(check_weights(data, weights, include, exclude))
+    return pursuit.solution("bpdn", stop, debias)

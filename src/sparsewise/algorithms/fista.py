@@ -8,10 +8,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sparsewise.algorithms.proximal import Lasso, Point, inner
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.halting import interrupted
-from sparsewise.problem import check_whole
+from sparsewise.engine.proximal import Lasso, inner
+from sparsewise.engine.weights import check_weights
+from sparsewise.problem import check_whole, problem
 from sparsewise.results import L1Solution, Stop
 
 
@@ -51,27 +51,21 @@ def fista(
         Exactly sparse. ``dual`` proves the gap; ``accuracy`` is the larger of `tol`, the gap, and
         how far the residual itself is from the optimality conditions, as ``check`` measures it.
     """
-    lasso = Lasso(A, y, penalty, weights, include, exclude, tol)
-    now = ahead = lasso.origin
-    t = 1.0
-    for left in reversed(range(check_whole(max_iter, "max_iter", 1) + 1)):
-        correlations = lasso.correlations(ahead)
-        if lasso.converged(now, ahead, correlations):
-            stop = Stop.CONVERGED
-            break
-        if left == 0 or interrupted():
-            stop = Stop.MAX_ITER
-            break
-        before, now = now, lasso.step(ahead, correlations)
-        if inner(ahead.x - now.x, now.x - before.x) > 0:
-            t = 1.0
-        t_next = (1 + math.sqrt(1 + 4 * t * t)) / 2
-        ahead = _beyond(now, before, (t - 1) / t_next)
-        t = t_next
-    return lasso.solution("fista", stop, now, debias)
+    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y)
+    lasso = Lasso(data, check_weights(data, weights, include, exclude), penalty, tol)
 
+    def steps() -> Stop:
+        t = 1.0
+        for _ in range(most):
+            if lasso.converged():
+                return Stop.CONVERGED
+            lasso.log.heed()
+            start, before = lasso.ahead, lasso.now
+            lasso.step()
+            if inner(start.x - lasso.now.x, lasso.now.x - before.x) > 0:
+                t = 1.0
+            t, t_before = (1 + math.sqrt(1 + 4 * t * t)) / 2, t
+            lasso.look_ahead(before, (t_before - 1) / t)
+        return Stop.CONVERGED if lasso.converged() else Stop.MAX_ITER
 
-def _beyond(now: Point, before: Point, beta: float) -> Point:
-    """now + β (now - before); what it fits needs no product."""
-    x = now.x + beta * (now.x - before.x)
-    return Point(x, now.fit + beta * (now.fit - before.fit))
+    return lasso.solution("fista", lasso.log.run(steps), debias)

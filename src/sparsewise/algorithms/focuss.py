@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.algorithms.bpdn import check_bound
-from sparsewise.algorithms.proximal import orthonormal_basis
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.design.base import Array
-from sparsewise.engine.conic import check_reachable
-from sparsewise.engine.halting import interrupted
-from sparsewise.engine.log import Log
-from sparsewise.engine.minimiser import least_squares
+from sparsewise.engine.basis_pursuit import check_bound
+from sparsewise.engine.minimiser import check_reachable
+from sparsewise.engine.minimum_norm import RemainingColumns, weighted_fit
 from sparsewise.engine.weights import check_weights
-from sparsewise.problem import Problem, check_number, check_positive, check_whole, problem
+from sparsewise.errors import InputError
+from sparsewise.problem import check_number, check_positive, check_whole, problem
 from sparsewise.results import Solution, Stop
-from sparsewise.tolerances import tolerances
-
-ROUNDING = 64 * float(np.finfo(float).eps)
-"""Changes below this part of the largest coefficient are none."""
 
 
 @algorithm(Family.L1, "signals with few sources", dense=True, least_squares=False)
@@ -79,145 +71,24 @@ def focuss(
     """
     power = check_number(p, "p")
     if not 0 <= power < 2:
-        raise ValueError(f"p must be at least 0 and below 2, not {p}.")
-    change = check_positive(tol, "tol")
-    rounds = check_whole(max_iter, "max_iter", 1)
+        raise InputError(f"must be at least 0 and below 2, not {p}.", parameter="p")
+    change, most = check_positive(tol, "tol"), check_whole(max_iter, "max_iter", 1)
     data = problem(A, y)
     bound = check_bound(residual) / data.scale
-    negligible = tolerances(data.y.dtype).tie  # the data know their coefficients no better
-    model = _Model(data, include, exclude)
-    x = np.zeros(0, model.y.dtype)
-    if np.linalg.norm(model.y) <= bound + ROUNDING:
-        model.keep(np.zeros(model.columns.size, bool), x)
-        return model.solution(Stop.RESIDUAL, x, debias)
+    model = RemainingColumns(data, check_weights(data, None, include, exclude))
 
-    stop = Stop.MAX_ITER
-    x, distance = weighted_fit(model.B, np.ones(model.columns.size), model.y, bound)
-    check_reachable(data, bound, distance)
-    model.start(x)
-    for _ in range(rounds):
-        if interrupted():
-            break
-        size = np.abs(x)
-        alive = size > negligible * size.max()
-        model.keep(alive, x)
-        before, size = x[alive], size[alive]
-        x, _ = weighted_fit(model.B, size ** (1 - power / 2), model.y, bound)
-        allowed = change * np.abs(x) + ROUNDING * np.abs(x).max()
-        if alive.all() and (np.abs(x - before) <= allowed).all():
-            stop = Stop.SETTLED
-            break
-    return model.solution(stop, x, debias)
+    def rounds() -> Stop:
+        if not model.are_needed(bound):
+            return Stop.RESIDUAL
+        x, distance = weighted_fit(model.B, np.ones(model.columns.size), model.y, bound)
+        check_reachable(data, bound, distance)
+        model.start(x)
+        for _ in range(most):
+            model.log.heed()
+            model.prune()
+            x, _ = weighted_fit(model.B, np.abs(model.x) ** (1 - power / 2), model.y, bound)
+            if model.settle(x, change):
+                return Stop.SETTLED
+        return Stop.MAX_ITER
 
-
-def weighted_fit(B: Array, w: Array, y: Array, bound: float) -> tuple[Array, float]:
-    """The x of least ‖x/w‖ with ‖B x - y‖ <= bound, and the distance of y from the range of B.
-
-    With the singular values s of B W = U S V*, x = W V (S² + μ)⁻¹ S U*y, where μ solves the
-    secular equation ‖r‖ = bound; μ = 0 if the bound can only just be met.
-    """
-    U, s, V = np.linalg.svd(B * w, full_matrices=False)
-    rank = int(np.sum(s > max(B.shape) * float(np.finfo(float).eps) * s[:1].max(initial=0.0)))
-    U, s, V = U[:, :rank], s[:rank], V[:rank]
-    c = U.conj().T @ y
-    distance = float(np.linalg.norm(y - U @ c))
-    room = math.sqrt(max(bound**2 - distance**2, 0.0))
-    mu = regularisation(s**2, np.abs(c), room) if room > 0 else 0.0
-    return w * (V.conj().T @ (s / (s**2 + mu) * c)), distance
-
-
-def regularisation(squares: Array, sizes: Array, room: float) -> float:
-    """The μ with Σ (μ c_i/(s_i² + μ))² = room², given s_i² and |c_i|.
-
-    As a function of t = 1/μ, the residual is ‖c/(1 + t s²)‖, and its inverse is increasing and
-    concave: Newton's method for 1/‖·‖ = 1/room from t = 0 approaches the root from the left
-    and can't overshoot (the secular equation of trust-region methods).
-    """
-    if float(np.linalg.norm(sizes)) <= room:
-        return math.inf
-    t = 0.0
-    for _ in range(200):
-        parts = sizes / (1 + t * squares)
-        norm = float(np.linalg.norm(parts))
-        slope = float(parts**2 @ (squares / (1 + t * squares))) / norm
-        step = (norm / room - 1) * norm / slope
-        t += step
-        if not step > 4 * np.finfo(float).eps * t:
-            break
-    return 1 / t
-
-
-class _Model:
-    """The columns that remain, in double precision, and the way there.
-
-    What costs nothing is projected out of the columns and the target, and fitted at the end.
-    """
-
-    def __init__(self, data: Problem, include: Iterable[int], exclude: Iterable[int]) -> None:
-        weights = check_weights(data, None, include, exclude)
-        kind = np.result_type(data.y.dtype, np.float64)
-        self.data, self.log, self.free = data, Log(data, None), weights.free
-        self.columns = np.flatnonzero(np.isfinite(weights.unit) & (weights.unit > 0))
-        self.F = data.unit_columns(self.free).astype(kind)
-        self.A = data.unit_columns(self.columns).astype(kind)
-        self.Q = orthonormal_basis(self.F)
-        self.B, self.y = self._projected(self.A), self._projected(data.y.astype(kind))
-
-    def start(self, x: Array) -> None:
-        """Record the first coefficients, of all columns."""
-        values = self._with_free(x)
-        order = np.concatenate([self.free, self.columns])
-        self.log.record("start", order, [_squared(self.y - self.B @ x)], [values], order.size)
-
-    def keep(self, alive: Array, x: Array) -> None:
-        """Drop the other columns for good; x are the coefficients before."""
-        gone = np.flatnonzero(~alive)
-        if gone.size and x.size:
-            rss = _squared(self.y - self.B[:, alive] @ x[alive])
-            models = Dropped(self._with_free(x), gone + self.free.size)
-            size = self.free.size + int(alive.sum())
-            self.log.record("drop", self.columns[gone], [rss] * gone.size, models, size)
-        if gone.size:
-            self.columns, self.A, self.B = self.columns[alive], self.A[:, alive], self.B[:, alive]
-
-    def solution(self, stop: Stop, x: Array, debias: bool) -> Solution:
-        """The model at the end."""
-        columns = np.concatenate([self.free, self.columns])
-        values = self._with_free(x).astype(self.data.y.dtype)
-        if debias:
-            values = least_squares(self.data, columns)
-        r = self.data.y - np.column_stack([self.F, self.A]) @ values
-        return self.log.solution("focuss", stop, columns, values, _squared(r), least_squares=debias)
-
-    def _projected(self, v: Array) -> Array:
-        return v - self.Q @ (self.Q.conj().T @ v)
-
-    def _with_free(self, x: Array) -> Array:
-        """The coefficients of the free columns, which fit the rest best, then x."""
-        if not self.free.size:
-            return x
-        rest = self.data.y - self.A @ x
-        return np.concatenate([np.linalg.lstsq(self.F, rest, rcond=None)[0], x])
-
-
-class Dropped(Sequence[Array]):
-    """The coefficients after each of several drops, made when asked for."""
-
-    def __init__(self, x: Array, gone: Array) -> None:
-        self.x, self.gone = x, gone
-
-    def __len__(self) -> int:
-        return self.gone.size
-
-    @overload
-    def __getitem__(self, i: int) -> Array: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[Array]: ...
-    def __getitem__(self, i: int | slice) -> Array | list[Array]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(len(self))[i]]
-        return np.delete(self.x, self.gone[: range(len(self))[i] + 1])
-
-
-def _squared(r: Array) -> float:
-    return float(np.vdot(r, r).real)
+    return model.solution("focuss", model.log.run(rounds), debias)

@@ -7,10 +7,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sparsewise.algorithms.proximal import Lasso
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.halting import interrupted
-from sparsewise.problem import check_whole
+from sparsewise.engine.proximal import Lasso
+from sparsewise.engine.weights import check_weights
+from sparsewise.problem import check_whole, problem
 from sparsewise.results import L1Solution, Stop
 
 
@@ -61,15 +61,15 @@ def ista(
         Exactly sparse. ``dual`` proves the gap; ``accuracy`` is the larger of `tol`, the gap, and
         how far the residual itself is from the optimality conditions, as ``check`` measures it.
     """
-    lasso = Lasso(A, y, penalty, weights, include, exclude, tol)
-    now = lasso.origin
-    for left in reversed(range(check_whole(max_iter, "max_iter", 1) + 1)):
-        correlations = lasso.correlations(now)
-        if lasso.converged(now, now, correlations):
-            stop = Stop.CONVERGED
-            break
-        if left == 0 or interrupted():
-            stop = Stop.MAX_ITER
-            break
-        now = lasso.step(now, correlations)
-    return lasso.solution("ista", stop, now, debias)
+    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y)
+    lasso = Lasso(data, check_weights(data, weights, include, exclude), penalty, tol)
+
+    def steps() -> Stop:
+        for _ in range(most):
+            if lasso.converged():
+                return Stop.CONVERGED
+            lasso.log.heed()
+            lasso.step()
+        return Stop.CONVERGED if lasso.converged() else Stop.MAX_ITER
+
+    return lasso.solution("ista", lasso.log.run(steps), debias)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.algorithms.bpdn import check_bound, choose_solver
+from sparsewise.engine.basis_pursuit import check_bound, choose_solver
 from sparsewise.engine.homotopy import Homotopy
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.minimiser import l1_solution
@@ -57,16 +57,15 @@ def l1_path(
     choose_solver("homotopy", data)
     cost = check_weights(data, weights, include, exclude)
     log = Log(data, callback)
-    path = Homotopy(log, cost)
+    path, unit = Homotopy(log, cost), data.scale / cost.top
     first = path.first_penalty
-    lowest_unit = min(lowest / data.scale * cost.top, first)
-    stop = path.shrink((bound / data.scale) ** 2 if bound else None, to=lowest_unit)
+    squared = (bound / data.scale) ** 2 if bound else None
+    stop = log.run(lambda: path.lower(squared, to=min(lowest / unit, first)))
     if stop is Stop.EXHAUSTED and lowest:
         stop = Stop.PENALTY
     elif stop is Stop.EXHAUSTED and path.fits_exactly:
         stop = Stop.EXACT_FIT
-    scale = data.scale / cost.top
     return l1_solution(
         log, "l1_path", stop, cost, path.minimiser(), None, False, kind=L1Path,
-        penalties=np.array([first, *path.bends, path.penalty]) * scale,
+        penalties=np.array([first, *path.bends, path.penalty]) * unit,
     )  # fmt: skip

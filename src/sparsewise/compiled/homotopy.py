@@ -12,6 +12,9 @@ active columns, with A_S U = Q (see `stepwise`), e = Uᵀ(s ω) and g = Uᵀ(s �
 until a column reaches its weight and comes in, or a coefficient reaches zero and goes. One product
 Aᵀu leads from each such bend to the next. Weights that shrink to zero make the path of the lasso;
 weights that turn into others make a warm start.
+
+`follow` is the whole loop. Where it has no matrix at hand it asks its caller for each product and
+each column, and goes on where it was.
 """
 
 from __future__ import annotations
@@ -26,12 +29,18 @@ from sparsewise.compiled.stepwise import append, apply, orthogonalise, project, 
 # The state of a column.
 OPEN, ACTIVE, BARRED, PARKED = range(4)
 
-# What comes next, or why the kernel came back.
-END, MET, ADD, DROP, STALE, CYCLE, MORE = range(7)
+# What comes next; where `follow` begins, what it asks for, or why it came back.
+ADD, DROP, LOOK, PRODUCT, COLUMN, END, MET, STALE, CYCLE, MORE = range(10)
 
-# Places in `State.at`: the number of active columns, ‖r_LS‖², how much of the way is left, how much
-# was left when c was last made from scratch, and for how many bends nothing has moved.
-SIZE, RSS, LEFT, FRESH, STILL = range(5)
+# Places in `State.at`: ‖r_LS‖², how much of the way is left, and how much was left when c was last
+# made from scratch.
+RSS, LEFT, FRESH = range(3)
+
+# Places in `State.count`: the number of active columns; for how many bends nothing has moved; the
+# column or position of the next bend; bends recorded; the position that the last one gave up for
+# another column (NONE, or NO_BEND where there is none to record); and passes over W.
+SIZE, STILL, PLACE, BENDS, GIVEN_UP, PASSES = range(6)
+NONE, NO_BEND = -1, -2
 
 
 class State(NamedTuple):
@@ -39,18 +48,23 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    Q, U, t, r : arrays
-        The factor of the active columns (see `stepwise`); r is the least-squares residual.
-    order, sign, free : arrays
-        Of each active column its number, the sign of its coefficient, and whether it costs nothing.
+    Q, U, t, r, order, locked : arrays
+        The factor of the active columns (see `stepwise`); r is the least-squares residual, and
+        locked are the columns that cost nothing.
     x, dx, e, g, u : arrays
         What `aim` computes.
-    corr, weight, delta, state : arrays of length m
-        c, ω, what ω has still to go, and what each column is: open, active, barred or parked.
+    corr, weight, delta, sign, state : arrays of length m
+        c, ω, what ω has still to go, the sign of an active coefficient, and what each column is:
+        open, active, barred or parked.
+    b, a : arrays of length m and n
+        Aᵀu, and the unit column that comes in.
     v, h : arrays
         Room to work in.
-    at : array
-        Numbers that change: see SIZE and the following.
+    at, count : arrays
+        Numbers that change: see RSS and SIZE, and the following.
+    columns, left, squares, X : arrays
+        Room to record bends in: of each the column that came (or -1 - j for a column j that went),
+        how much of the way was left, ‖r‖² and the active coefficients.
     """
 
     Q: Any
@@ -58,8 +72,7 @@ class State(NamedTuple):
     t: Any
     r: Any
     order: Any
-    sign: Any
-    free: Any
+    locked: Any
     x: Any
     dx: Any
     e: Any
@@ -68,23 +81,32 @@ class State(NamedTuple):
     corr: Any
     weight: Any
     delta: Any
+    sign: Any
     state: Any
+    b: Any
+    a: Any
     v: Any
     h: Any
     at: Any
+    count: Any
+    columns: Any
+    left: Any
+    squares: Any
+    X: Any
 
 
-@jit
+@inner_jit
 def aim(s):
     """Where x is, and where x and r are going. Returns ‖r‖²."""
-    k = int(s.at[SIZE])
+    k = s.count[SIZE]
     squares = s.at[RSS]
     now, going = s.h[:k], s.h[k : 2 * k]
     for row in range(k):
         s.x[row] = 0
         s.dx[row] = 0
-        now[row] = s.sign[row] * s.weight[s.order[row]]
-        going[row] = s.sign[row] * s.delta[s.order[row]]
+        j = s.order[row]
+        now[row] = s.sign[j] * s.weight[j]
+        going[row] = s.sign[j] * s.delta[j]
     for row in range(s.u.size):
         s.u[row] = 0
     for c in range(k):
@@ -108,27 +130,28 @@ def aim(s):
 def first_zero(s):
     """The first active coefficient to reach zero, and when; ties: the lowest column."""
     first, when = -1, np.inf
-    for i in range(int(s.at[SIZE])):
-        speed = -s.sign[i] * s.dx[i]
-        if speed > 0 and not s.free[i]:
-            time = max(s.sign[i] * s.x[i], 0.0) / speed
+    for i in range(s.count[SIZE]):
+        sign = s.sign[s.order[i]]
+        speed = -sign * s.dx[i]
+        if speed > 0 and not s.locked[i]:
+            time = max(sign * s.x[i], 0.0) / speed
             if time < when or (time == when and s.order[i] < s.order[first]):
                 first, when = i, time
     return first, when
 
 
 @inner_jit
-def first_to_reach(s, b, slow, noise):
+def first_to_reach(s, slow, noise):
     """The first open column to reach its weight, and when; ties: the lowest.
 
     A speed that is rounding error leads nowhere: copies of an active column move along with it.
     Nor can it be told what happens where the weight itself is within the noise of c.
     """
     first, when = -1, np.inf
-    for j in range(b.size):
+    for j in range(s.b.size):
         if s.state[j] == OPEN:
-            least = slow * (abs(b[j]) + abs(s.delta[j]))
-            above, below = b[j] - s.delta[j], -b[j] - s.delta[j]
+            least = slow * (abs(s.b[j]) + abs(s.delta[j]))
+            above, below = s.b[j] - s.delta[j], -s.b[j] - s.delta[j]
             if above > least:
                 time = max(s.weight[j] - s.corr[j], 0.0) / above
                 if time < when and s.weight[j] + time * s.delta[j] > noise:
@@ -147,7 +170,7 @@ def time_to_meet(s, bound):
     Where it falls and is below the bound, it has just been met at a bend, but for rounding.
     """
     a, b, c = 0.0, 0.0, s.at[RSS] - bound
-    for i in range(int(s.at[SIZE])):
+    for i in range(s.count[SIZE]):
         a += s.g[i] * s.g[i]
         b += s.g[i] * s.e[i]
         c += s.e[i] * s.e[i]
@@ -168,22 +191,23 @@ def ends_well(s, slow, noise):
 
     Coefficients that are zero at the end may seem to be so a little before.
     """
-    k = int(s.at[SIZE])
+    k = s.count[SIZE]
     largest = 0.0
     for i in range(k):
         largest = max(largest, abs(s.x[i] + s.dx[i]))
     for i in range(k):
-        if not s.free[i] and s.sign[i] * (s.x[i] + s.dx[i]) < -slow * largest:
+        end = s.sign[s.order[i]] * (s.x[i] + s.dx[i])
+        if not s.locked[i] and end < -slow * largest:
             diagonal = 0.0
             for c in range(k):
                 diagonal += abs2(s.U[c, i])
-            if s.sign[i] * (s.x[i] + s.dx[i]) < -2 * noise * np.sqrt(diagonal):
+            if end < -2 * noise * np.sqrt(diagonal):
                 return False
     return True
 
 
-@jit
-def next_bend(s, b, bound, exact, slow, noise):
+@inner_jit
+def next_bend(s, bound, exact, slow, noise):
     """What comes first (END, MET, ADD or DROP), which column or position, and when.
 
     Where the weights go to zero (exact >= 0) and the least-squares residual is zero, c shrinks
@@ -192,7 +216,7 @@ def next_bend(s, b, bound, exact, slow, noise):
     i, zero = first_zero(s)
     j, reach = -1, np.inf
     if s.at[RSS] > exact:
-        j, reach = first_to_reach(s, b, slow, noise)
+        j, reach = first_to_reach(s, slow, noise)
     elif ends_well(s, slow, noise):
         zero = np.inf
     meet = time_to_meet(s, bound) if bound >= 0 else np.inf
@@ -205,23 +229,23 @@ def next_bend(s, b, bound, exact, slow, noise):
     return ADD, j, reach
 
 
-@jit
-def move(s, b, time):
+@inner_jit
+def move(s, time):
     """Along the line: x, ω, what is left of its way, and c."""
-    for i in range(int(s.at[SIZE])):
+    for i in range(s.count[SIZE]):
         s.x[i] += time * s.dx[i]
-    for j in range(b.size):
+    for j in range(s.b.size):
         s.weight[j] += time * s.delta[j]
         s.delta[j] *= 1 - time
-        s.corr[j] += time * b[j]
+        s.corr[j] += time * s.b[j]
     s.at[LEFT] *= 1 - time
-    s.at[STILL] = 0 if time > 0 else s.at[STILL] + 1
+    s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
 
 
-@jit
+@inner_jit
 def leave(s, i):
-    """The active column at position i goes."""
-    k = int(s.at[SIZE])
+    """The active column at position i goes; the factor's arrays close up."""
+    k = s.count[SIZE]
     s.state[s.order[i]] = OPEN
     reflect(s.U, s.t, k, i, s.h, s.x, s.dx)
     apply(s.Q, s.h, k, s.Q.shape[1])
@@ -231,9 +255,8 @@ def leave(s, i):
         squares += abs2(s.r[row])
     for row in range(i, k - 1):
         s.order[row] = s.order[row + 1]
-        s.sign[row] = s.sign[row + 1]
-        s.free[row] = s.free[row + 1]
-    s.at[SIZE], s.at[RSS] = k - 1, squares
+        s.locked[row] = s.locked[row + 1]
+    s.count[SIZE], s.at[RSS] = k - 1, squares
     for j in range(s.state.size):
         if s.state[j] == PARKED:
             s.state[j] = OPEN
@@ -247,7 +270,7 @@ def makes_way(s, side, dependent):
     cost the same. Without column i, a has the energy |z_i|²/Σ_c|U_ci|², which must let it in.
     -1: none vanishes.
     """
-    k = int(s.at[SIZE])
+    k = s.count[SIZE]
     first, when = -1, np.inf
     for i in range(k):
         z = s.U.dtype.type(0)
@@ -255,56 +278,69 @@ def makes_way(s, side, dependent):
         for c in range(k):
             z += s.h[c] * s.U[c, i]
             diagonal += abs2(s.U[c, i])
-        speed = s.sign[i] * side * z
-        if speed > 0 and z * z > 4 * dependent * diagonal and not s.free[i]:
-            time = max(s.sign[i] * s.x[i], 0.0) / speed
+        sign = s.sign[s.order[i]]
+        speed = sign * side * z
+        if speed > 0 and z * z > 4 * dependent * diagonal and not s.locked[i]:
+            time = max(sign * s.x[i], 0.0) / speed
             if time < when:
                 first, when = i, time
     return first
 
 
 @inner_jit
-def remainder(s, v):
-    """What the active columns leave of v, into s.v; returns its square."""
+def remainder(s):
+    """What the active columns leave of the new one, into s.v; returns its square."""
     none = np.empty(0, s.t.dtype)
-    for row in range(v.size):
-        s.v[row] = v[row]
-    return orthogonalise(s.Q, s.U, none, int(s.at[SIZE]), s.v, none, s.h)
+    for row in range(s.a.size):
+        s.v[row] = s.a[row]
+    return orthogonalise(s.Q, s.U, none, s.count[SIZE], s.v, none, s.h)
 
 
-@jit
-def enter(s, j, v, dependent):
-    """Column j, v, comes in; if it depends on the active ones, one of them goes instead.
+@inner_jit
+def note(s, column):
+    """A bend; what it leads to is recorded once that is known."""
+    done = s.count[BENDS]
+    s.columns[done] = column
+    s.left[done] = s.at[LEFT]
+    s.count[BENDS] = done + 1
 
-    Returns the position that has gone, -1 if none has, -2 if the column could not come in.
+
+@inner_jit
+def enter(s, j, dependent):
+    """Column j, s.a, comes in; if it depends on the active ones, one of them goes instead.
+
+    Where none can make way, the column is parked until one goes.
     """
     side = 1.0 if s.corr[j] > 0 else -1.0
-    energy = remainder(s, v)
-    gone = -1
-    if energy <= dependent or int(s.at[SIZE]) == s.t.size:
-        gone = makes_way(s, side, dependent)
-        if gone < 0:
+    energy = remainder(s)
+    given_up = NONE
+    if energy <= dependent or s.count[SIZE] == s.t.size:
+        given_up = makes_way(s, side, dependent)
+        if given_up < 0:
             s.state[j] = PARKED
-            return -2
-        leave(s, gone)
-        energy = remainder(s, v)
-    k = int(s.at[SIZE])
+            return
+    note(s, j)
+    if given_up >= 0:
+        note(s, -1 - s.order[given_up])
+        leave(s, given_up)
+        energy = remainder(s)
+    k = s.count[SIZE]
     inner = s.t.dtype.type(0)
-    for row in range(v.size):
+    for row in range(s.v.size):
         inner += s.v[row] * s.r[row]
     s.at[RSS] = append(s.Q, s.U, s.t, s.r, k, s.v, s.h, inner, energy)
     s.order[k] = j
-    s.sign[k] = side
-    s.free[k] = False
+    s.locked[k] = False
+    s.sign[j] = side
     s.state[j] = ACTIVE
-    s.at[SIZE] = k + 1
-    return gone
+    s.count[SIZE] = k + 1
+    s.count[GIVEN_UP] = given_up
 
 
-@jit
+@inner_jit
 def round_off(s, came, slow):
     """Coefficients that are rounding errors are zero; so is that of a column that has just come."""
-    k = int(s.at[SIZE])
+    k = s.count[SIZE]
     if came:
         s.x[k - 1] = 0
     largest = 0.0
@@ -315,61 +351,82 @@ def round_off(s, came, slow):
             s.x[i] = 0
 
 
-@jit
-def follow(W, scale, s, bound, limits, columns, left, squares, X):
-    """Go along the line, from bend to bend, as long as there is room to tell of them.
+@inner_jit
+def record(s, square, slow):
+    """‖r‖² and the coefficients after the last bend."""
+    k, last, given_up = s.count[SIZE], s.count[BENDS] - 1, s.count[GIVEN_UP]
+    round_off(s, s.columns[last] >= 0, slow)
+    s.squares[last] = square
+    for row in range(k):
+        s.X[last, row] = s.x[row]
+    if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
+        s.squares[last - 1] = square
+        s.X[last - 1, given_up] = 0
+        for row in range(k):
+            s.X[last - 1, row if row < given_up else row + 1] = s.x[row]
+    s.count[GIVEN_UP] = NO_BEND
 
-    W and `scale` are all of A. limits = (‖r_LS‖² that counts as zero, energy that counts as
-    dependent, speed that counts as none, error of c, bends without progress that are too many, how
-    far the way may shrink before c is made anew). Of each bend, `columns` takes the column that
-    came (or -1 - j for j that went), `left` how much of the way was left, `squares` ‖r‖² and X the
-    coefficients after it. Returns (bends, why it came back).
+
+@inner_jit
+def look(s, limits):
+    """At a bend, or at the start: record it and look where to go, for which Aᵀu is needed."""
+    slow, faded = limits[2], limits[5]
+    square = aim(s)
+    if s.count[GIVEN_UP] != NO_BEND:
+        record(s, square, slow)
+    k = s.count[SIZE]
+    full = k == s.t.size and k < min(s.r.size, s.corr.size)
+    if s.count[BENDS] + 2 > s.columns.size or full:
+        return MORE
+    return STALE if s.at[LEFT] < faded * s.at[FRESH] else PRODUCT
+
+
+@inner_jit
+def go(s, bound, limits):
+    """With Aᵀu, to the next bend: a column goes, or one is needed that comes."""
+    exact, _, slow, noise, still, _ = limits
+    kind, place, time = next_bend(s, bound, exact, slow, noise)
+    move(s, time)
+    if kind in (MET, END):
+        return kind
+    if s.count[STILL] > still:
+        return CYCLE
+    s.count[PLACE] = place
+    if kind == ADD:
+        return COLUMN
+    note(s, -1 - s.order[place])
+    leave(s, place)
+    s.count[GIVEN_UP] = NONE
+    return LOOK
+
+
+@jit
+def follow(W, scale, s, code, bound, limits):
+    """Go along the line, from bend to bend, as long as there is room to record them.
+
+    W and `scale` are all of A, or W has no entries: then PRODUCT asks for s.b = Aᵀu and COLUMN for
+    s.a, the unit column s.count[PLACE], and the path goes on once that code is handed back. It
+    begins with LOOK.
+    limits = (‖r_LS‖² that counts as zero, energy that counts as dependent, speed that counts as
+    none, error of c, bends without progress that are too many, how far the way may shrink before c
+    is made anew). Returns what it asks for, or why it came back: the line ends (END), ‖r‖² meets
+    the bound (MET), c is to be made anew (STALE), the path goes in circles (CYCLE), or there is no
+    room for more (MORE).
     """
-    exact, dependent, slow, noise, still, faded = limits
-    b = np.empty(s.corr.size, s.corr.dtype)
-    v = np.empty(s.r.size, s.r.dtype)
-    done, told, gone = 0, 0, -1
     while True:
-        square = aim(s)
-        k = int(s.at[SIZE])
-        if done > told:
-            told = done
-            squares[done - 1] = square
-            round_off(s, columns[done - 1] >= 0, slow)
-            for row in range(k):
-                X[done - 1, row] = s.x[row]
-            if gone >= 0:  # an exchange is two bends: the other column is still there, at zero
-                squares[done - 2] = square
-                X[done - 2, gone] = 0
-                for row in range(k):
-                    X[done - 2, row if row < gone else row + 1] = s.x[row]
-        if done + 2 > columns.size or (k == s.t.size and k < min(W.shape)):
-            return done, MORE
-        if s.at[LEFT] < faded * s.at[FRESH]:
-            return done, STALE
-        project(W, scale, s.u, b)
-        kind, at, time = next_bend(s, b, bound, exact, slow, noise)
-        move(s, b, time)
-        if kind in (MET, END):
-            return done, kind
-        if s.at[STILL] > still:
-            return done, CYCLE
-        gone = -1
-        if kind == DROP:
-            columns[done] = -1 - s.order[at]
-            leave(s, at)
+        if code == LOOK:
+            code = look(s, limits)
+        elif code == PRODUCT:
+            code = go(s, bound, limits)
         else:
-            for row in range(v.size):
-                v[row] = W[row, at] * scale[at]
-            was = s.order.copy()
-            gone = enter(s, at, v, dependent)
-            if gone == -2:
-                gone = -1
-                continue
-            columns[done] = at
-            if gone >= 0:
-                left[done] = s.at[LEFT]
-                done += 1
-                columns[done] = -1 - was[gone]
-        left[done] = s.at[LEFT]
-        done += 1
+            enter(s, s.count[PLACE], limits[1])
+            code = LOOK
+        if code == PRODUCT and W.size > 0:
+            project(W, scale, s.u, s.b)
+            s.count[PASSES] += 1
+        elif code == COLUMN and W.size > 0:
+            j = s.count[PLACE]
+            for row in range(s.a.size):
+                s.a[row] = W[row, j] * scale[j]
+        elif code != LOOK:
+            return code

@@ -9,8 +9,10 @@ import numpy as np
 from sparsewise.design.base import Array
 from sparsewise.engine.log import Log
 from sparsewise.engine.weights import Weights
+from sparsewise.errors import InputError
 from sparsewise.problem import Problem
 from sparsewise.results import L1Solution, Stop
+from sparsewise.tolerances import tolerances
 
 Kind = TypeVar("Kind", bound=L1Solution)
 
@@ -36,6 +38,12 @@ class Minimiser(NamedTuple):
     dual: Array
     penalty: float
     accuracy: float
+
+    def coef(self, data: Problem) -> Array:
+        """The coefficients of all unit columns."""
+        x = np.zeros(data.shape[1], data.y.dtype)
+        x[self.columns] = self.x
+        return x
 
     def cost(self, weights: Weights, data: Problem) -> float:
         """Σ w_j |x_j| in the units of the data."""
@@ -73,11 +81,18 @@ def l1_solution(
     return solution
 
 
-def out_of_reach(data: Problem, bound: float, distance: float) -> ValueError:
+def check_reachable(data: Problem, bound: float, distance: float) -> None:
+    """Refuse a bound below the distance of y from the range of A (both for a unit target)."""
+    if distance > bound + tolerances(data.y.dtype).tie:
+        raise out_of_reach(data, bound, distance)
+
+
+def out_of_reach(data: Problem, bound: float, distance: float) -> InputError:
     """What to say of a bound below the distance of y from the range of A (unit target)."""
-    return ValueError(
+    return InputError(
         f"No x has ‖A x - y‖ <= {bound * data.scale:g}: the distance of y from the range of A is "
-        f"{distance * data.scale:.10g}; allow a residual of at least that."
+        f"{distance * data.scale:.10g}",
+        "allow a residual of at least that.",
     )
 
 

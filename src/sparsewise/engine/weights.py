@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
+from sparsewise.errors import InputError, Parameter
 from sparsewise.problem import Problem, check_columns
 
 
@@ -45,6 +46,18 @@ class Weights(NamedTuple):
         """Which columns cost something, but not everything."""
         return (self.unit > 0) & ~self.barred
 
+    @property
+    def finite(self) -> Array:
+        """The weights of unit columns; 0 for those that are barred."""
+        return np.where(self.barred, 0.0, self.unit)
+
+    def renewed(self, unit: Array, data: Problem) -> Weights:
+        """With other weights of unit columns; what is free or barred stays so."""
+        unit = np.where(self.usual, unit, self.unit)
+        top = float(unit[self.usual].max(initial=0.0)) or 1.0
+        given = np.where(self.barred, 0.0, unit) * data.design.norms()
+        return Weights(np.where(self.barred, np.inf, given), unit / top, top)
+
 
 def check_weights(
     data: Problem,
@@ -59,17 +72,22 @@ def check_weights(
     m = data.shape[1]
     forced, barred = check_columns(include, m, "include"), check_columns(exclude, m, "exclude")
     if both := sorted(set(forced) & set(barred)):
-        raise ValueError(f"Column {both[0]} is in both include and exclude; keep it in one.")
+        raise InputError(
+            (f"Column {both[0]} is in both ", Parameter("include"), " and ", Parameter("exclude")),
+            "keep it in one.",
+        )
     given = np.ones(m) if weights is None else np.array(weights, dtype=np.float64)
     if given.shape != (m,):
-        raise ValueError(
-            f"weights must have shape ({m},), one for each column of A, not {given.shape}."
+        raise InputError(
+            f"must have shape ({m},), one for each column of A, not {given.shape}.",
+            parameter="weights",
         )
     bad = np.flatnonzero(~(given >= 0))
     if bad.size:
-        raise ValueError(
-            f"weights must be at least 0, but weights[{bad[0]}] is {given[bad[0]]}; infinity bars "
-            "a column."
+        raise InputError(
+            f"must be at least 0, but weights[{bad[0]}] is {given[bad[0]]}",
+            "infinity bars a column.",
+            parameter="weights",
         )
     given[forced] = 0
     given[barred] = np.inf

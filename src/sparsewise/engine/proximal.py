@@ -1,19 +1,18 @@
-"""What ISTA and FISTA share: the step, the duality gap, and the columns that cost nothing."""
+"""The lasso by products with A alone: proximal gradient steps and the duality gap."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
+from sparsewise.engine.free_columns import FreeColumns
 from sparsewise.engine.log import Log
 from sparsewise.engine.minimiser import Minimiser, l1_solution
-from sparsewise.engine.weights import check_weights
-from sparsewise.problem import check_positive, problem
+from sparsewise.engine.weights import Weights
+from sparsewise.problem import Problem, check_positive
 from sparsewise.results import L1Solution, Stop
 from sparsewise.tolerances import tolerances
 
@@ -33,113 +32,120 @@ class Lasso:
 
     Columns that cost nothing are projected out of U and y, so that r is orthogonal to them at
     every step; their coefficients follow at the end by least squares.
+
+    Parameters
+    ----------
+    data : Problem
+        A and y.
+    weights : Weights
+        w.
+    penalty : float
+        λ, in the units of the data.
+    tol : float
+        The relative duality gap to reach.
+
+    Attributes
+    ----------
+    log : Log
+        To be heeded between two steps.
+    now, ahead : Point
+        Where the last step led, and where the next one starts: there, unless `look_ahead` moves it.
     """
 
-    def __init__(
-        self,
-        A: Any,
-        y: ArrayLike,
-        penalty: float,
-        weights: ArrayLike | None,
-        include: Iterable[int],
-        exclude: Iterable[int],
-        tol: float,
-    ) -> None:
-        self.data = problem(A, y)
-        self.weights = check_weights(self.data, weights, include, exclude)
-        self.penalty = check_positive(penalty, "penalty") * self.weights.top / self.data.scale
+    def __init__(self, data: Problem, weights: Weights, penalty: float, tol: float) -> None:
+        self.data, self.weights, self.log = data, weights, Log(data, None)
+        self.penalty = check_positive(penalty, "penalty") * weights.top / data.scale
         # A gap below this is rounding.
-        rounding = 1e2 * tolerances(self.data.y.dtype).eps
+        rounding = 1e2 * tolerances(data.y.dtype).eps
         self.tol = max(check_positive(tol, "tol"), rounding)
-        real = self.data.inverse_norms.dtype
-        self.paid = np.isfinite(self.weights.unit) & (self.weights.unit > 0)
-        self.limits = np.where(self.paid, self.penalty * self.weights.unit, np.inf).astype(real)
-        self.basis = orthonormal_basis(self.data.unit_columns(self.weights.free))
-        self.y = self._projected(self.data.y)
+        self.paid = weights.usual
+        limits = np.where(self.paid, self.penalty * weights.unit, np.inf)
+        self.limits = limits.astype(data.inverse_norms.dtype)
+        self.free = FreeColumns(data, weights.free, data.y.dtype)
+        self.y = self.free.projected_out(data.y)
         self.L = 0.0
         self.gap = math.inf
-        self.dual = np.zeros_like(self.data.y)
+        self.dual = np.zeros_like(data.y)
+        self.now = self.ahead = Point(np.zeros(data.shape[1], data.y.dtype), np.zeros_like(self.y))
 
-    @property
-    def origin(self) -> Point:
-        """x = 0."""
-        m = self.data.shape[1]
-        return Point(np.zeros(m, self.data.y.dtype), np.zeros_like(self.y))
+    def converged(self) -> bool:
+        """Whether the relative duality gap of `now` is small; the residual of `ahead` bounds it.
 
-    def correlations(self, at: Point) -> Array:
-        """U*(y - U x), the negative gradient: one pass over A."""
-        return np.where(self.paid, self.data.correlate(self.y - at.fit), 0)
-
-    def converged(self, now: Point, at: Point, correlations: Array) -> bool:
-        """Whether the relative duality gap of `now` is small; the residual of `at` bounds it.
-
-        For s with s|u_j*r| <= λ w_j, the dual objective is s Re y*r - s²‖r‖²/2.
+        For s with s|u_j*r| <= λ w_j, the dual objective is s Re y*r - s²‖r‖²/2. One pass over A.
         """
-        r = self.y - at.fit
+        r = self.y - self.ahead.fit
+        self._correlations = self._correlate(r)
         with np.errstate(divide="ignore"):
-            most = float(np.min(self.limits / np.abs(correlations), initial=np.inf))
+            most = float(np.min(self.limits / np.abs(self._correlations), initial=np.inf))
         product, squared = inner(self.y, r), inner(r, r)
         scale = max(min(most, product / squared if squared > 0 else 0.0), 0.0)
         dual = scale * product - scale**2 * squared / 2
-        primal = self.objective(now)
+        primal = self.objective()
         self.gap = abs(primal - dual) / primal if primal > 0 else 0.0
         self.dual = r * (scale / self.penalty)
         return self.gap <= self.tol
 
-    def step(self, at: Point, correlations: Array) -> Point:
+    def step(self) -> None:
         """x + U*r/L, soft-thresholded by λ w_j/L, with L large enough: one pass over A.
 
         The step can't raise the objective where ‖U d‖² <= L‖d‖² along its direction d.
         """
         self.L = self.L or self._largest_eigenvalue()
         while True:
-            x = soft(at.x + correlations / self.L, self.limits / self.L)
+            x = soft(self.ahead.x + self._correlations / self.L, self.limits / self.L)
             new = Point(x, self.fit(x))
-            moved, changed = new.x - at.x, new.fit - at.fit
+            moved, changed = new.x - self.ahead.x, new.fit - self.ahead.fit
             curvature, length = inner(changed, changed), inner(moved, moved)
             if curvature <= self.L * length * (1 + 1e-6) or length == 0:
-                return new
+                break
             self.L = max(1.05 * curvature / length, 1.2 * self.L)
+        self.now = self.ahead = new
+
+    def look_ahead(self, before: Point, beta: float) -> None:
+        """Start the next step from now + β (now - before); what that fits needs no product."""
+        x, fit = self.now
+        self.ahead = Point(x + beta * (x - before.x), fit + beta * (fit - before.fit))
 
     def fit(self, x: Array) -> Array:
         """U x, less what the free columns would explain of it."""
-        return self._projected(self.data.matvec(x * self.data.inverse_norms))
+        return self.free.projected_out(self.data.matvec(x * self.data.inverse_norms))
 
-    def objective(self, at: Point) -> float:
+    def objective(self) -> float:
         """½‖y - U x‖² + λ Σ w_j|x_j|."""
-        return inner(self.y - at.fit, self.y - at.fit) / 2 + self._cost(at.x)
+        r = self.y - self.now.fit
+        return inner(r, r) / 2 + self._cost(self.now.x)
 
-    def solution(self, algorithm: str, stop: Stop, found: Point, debias: bool) -> L1Solution:
+    def solution(self, algorithm: str, stop: Stop, debias: bool) -> L1Solution:
         """The minimiser in the units of the data."""
         data, free = self.data, self.weights.free
-        x = found.x.copy()
+        x = self.now.x.copy()
         if free.size:
-            rest = data.y - data.matvec(x * data.inverse_norms)
-            x[free] = np.linalg.lstsq(data.unit_columns(free), rest, rcond=None)[0]
+            x[free] = self.free.coef(data.y - data.matvec(x * data.inverse_norms))
         support = np.union1d(np.flatnonzero(x), free)
-        accuracy = max(self.tol, self.gap, self._optimality(found))
+        accuracy = max(self.tol, self.gap, self._optimality())
         minimiser = Minimiser(support, x[support], self.dual, self.penalty, accuracy)
-        return l1_solution(Log(data, None), algorithm, stop, self.weights, minimiser, None, debias)
+        return l1_solution(self.log, algorithm, stop, self.weights, minimiser, None, debias)
 
-    def _optimality(self, at: Point) -> float:
+    def _optimality(self) -> float:
         """How far the residual itself, not scaled, is from the optimality conditions.
 
         The larger of max_j |u_j*r| - λ w_j, relative to the largest |u_j*y|, and
         ‖r‖² + λ Σ w_j|x_j| - Re y*r, relative to ½‖y‖²; up to rounding.
         """
-        r = self.y - at.fit
-        inside = np.abs(self.correlations(at)) - self.limits
+        r = self.y - self.now.fit
+        inside = np.abs(self._correlate(r)) - self.limits
         highest = float(np.abs(self.data.correlate(self.data.y)).max()) or 1.0
-        gap = 2 * abs(inner(r, r) + self._cost(at.x) - inner(self.y, r))
+        gap = 2 * abs(inner(r, r) + self._cost(self.now.x) - inner(self.y, r))
         rounding = 16 * tolerances(self.data.y.dtype).eps
         return max(float(inside.max()) / highest, gap) + rounding
+
+    def _correlate(self, r: Array) -> Array:
+        """U*r of what costs something: one pass over A."""
+        return np.where(self.paid, self.data.correlate(r), 0)
 
     def _cost(self, x: Array) -> float:
         chosen = np.flatnonzero(x)
         return float(self.limits[chosen].astype(np.float64) @ np.abs(x[chosen]))
-
-    def _projected(self, v: Array) -> Array:
-        return v - self.basis @ (self.basis.conj().T @ v) if self.basis.shape[1] else v
 
     def _largest_eigenvalue(self) -> float:
         """The largest eigenvalue of U*U, from below, by power iterations from a random start."""
@@ -150,7 +156,7 @@ class Lasso:
             v /= math.sqrt(inner(v, v)) or 1.0
             image = self.fit(v)
             value = max(value, inner(image, image))
-            v = np.where(self.paid, self.data.correlate(image), 0)
+            v = self._correlate(image)
         return value
 
 
@@ -166,10 +172,3 @@ def soft(v: Array, threshold: Array) -> Array:
 def inner(u: Array, v: Array) -> float:
     """Re u*v."""
     return float(np.vdot(u, v).real)
-
-
-def orthonormal_basis(U: Array) -> Array:
-    """An orthonormal basis of the span of the columns of U."""
-    from scipy.linalg import orth
-
-    return orth(U) if U.shape[1] else U

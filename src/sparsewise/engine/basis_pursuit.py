@@ -1,0 +1,100 @@
+"""The smallest Σ w_j |x_j| within a bound on the residual, by either solver."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeVar
+
+from sparsewise.engine.conic import solve_conic
+from sparsewise.engine.homotopy import Homotopy
+from sparsewise.engine.log import Callback, Log
+from sparsewise.engine.minimiser import Minimiser, l1_solution
+from sparsewise.engine.weights import Weights
+from sparsewise.errors import InputError, Parameter
+from sparsewise.problem import Problem, check_number, check_tolerance
+from sparsewise.results import L1Solution, Stop
+
+Solver = Literal["auto", "homotopy", "conic"]
+
+Kind = TypeVar("Kind", bound=L1Solution)
+
+
+class BasisPursuit:
+    """min Σ w_j |x_j| subject to ‖A x - y‖ <= residual, for some weights, and then for others.
+
+    The homotopy goes on from the minimiser before; a cone program is solved anew.
+
+    Parameters
+    ----------
+    data : Problem
+        A and y.
+    residual : float
+        The bound on ‖A x - y‖, in the units of the data.
+    solver : {"auto", "homotopy", "conic"}
+        How to minimise; "auto" chooses by the data.
+    callback : callable, optional
+        Called with every `Step` of the path.
+    """
+
+    def __init__(
+        self, data: Problem, residual: float, solver: Solver, callback: Callback | None
+    ) -> None:
+        self.data, self.bound = data, check_bound(residual)
+        self.log = Log(data, callback)
+        self._conic = choose_solver(solver, data) == "conic"
+        self._path: Homotopy | None = None
+
+    def run(self, weights: Weights) -> Stop:
+        """Minimise with these weights, until that is done or halted."""
+        self.weights = weights
+        return self.log.run(self._solve)
+
+    def _solve(self) -> Stop:
+        bound = self.bound / self.data.scale
+        if self._conic:
+            self._minimiser = solve_conic(self.data, self.weights, bound)
+            return Stop.RESIDUAL if bound else Stop.EXACT_FIT
+        if self._path is None or not self._path.penalty:  # at λ = 0, weights have no say
+            self._path = Homotopy(self.log, self.weights)
+        else:
+            self._path.reweight(self.weights)
+        return self._path.reach(bound)
+
+    def minimiser(self) -> Minimiser:
+        """What the last run came to."""
+        return self._minimiser if self._path is None else self._path.minimiser()
+
+    def solution(
+        self,
+        algorithm: str,
+        stop: Stop,
+        debias: bool,
+        kind: type[Kind] = L1Solution,  # type: ignore[assignment]  # mypy: a default can't tell Kind
+        **more: Any,
+    ) -> Kind:
+        """That in the units of the data."""
+        return l1_solution(
+            self.log, algorithm, stop, self.weights, self.minimiser(), self.bound, debias, kind,
+            **more,
+        )  # fmt: skip
+
+
+def check_bound(value: float, name: str = "residual") -> float:
+    """A number of at least 0."""
+    bound = check_tolerance(check_number(value, name), name)
+    assert bound is not None
+    return bound
+
+
+def choose_solver(solver: Solver, data: Problem) -> str:
+    """The solver to use on these data."""
+    is_complex = data.y.dtype.kind == "c"
+    if solver not in ("auto", "homotopy", "conic"):
+        raise InputError(
+            f'must be "auto", "homotopy" or "conic", not {solver!r}.', parameter="solver"
+        )
+    if solver == "homotopy" and is_complex:
+        raise InputError(
+            "The path of complex coefficients is not made of lines",
+            ("use ", Parameter("solver", "conic"), " for them."),
+        )
+    return "conic" if solver == "conic" or is_complex else "homotopy"

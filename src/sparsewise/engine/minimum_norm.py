@@ -1,0 +1,166 @@
+"""Weighted solutions of least norm, and the columns that remain as coefficients vanish."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.engine.free_columns import FreeColumns
+from sparsewise.engine.log import Log
+from sparsewise.engine.minimiser import least_squares
+from sparsewise.engine.weights import Weights
+from sparsewise.problem import Problem
+from sparsewise.results import Solution, Stop
+from sparsewise.tolerances import tolerances
+
+ROUNDING = 64 * float(np.finfo(float).eps)
+"""Changes below this part of the largest coefficient are none."""
+
+
+def weighted_fit(B: Array, w: Array, y: Array, bound: float) -> tuple[Array, float]:
+    """The x of least ‖x/w‖ with ‖B x - y‖ <= bound, and the distance of y from the range of B.
+
+    With the singular values s of B W = U S V*, x = W V (S² + μ)⁻¹ S U*y, where μ solves the
+    secular equation ‖r‖ = bound; μ = 0 if the bound can only just be met.
+    """
+    U, s, V = np.linalg.svd(B * w, full_matrices=False)
+    rank = int(np.sum(s > max(B.shape) * float(np.finfo(float).eps) * s[:1].max(initial=0.0)))
+    U, s, V = U[:, :rank], s[:rank], V[:rank]
+    c = U.conj().T @ y
+    distance = float(np.linalg.norm(y - U @ c))
+    room = math.sqrt(max(bound**2 - distance**2, 0.0))
+    mu = regularisation(s**2, np.abs(c), room) if room > 0 else 0.0
+    return w * (V.conj().T @ (s / (s**2 + mu) * c)), distance
+
+
+def regularisation(squares: Array, sizes: Array, room: float) -> float:
+    """The μ with Σ (μ c_i/(s_i² + μ))² = room², given s_i² and |c_i|.
+
+    As a function of t = 1/μ, the residual is ‖c/(1 + t s²)‖, and its inverse is increasing and
+    concave: Newton's method for 1/‖·‖ = 1/room from t = 0 approaches the root from the left
+    and can't overshoot (the secular equation of trust-region methods).
+    """
+    if float(np.linalg.norm(sizes)) <= room:
+        return math.inf
+    t = 0.0
+    for _ in range(200):
+        parts = sizes / (1 + t * squares)
+        norm = float(np.linalg.norm(parts))
+        slope = float(parts**2 @ (squares / (1 + t * squares))) / norm
+        step = (norm / room - 1) * norm / slope
+        t += step
+        if not step > 4 * np.finfo(float).eps * t:
+            break
+    return 1 / t
+
+
+class RemainingColumns:
+    """The columns whose coefficients have not vanished, in double precision, and the way there.
+
+    Parameters
+    ----------
+    data : Problem
+        A and y.
+    weights : Weights
+        Says which columns cost nothing, and which are barred.
+
+    Attributes
+    ----------
+    log : Log
+        To be heeded between two rounds.
+    B, y : ndarray
+        The remaining unit columns and the target, without what the free columns explain.
+    x : ndarray
+        Coefficients of the remaining columns.
+    """
+
+    def __init__(self, data: Problem, weights: Weights) -> None:
+        dtype = np.result_type(data.y.dtype, np.float64)
+        self.data, self.log = data, Log(data, None)
+        self.free = FreeColumns(data, weights.free, dtype)
+        self.columns = np.flatnonzero(weights.usual)
+        self.A = data.unit_columns(self.columns).astype(dtype)
+        self.B = self.free.projected_out(self.A)
+        self.y = self.free.projected_out(data.y.astype(dtype))
+        self.x = np.zeros(0, dtype)
+
+    def are_needed(self, bound: float) -> bool:
+        """Whether the free columns alone don't meet the bound on ‖r‖; else none remains."""
+        if np.linalg.norm(self.y) > bound + ROUNDING:
+            return True
+        self._keep(np.zeros(self.columns.size, bool))
+        return False
+
+    def start(self, x: Array) -> None:
+        """Begin with these coefficients of all columns."""
+        self.x = x
+        order = np.concatenate([self.free.columns, self.columns])
+        rss = _squared(self.y - self.B @ x)
+        self.log.record("start", order, [rss], [self._all_coef()], order.size)
+
+    def prune(self) -> None:
+        """Drop the columns whose coefficients are rounding error of the largest, for good."""
+        size = np.abs(self.x)
+        # The data know their coefficients no better than to this.
+        alive = size > tolerances(self.data.y.dtype).tie * size.max()
+        gone = np.flatnonzero(~alive)
+        self._pruned = bool(gone.size)
+        if not gone.size:
+            return
+        free = self.free.columns.size
+        rss = _squared(self.y - self.B[:, alive] @ self.x[alive])
+        models = Dropped(self._all_coef(), gone + free)
+        size_left = free + int(alive.sum())
+        self.log.record("drop", self.columns[gone], [rss] * gone.size, models, size_left)
+        self._keep(alive)
+        self.x = self.x[alive]
+
+    def settle(self, x: Array, tol: float) -> bool:
+        """Take these coefficients over; whether all columns remain and none changes by much."""
+        allowed = tol * np.abs(x) + ROUNDING * np.abs(x).max()
+        settled = not self._pruned and bool((np.abs(x - self.x) <= allowed).all())
+        self.x = x
+        return settled
+
+    def solution(self, algorithm: str, stop: Stop, debias: bool) -> Solution:
+        """The model at the end."""
+        columns = np.concatenate([self.free.columns, self.columns])
+        x = self._all_coef().astype(self.data.y.dtype)
+        if debias:
+            x = least_squares(self.data, columns)
+        r = self.data.y - np.column_stack([self.free.unit, self.A]) @ x
+        return self.log.solution(algorithm, stop, columns, x, _squared(r), least_squares=debias)
+
+    def _keep(self, alive: Array) -> None:
+        self.columns, self.A, self.B = self.columns[alive], self.A[:, alive], self.B[:, alive]
+
+    def _all_coef(self) -> Array:
+        """The coefficients of the free columns, which fit the rest best, then x."""
+        return np.concatenate([self.free.coef(self.data.y - self.A @ self.x), self.x])
+
+
+class Dropped(Sequence[Array]):
+    """The coefficients after each of several drops, made when asked for."""
+
+    def __init__(self, x: Array, gone: Array) -> None:
+        self.x, self.gone = x, gone
+
+    def __len__(self) -> int:
+        return self.gone.size
+
+    @overload
+    def __getitem__(self, i: int) -> Array: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Array]: ...
+    def __getitem__(self, i: int | slice) -> Array | list[Array]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(len(self))[i]]
+        return np.delete(self.x, self.gone[: range(len(self))[i] + 1])
+
+
+def _squared(r: Array) -> float:
+    return float(np.vdot(r, r).real)
