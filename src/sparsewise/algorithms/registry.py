@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from sparsewise.results import Solution
 
-STOPPING = ("sparsity", "residual", "delta", "penalty", "criterion", "sigma")
+STOPPING = ("sparsity", "residual", "delta", "penalty", "criterion")
 """Parameters that decide where an algorithm ends, wherever they occur."""
 
 
@@ -78,7 +78,9 @@ class Algorithm:
     @property
     def stopping(self) -> tuple[str, ...]:
         """Its parameters that decide where it ends."""
-        return tuple(name for name in STOPPING if name in self.parameters)
+        # The evidence alone ends a Bayesian algorithm, and that knows no scale but the noise.
+        own = (*STOPPING, "sigma") if self.family is Family.BAYESIAN else STOPPING
+        return tuple(name for name in own if name in self.parameters)
 
     @property
     def required(self) -> tuple[str, ...]:
