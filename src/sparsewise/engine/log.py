@@ -31,7 +31,7 @@ class Log:
 
     def heed(self) -> None:
         """Between two steps: raise `Halted` if the callback, or Ctrl-C, has asked to stop."""
-        if self.halted:
+        if self._halted or interrupted():  # `halted`, without a further call
             raise Halted
 
     def run(self, steps: Callable[[], Stop]) -> Stop:
