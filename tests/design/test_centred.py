@@ -66,6 +66,12 @@ def test_columns_products_and_norms_of_sparse_tables(kind, dtype, weighted):
         assert design.inverse_norms()[j] == 0
 
 
+def test_a_root_for_each_row():
+    for root in (np.ones(3), np.ones((4, 1))):
+        with pytest.raises(ValueError, match=r"root must have shape \(4,\), one entry per row"):
+            Weighted(as_design(np.eye(4)), root)
+
+
 def test_wrappers_wrap_each_other():
     """Rows of a weighted matrix may be centred, those of a centred one weighted."""
     rng = np.random.default_rng(23)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsewise
-from sparsewise.design import as_design
-from sparsewise.design import centred as centred_module
+from sparsewise.design import as_design, base
 from sparsewise.design.base import SMALL
 from sparsewise.selection.reduction import reduce
 from tests.problems import normal
@@ -120,7 +119,7 @@ def test_inner_products(keep, dtype, weighted, intercept):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_tables_of_many_tiles(shape, order, dtype, monkeypatch):
     """Worked on piece by piece; equal columns stay equal, wherever they are."""
-    monkeypatch.setattr(centred_module, "TILE_BYTES", 1 << 12)
+    monkeypatch.setattr(base, "TILE_BYTES", 1 << 12)
     rng = np.random.default_rng(1)
     X = np.asarray(10 + normal(rng, *shape), dtype, order=order)
     X[:, -1] = X[:, 1]

@@ -24,6 +24,9 @@ SMALL = 1 << 16
 BLOCK_BYTES = 4 << 20
 """Work on parts of A is done in blocks of about this size, so that no copy of A ever exists."""
 
+TILE_BYTES = 1 << 19
+"""Where parts are gone over several times, they are of about this size, to stay in the cache."""
+
 FOLD = 512
 """Rows that are folded into a triangle at once: enough for matrix products, few to hold."""
 
@@ -183,7 +186,7 @@ class Design(ABC):
         from sparsewise.design.dense import DenseDesign
 
         A = np.empty(self.shape, self.dtype, order="F")
-        for J in self._parts():
+        for J in self._parts(TILE_BYTES):
             A[:, J] = self.columns(J)
         return DenseDesign(A, rows=self.rows)
 
@@ -200,13 +203,13 @@ class Design(ABC):
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""
-        for J in self._parts():
+        for J in self._parts(BLOCK_BYTES):
             yield J.start, np.ascontiguousarray(self.columns(J), self.dtype)
 
-    def _parts(self) -> Iterator[slice]:
-        """All columns, as many at a time as are cheap to hold."""
+    def _parts(self, size: int) -> Iterator[slice]:
+        """All columns, so many at a time that they take about `size` bytes."""
         n, m = self.shape
-        width = max(1, BLOCK_BYTES // (n * self.dtype.itemsize))
+        width = max(1, size // (n * self.dtype.itemsize))
         for first in range(0, m, width):
             yield slice(first, min(first + width, m))
 

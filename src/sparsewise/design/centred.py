@@ -16,11 +16,9 @@ import math
 
 import numpy as np
 
+from sparsewise.design import base
 from sparsewise.design.base import CONSTANT, Array, Design, precision, square_sums
 from sparsewise.design.weighted import Weighted
-
-TILE_BYTES = 1 << 19
-"""Whole rows or columns of about this size are centred at once, while they are in the cache."""
 
 
 class Reflection:
@@ -203,5 +201,5 @@ def _tile(X: Array) -> tuple[int, int]:
     """How many rows and columns to work on at once: whole ones, as they lie in memory."""
     n, m = X.shape
     if abs(X.strides[0]) < abs(X.strides[1]) or m <= 1:
-        return n, max(1, TILE_BYTES // (n * X.itemsize))
-    return max(1, TILE_BYTES // (m * X.itemsize)), m
+        return n, max(1, base.TILE_BYTES // (n * X.itemsize))
+    return max(1, base.TILE_BYTES // (m * X.itemsize)), m

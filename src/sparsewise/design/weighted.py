@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsewise.design.base import Array, Design, precision
+from sparsewise.errors import InputError
 
 
 class Weighted(Design):
@@ -25,6 +26,11 @@ class Weighted(Design):
     """
 
     def __init__(self, design: Design, root: Array, *, rows: float | None = None) -> None:
+        if root.shape != design.shape[:1]:
+            raise InputError(
+                f"must have shape ({design.shape[0]},), one entry per row, not {root.shape}.",
+                parameter="root",
+            )
         super().__init__(design.shape, design.dtype, rows=design.rows if rows is None else rows)
         self.inner, self.applied = design, design.applied
         self.root = root.astype(precision(self.dtype).dtype, copy=False)

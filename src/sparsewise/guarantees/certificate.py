@@ -116,11 +116,11 @@ class Certificate:
         """What leads from the subset to the better one."""
         assert self.better is not None
 
-        def told(columns: set[int]) -> str:
+        def listed(columns: set[int]) -> str:
             return ", ".join(str(j) if names is None else names[j] for j in sorted(columns))
 
         ours, theirs = set(self.columns), set(self.better)
-        return f"{told(theirs - ours)} in place of {told(ours - theirs)}"
+        return f"{listed(theirs - ours)} in place of {listed(ours - theirs)}"
 
     def __str__(self) -> str:
         return self.sentence()

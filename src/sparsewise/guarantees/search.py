@@ -80,8 +80,8 @@ class Search:
             self._must_be_beaten(incumbent)
         self._depth = 0 if self.columns.size else -1
         if self.columns.size:
-            words = (self.least, self.most, self._dependent, self._scratch)
-            self._leaps.enter(self._stack, 0, *words)
+            limits = (self.least, self.most, self._dependent)
+            self._leaps.enter(self._stack, 0, *limits, self._scratch)
 
     @property
     def done(self) -> bool:
