@@ -131,16 +131,11 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             self.solution_ = self._solve(data)
             self._keep(data)
         except DependentColumnsError as error:
-            dependent = [self._name(j) for j in error.columns if j in data.include]
+            names = listing(self._name(j) for j in error.columns if j in data.include)
+            wrong = f"{names} can't be told from the other included features (constant, or a "
+            wrong += "combination of them): take out of "
             self._forget()
-            raise InputError(
-                (
-                    f"{listing(dependent)} can't be told from the other included features "
-                    "(constant, or a combination of them): take out of ",
-                    Parameter("include"),
-                    " what says nothing new.",
-                )
-            ) from error
+            raise InputError((wrong, Parameter("include"), " what says nothing new.")) from error
         except BaseException:
             self._forget()  # half a fit is none
             raise
@@ -244,15 +239,9 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         )
         include, exclude = self._columns("include"), self._columns("exclude")
         if both := [self._name(j) for j in include if j in exclude]:
-            raise InputError(
-                (
-                    f"{listing(both)} can't be in ",
-                    Parameter("include"),
-                    " and ",
-                    Parameter("exclude"),
-                    " at once: take each out of one.",
-                )
-            )
+            lists = Parameter("include"), " and ", Parameter("exclude")
+            advice = " at once: take each out of one."
+            raise InputError((f"{listing(both)} can't be in ", *lists, advice))
         counts: Array | None = None
         if weights is not None:
             counts = _check_sample_weight(
@@ -330,13 +319,11 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         """s², the residual variance with all features, if the path has met that model."""
         if not self.solution_.least_squares or data.saturates:
             return None
-        path, full = self.solution_.path, data.candidates
-        met = [step.squared_residual for step in path if step.size == full]
-        if len(path.start) == full:
-            met.append(path.initial.squared_residual)
+        rss, size = path_sizes(self.solution_.path)
+        met = rss[size == data.candidates].tolist()
         if not met:
             return None
-        left = data.rows - full - data.intercept
+        left = data.rows - data.candidates - data.intercept
         return 0.0 if data.is_exact(min(met)) else min(met) / left
 
     def _certify(self, data: Data, seconds: float) -> None:
@@ -369,17 +356,11 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
                 "There are no more rows than coefficients, so that nothing tells the noise: "
                 "standard deviations need more rows, or fewer features."
             )
-        return InputError(
-            (
-                "The coefficients are shrunk, and have no standard deviations: use ",
-                Parameter("debias", True),
-                ", ",
-                Either("StepwiseRegressor", "--method forward"),
-                " or ",
-                Either("SparseBayesRegressor", "--method rmp"),
-                " for these.",
-            )
-        )
+        wrong = "The coefficients are shrunk, and have no standard deviations: use "
+        stepwise = Either("StepwiseRegressor", "--method forward")
+        bayesian = Either("SparseBayesRegressor", "--method rmp")
+        use = Parameter("debias", True), ", ", stepwise, " or ", bayesian, " for these."
+        return InputError((wrong, *use))
 
     def _name(self, j: int) -> str:
         names = getattr(self, "feature_names_in_", None)

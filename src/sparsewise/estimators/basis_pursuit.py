@@ -148,8 +148,7 @@ class BasisPursuitRegressor(SparseRegressor):
             parameters["solver"] = self._exact_solver()
         if run.takes("sigma") and self.residual_:
             parameters["sigma"] = self.residual_ / math.sqrt(data.rows)  # the noise of each row
-        solution: Solution = run(data.design, data.target, **parameters)
-        return solution
+        return run.function(data.design, data.target, **parameters)
 
     def _penalised(self, data: Data) -> L1Solution:
         A, y = data.design, data.target
@@ -208,14 +207,11 @@ class BasisPursuitRegressor(SparseRegressor):
             raise InputError((own, " solves in its own way: leave out ", solver, "."))
         if own and self.penalty is not None:
             raise InputError((own, " take a residual, not a penalty."))
-        both = [
-            Parameter(name) for name in ("sigma", "residual") if getattr(self, name) is not None
-        ]
-        if len(both) == 2:
-            raise InputError((both[0], " and ", both[1], " both tell the noise: give one of them."))
-        if both and self.penalty is not None:
-            say = " both say how close to fit: give one of them."
-            raise InputError((both[0], " and ", Parameter("penalty"), say))
+        stops = ("sigma", "residual", "penalty")
+        given = [Parameter(name) for name in stops if getattr(self, name) is not None]
+        if len(given) > 1:
+            say = "tell the noise" if self.penalty is None else "say how close to fit"
+            raise InputError((given[0], " and ", given[-1], f" both {say}: give one of them."))
 
 
 def refitted(data: Data, solution: L1Solution) -> L1Solution:

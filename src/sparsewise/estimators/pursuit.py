@@ -112,21 +112,15 @@ class PursuitRegressor(SparseRegressor):
                 max(most_features(data), self.sparsity_ or 0),
                 lambda start: run(A, y, start=start, **parameters),
             )
-        solution: Solution = run(A, y, **parameters)
-        return solution
+        return run.function(A, y, **parameters)
 
     def _stops(self, data: Data, run: Algorithm) -> dict[str, Any]:
         """The parameters that end the algorithm."""
         stops: dict[str, Any] = {}
         if self.residual is not None:
             if not run.takes("residual"):
-                raise InputError(
-                    (
-                        f"{run.name} does not follow the residual: give ",
-                        Parameter("sparsity"),
-                        ", or neither.",
-                    )
-                )
+                wrong = f"{run.name} does not follow the residual: give "
+                raise InputError((wrong, Parameter("sparsity"), ", or neither."))
             stops["residual"] = float(self.residual)
         if self.delta is not None:
             if not run.takes("delta"):

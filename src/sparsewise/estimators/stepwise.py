@@ -250,14 +250,8 @@ class StepwiseRegressor(SparseRegressor):
 
     def _check_parameters(self) -> None:
         if self.sparsity is not None and self.delta is not None:
-            raise InputError(
-                (
-                    Parameter("sparsity"),
-                    " and ",
-                    Parameter("delta"),
-                    " both say when to stop: give one of them.",
-                )
-            )
+            both = Parameter("sparsity"), " and ", Parameter("delta")
+            raise InputError((*both, " both say when to stop: give one of them."))
         is_backward = self.direction == "backward"
         begins, other = ("full", "forward") if is_backward else ("empty", "backward")
         if self.direction != "both" and self.start not in (None, begins):
@@ -273,15 +267,9 @@ class StepwiseRegressor(SparseRegressor):
         """
         variance = residual_variance(data)
         if variance is None:
-            raise InputError(
-                (
-                    f"{data.rows:g} rows can't tell the noise of {data.candidates} features: give ",
-                    Parameter("delta"),
-                    ", or use ",
-                    Either("SparseBayesRegressor", "rmp"),
-                    ".",
-                )
-            )
+            wrong = f"{data.rows:g} rows can't tell the noise of {data.candidates} features: give "
+            other = Either("SparseBayesRegressor", "rmp")
+            raise InputError((wrong, Parameter("delta"), ", or use ", other, "."))
         return math.sqrt(variance * math.log(data.rows))
 
     def _variance(self, data: Data) -> float | None:
@@ -316,7 +304,7 @@ class StepwiseRegressor(SparseRegressor):
         """The path as text, a line for each step."""
         columns = super()._path_columns()
         columns |= self._cv_columns(columns["size"])
-        if self.criterion == "loo" and hasattr(self, "_loo_"):
+        if hasattr(self, "_loo_"):
             columns["loo"] = known(self._loo_)
         names = [printable(name or "") for name in columns["feature"]]
         width = max(map(len, names))

@@ -129,18 +129,14 @@ def warn_if_still_better(data: Data, model: Model, most: int, criterion: str) ->
     """Say so if nothing but the end of the path has stopped a criterion."""
     exact = data.is_exact(model.squared_residual)
     if data.saturates and len(model.support) == most > len(data.include) and not exact:
+        folds, bayesian = (
+            Parameter("criterion", "cv"),
+            Either("SparseBayesRegressor", "--method rmp"),
+        )
         warning = InputWarning(
             f"{criterion} was still improving at {count(most, 'feature')}, where the path ends "
             f"because the features could fit any target of {data.rows:g} rows: the choice is "
             "likely to fit noise",
-            (
-                "use ",
-                Parameter("criterion", "cv"),
-                ", ",
-                Either("SparseBayesRegressor", "--method rmp"),
-                ", or ",
-                Parameter("sparsity"),
-                ".",
-            ),
+            ("use ", folds, ", ", bayesian, ", or ", Parameter("sparsity"), "."),
         )
         warnings.warn(warning, stacklevel=5)

@@ -95,14 +95,8 @@ def _splits(data: Data, cv: Any) -> list[tuple[Array, Array]]:
         splits = [(train[train >= 0], test[test >= 0]) for train, test in splits]
     fewest = max(1, len(data.include)) + data.intercept
     if any(len(train) < fewest or not len(test) for train, test in splits):
-        raise InputError(
-            (
-                "A fold of ",
-                Parameter("cv"),
-                f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict: "
-                "give other folds.",
-            )
-        )
+        wrong = f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict"
+        raise InputError(("A fold of ", Parameter("cv"), wrong, ": give other folds."))
     return splits
 
 
