@@ -23,8 +23,8 @@ from sparsewise.tables.cells import (
     refuse_unknown,
     weights_of,
 )
-from sparsewise.tables.files import RawTable, load_example, read_table
 from sparsewise.tables.names import as_argument, positions, split_names
+from sparsewise.tables.reading import RawTable, load_example, read_table
 from sparsewise.wording import listing, look_up, quoted
 
 __all__ = [
@@ -111,7 +111,9 @@ def select(
     """
     target = raw.default_target if target is None else target
     if target is None:
-        raise InputError(f"--target is needed: one of the columns {listing(raw.columns)}")
+        raise InputError(
+            f"is needed: one of the columns {listing(raw.columns)}", parameter="target"
+        )
     look_up([target, *([] if weights is None else [weights])], raw.columns, "column")
     look_up(categorical, raw.columns, "column")
     _check_roles(target, weights, (*(features or ()), *chosen), categorical)
