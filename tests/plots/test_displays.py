@@ -117,7 +117,7 @@ ESTIMATORS = {
     "cv": StepwiseRegressor(criterion="cv"),
     "delta": StepwiseRegressor(delta=1.0),
     "bayes": SparseBayesRegressor(),
-    "em": SparseBayesRegressor("em"),
+    "em": SparseBayesRegressor("sbl", updates="em"),
     "bp": BasisPursuitRegressor(),
     "bp, refitted": BasisPursuitRegressor("ard", debias=True),
     "focuss": BasisPursuitRegressor("focuss"),
@@ -253,7 +253,7 @@ def test_a_criterion_is_that_of_the_path(name):
 
 def test_a_choice_that_is_not_the_best_is_told_from_it():
     X, y = table()
-    model = StepwiseRegressor("backward", n_features=1).fit(X, y)
+    model = StepwiseRegressor("backward", sparsity=1).fit(X, y)
     display = CriterionDisplay.from_estimator(model)
     values = dict(zip(*display.lines_["bic"].get_data(), strict=True))
     (best,) = display.best_["bic"].get_xydata().tolist()
@@ -350,7 +350,7 @@ def test_the_intercept_is_drawn_if_asked_for():
 
 def test_of_many_coefficients_the_largest_are_drawn():
     X, y = table(200, 60)
-    model = StepwiseRegressor(n_features=50).fit(X, y)
+    model = StepwiseRegressor(sparsity=50).fit(X, y)
     display = CoefficientDisplay.from_estimator(model)
     assert len(display.shown_) == 40
     sizes = np.abs(model.coef_ * X.std(axis=0))
@@ -407,7 +407,7 @@ def single_precision():
 def two_hundred_features():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 200))
-    return StepwiseRegressor(n_features=30).fit(X, X[:, :4].sum(axis=1) + rng.standard_normal(80))
+    return StepwiseRegressor(sparsity=30).fit(X, X[:, :4].sum(axis=1) + rng.standard_normal(80))
 
 
 def strange_names():
@@ -522,7 +522,7 @@ def test_weights_count_in_the_spread():
     [
         (StepwiseRegressor(), "BIC"),
         (StepwiseRegressor(criterion="cv"), "of folds left out"),
-        (StepwiseRegressor(n_features=2), "standard deviation"),
+        (StepwiseRegressor(sparsity=2), "standard deviation"),
         (SparseBayesRegressor(), "standard deviation"),
         (PursuitRegressor(), "standard deviation"),
     ],
