@@ -616,6 +616,10 @@ BAD_ARGUMENTS = {
     ),
     "no such criterion": (["--example", "diabetes", "--criterion", "bicc"], 'did you mean "bic"'),
     "one fold": (["--example", "diabetes", "--cv", "1"], "at least 2, not 1"),
+    "more folds than rows": (
+        ["--example", "diabetes", "--cv", "443"],
+        "--cv asks for more folds than 442 rows; ask for fewer",
+    ),
     "folds and criterion": (
         ["--example", "diabetes", "--cv", "5", "--criterion", "bic"],
         "--cv chooses by folds, not by bic",

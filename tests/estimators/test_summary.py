@@ -294,8 +294,8 @@ def test_the_l1_norm_and_its_condition():
     )
     noise = model.residual_ / np.sqrt(50)
     assert told["choice"] == (
-        f"least Σ w|x| with a residual of norm at most {model.residual_:.4g}: s √n, as large as the "
-        f"noise (s = {noise:.4g})"
+        f"least Σ w|x| with a residual of norm at most {model.residual_:.4g}: s √n, as large as "
+        f"the noise (s = {noise:.4g})"
     )
     told = facts(BasisPursuitRegressor(sigma=1.5).fit(X, y))
     assert told["choice"].endswith("as large as the noise (s = 1.5, as given)")

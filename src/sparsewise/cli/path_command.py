@@ -9,15 +9,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from sparsewise.cli.fit_command import add_arguments, check_outputs
-from sparsewise.cli.methods import given_parameters
+from sparsewise.cli.methods import DEFAULTS, given_parameters
 from sparsewise.cli.spelling import as_option
 from sparsewise.cli.table_fit import TableFit, fit_table
 
 if TYPE_CHECKING:
     from sparsewise.estimators.frames import Frame
 
-METHOD = "forward"
-"""What makes the path unless an option means another."""
+METHOD = DEFAULTS["criterion"]
+"""What makes the path unless an option means another: that on which criteria choose."""
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:

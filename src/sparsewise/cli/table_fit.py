@@ -95,6 +95,7 @@ def fit_table(
     import polars as pl
 
     from sparsewise.cli.patience import patience
+    from sparsewise.description.shares import WITHOUT_INTERCEPT
     from sparsewise.engine.halting import interruptible
     from sparsewise.estimators import for_algorithm
     from sparsewise.estimators.describe import describe
@@ -103,6 +104,9 @@ def fit_table(
     model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
     table, include = load(args)
     certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
+    if parameters.get("cv", 0) > table.counted_rows:
+        rows = count(table.counted_rows, "row")
+        raise InputError(f"asks for more folds than {rows}", "ask for fewer", parameter="cv")
     _check_included(table, include, model.fit_intercept)
     model.set_params(include=include or None, certify=certify)
     X, y = pl.DataFrame(table.X, schema=list(table.names)), pl.Series(table.target, table.y)
@@ -112,7 +116,7 @@ def fit_table(
     interrupted = model.solution_.stop is Stop.INTERRUPTED
     notes = [*table.notes, *(_words(one.message) for one in caught if not path_only)]
     if args.no_intercept:
-        notes.append("without an intercept, R² compares with 0 rather than with the mean")
+        notes.append(WITHOUT_INTERCEPT)
     if interrupted:
         notes.append("Ctrl-C ended it early: the model is the one met so far")
     description = describe(model)

@@ -6,6 +6,8 @@ import math
 
 from sparsewise.selection.criteria import EXACT
 
+WITHOUT_INTERCEPT = "without an intercept, R² compares with 0 rather than with the mean"
+
 
 def rounded(squared: float, total: float, exact: float = EXACT) -> float:
     """Return a squared residual, zero if it is rounding error."""

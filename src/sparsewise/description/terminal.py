@@ -18,13 +18,17 @@ from sparsewise.description.shares import r_squared
 from sparsewise.description.text import MARGIN, WIDTH, beside, coefficient_cells
 from sparsewise.numerals import numerals
 from sparsewise.selection.criteria import SHORT_NAMES
-from sparsewise.wording import count, padded, printable
+from sparsewise.wording import count, folded, padded, printable, width
 
 # One thin rule under the header and nothing else.
 RULE = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 PLAIN_RULE = Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 # A longer path is shown by its first and last steps.
 FIRST_STEPS, LAST_STEPS = 25, 10
+# Columns of text are folded, but not to less than this.
+FOLDED = 8
+# A narrower page has shorter titles.
+NARROW = 70
 
 
 class Page(Console):
@@ -41,7 +45,7 @@ class Page(Console):
 
     def title(self, text: str) -> None:
         """Print what all of it is about."""
-        self.print(Text(text, style="bold"))
+        self.print(Text("\n".join(folded(text, self.width)), style="bold"))
 
     def heading(self, text: str) -> None:
         """Print a line that opens a part of the report."""
@@ -49,10 +53,17 @@ class Page(Console):
         self.title(text)
 
     def table(self, columns: dict[str, str], rows: Iterable[Sequence[str | Text]]) -> None:
-        """Print rows under a header; ``columns`` maps each title to ``left`` or ``right``."""
+        """Print rows under a header; ``columns`` maps each title to ``left`` or ``right``.
+
+        Text is folded where the page is narrow, but no number is cut: such a table is too wide.
+        """
+        cells = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
         box = PLAIN_RULE if self.plain else RULE
         table = Table(box=box, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        for title, side in columns.items():
+        needed = 2
+        for i, (title, side) in enumerate(columns.items()):
+            size = max(map(width, [title, *(row[i].plain for row in cells)]))
+            needed += 2 + (size if side == "right" else min(size, FOLDED))
             table.add_column(
                 title,
                 justify="right" if side == "right" else "left",
@@ -60,9 +71,11 @@ class Page(Console):
                 overflow="fold",
                 header_style="dim",
             )
-        for row in rows:
-            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-        self.print(Padding(table, (0, 0, 0, 2), expand=False))
+        for row in cells:
+            table.add_row(*row)
+        own, self.width = self.width, max(self.width, needed)
+        self.print(Padding(table, (0, 0, 0, 2), expand=False), crop=False)
+        self.width = own
 
     def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Print pairs of a label and what there is to say."""
@@ -93,9 +106,9 @@ def _show_steps(description: Description, page: Page, first: int = 0, last: int 
     """Print the path; of a long one only so many first and last steps, if they are given."""
     evidence = any(row.log_evidence is not None for row in description.path)
     columns = {"step": "right", "action": "left", "feature": "left", "size": "right"}
-    if evidence:
-        columns["log evidence"] = "right"
-    columns |= {"squared residual": "right", "R²": "right"}
+    loss = "‖r‖²" if page.width < NARROW else "squared residual"
+    known = ("log evidence", loss, "R²") if evidence else (loss, "R²")
+    columns |= dict.fromkeys(known, "right")
     rows = list(_path_cells(description.path, evidence))
     steps = sum(row.number is not None for row in description.path) - 1
     if first and steps > first + last + 1:
@@ -161,10 +174,10 @@ def _show_criteria(
     }
     steps = [str(number) for number in range(max(map(len, cells.values())))]
     while cells:
-        width, titles = 8, list[str]()
+        taken, titles = 8, list[str]()
         for title, column in cells.items():
-            width += 2 + max(map(len, [title, *column]))
-            if titles and width > page.width:
+            taken += 2 + max(map(len, [title, *column]))
+            if titles and taken > page.width:
                 break
             titles.append(title)
         side_by_side = {"step": steps, **{title: cells.pop(title) for title in titles}}

@@ -7,17 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparsewise.description.shares import finite, r_squared, rounded, share
+from sparsewise.description.shares import (
+    WITHOUT_INTERCEPT,
+    finite,
+    r_squared,
+    rounded,
+    share,
+)
 from sparsewise.description.terminal import Page
 from sparsewise.guarantees.search import MOST_COLUMNS
 from sparsewise.numerals import numerals
-from sparsewise.wording import count, folded, printable, shortened
+from sparsewise.wording import count, printable, shortened
 
 if TYPE_CHECKING:
     from sparsewise.guarantees import Certificate
-
-
-WITHOUT_INTERCEPT = "without an intercept, R² compares with 0 rather than with the mean"
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def show_certificate(certified: Certified, page: Page) -> None:
     found = certified.certificate
     choice = shortened(certified.named(found.columns))
     sentence = found.sentence([printable(name) for name in certified.names])
-    page.title("\n".join(folded(f"{choice}: {sentence}", page.width)))
+    page.title(f"{choice}: {sentence}")
     page.heading("Fit")
     page.table(
         {"choice": "left", "features": "left", "squared residual": "right", "R²": "right"},

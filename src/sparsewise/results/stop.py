@@ -54,7 +54,7 @@ class Stop(Enum):
     )
     MAX_OUTER = (
         "the limit on rounds is reached",
-        "Raise max_outer (None: no limit) to go on until nothing changes.",
+        "Allow more rounds (max_outer=None, or a larger rounds) to go on until nothing changes.",
     )
     PENALTY = (
         "the penalty asked for is reached",

@@ -129,7 +129,7 @@ def filled_rows(raw: RawTable) -> pl.Series:
     return filled
 
 
-def missing_words(cells: Mapping[str, Cells], rows: pl.Series) -> str:
+def missing_counts(cells: Mapping[str, Cells], rows: pl.Series) -> str:
     """Return how many values are missing in which columns, in words."""
     counts = {name: int((column.missing & rows).sum()) for name, column in cells.items()}
     return shortened([f"{quoted(name)} {times}" for name, times in counts.items() if times])
@@ -141,7 +141,7 @@ def complete_rows(
     """Return a mask of the rows to use, how many were left out, and a note on these."""
     filled = filled_rows(raw)
     n = int(filled.sum())
-    missing = missing_words(cells, filled)
+    missing = missing_counts(cells, filled)
     if not missing:
         return filled, 0, []
     if not drop_missing:
@@ -300,7 +300,7 @@ def matrix(
             list(source.levels), list(range(len(source.levels))), return_dtype=pl.Int32
         )
         which = codes.to_numpy()
-        for name, level in zip(source.features, source.told, strict=True):
+        for name, level in zip(source.features, source.encoded, strict=True):
             if name in place:
                 X[:, place[name]] = which == source.levels.index(level)
     return X
