@@ -42,6 +42,12 @@ def in_python(part: Parameter | Either) -> str:
     return f"{part.name}={value}"
 
 
+def spelled(words: Words, spelling: Spelling = in_python) -> str:
+    """A clause, in somebody's spelling."""
+    parts = (words,) if isinstance(words, str) else words
+    return "".join(part if isinstance(part, str) else spelling(part) for part in parts)
+
+
 class Message:
     """One sentence for the user: a subject, what is wrong with it, and what to do.
 
@@ -61,14 +67,9 @@ class Message:
 
     def sentence(self, spelling: Spelling = in_python) -> str:
         """The sentence, in somebody's spelling."""
-
-        def spelled(words: Words) -> str:
-            parts = (words,) if isinstance(words, str) else words
-            return "".join(part if isinstance(part, str) else spelling(part) for part in parts)
-
         subject = "" if self.parameter is None else f"{spelling(Parameter(self.parameter))} "
-        advice = f"; {spelled(self.advice)}" if self.advice else ""
-        return f"{subject}{spelled(self.wrong)}{advice}"
+        advice = f"; {spelled(self.advice, spelling)}" if self.advice else ""
+        return f"{subject}{spelled(self.wrong, spelling)}{advice}"
 
 
 class InputError(Message, ValueError):

@@ -54,10 +54,10 @@ class Source:
         """The column itself, or "column=level" for each level; of two levels, the second."""
         if self.levels is None:
             return (self.name,)
-        return tuple(f"{self.name}={level}" for level in self.told)
+        return tuple(f"{self.name}={level}" for level in self.encoded)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def encoded(self) -> tuple[str, ...]:
         """The levels that have a feature: of two, one is enough to tell both."""
         levels = self.levels or ()
         return levels[1:] if len(levels) == 2 else levels

@@ -1,8 +1,9 @@
-"""Words for people: counts, lists, and names that are safe to print."""
+"""Words for people: counts, lists, names that are safe to print, lines that are not too long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 
 from sparsewise.errors import InputError
 
@@ -50,3 +51,42 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
     if meant:
         return f"did you mean {' or '.join(quoted(k) for k in meant)}?"
     return f"there are {listing(known)}" if len(known) > 1 else f"there is {listing(known)}"
+
+
+# --- lines ----------------------------------------------------------------------------------------
+
+
+def width(text: str) -> int:
+    """How many places of a terminal a text takes."""
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
+
+
+def padded(text: str, size: int) -> str:
+    """Text with blanks behind it."""
+    return text + " " * (size - width(text))
+
+
+def folded(text: str, most: int) -> Iterator[str]:
+    """Lines of at most `most` places, broken between words where that is possible."""
+    line = ""
+    for word in text.split(" "):
+        if line and width(line) + 1 + width(word) <= most:
+            line += " " + word
+            continue
+        if line:
+            yield line
+        while width(word) > most:
+            end = _fitting(word, most)
+            yield word[:end]
+            word = word[end:]
+        line = word
+    yield line
+
+
+def _fitting(word: str, most: int) -> int:
+    """How many characters fit into so many places; at least one."""
+    end, taken = 0, 0
+    while end < len(word) and (taken := taken + width(word[end])) <= most:
+        end += 1
+    return max(end, 1)

@@ -202,7 +202,7 @@ def test_folds(run):
     assert list(coefficients(out)) == ["(intercept)", *names]
     errors = model.cv_errors_
     at = errors.sizes.tolist().index(errors.chosen)
-    words = f"mean squared error of folds {errors.mean[at]:.6g} ± {errors.std[at]:.3g} with"
+    words = f"choice mean squared error {errors.mean[at]:.5g} ± {errors.std[at]:.3g} in 7 folds"
     assert words in " ".join(out.split())
     assert run(*FIT, "--criterion", "cv", "--cv", 7) == out
 
@@ -245,7 +245,7 @@ def test_warnings_become_notes(run, csv):
     text += "\n".join(",".join(f"{v:.17g}" for v in row) for row in np.column_stack([X, y]))
     out = " ".join(run("fit", csv(text), "--target", "y", "--criterion", "aic").split())
     assert re.search(r"note aic was still \w+ at 5 features", out)
-    assert "use --cv 5, --method rmp, or --sparsity" in out
+    assert "use --criterion cv, --method rmp, or --sparsity" in out
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -415,7 +415,7 @@ def test_a_path_tells_every_criterion(run):
         )
         best = values.argmax() if name == "adjusted_r2" else values.argmin()
         assert [cell.endswith("*") for cell in cells] == [j == best for j in range(11)], name
-    assert "adj. R²  best at step 8, with 8 features" in out
+    assert "adj. R²     best at step 8, with 8 features" in out
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -439,8 +439,8 @@ def test_a_path_with_folds(run):
     assert re.search(r"\n\n  step +CV\n", out)  # the eighth has no room beside the others
     model = sparsewise.StepwiseRegressor(criterion="cv").fit(DIABETES.data, DIABETES.target)
     best = int(model.cv_errors_.mean.argmin())
-    assert f"CV       best at step {best}, with {best} features" in out
-    assert f"with {model.cv_errors_.chosen} features, the fewest" in " ".join(out.split())
+    assert f"CV          best at step {best}, with {best} features" in out
+    assert "the fewest features within one standard error" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("method", ["rmp", "omp", "bpdn", "mp", "stepwise"])

@@ -16,8 +16,8 @@ from sparsewise import (
     SparseBayesRegressor,
     StepwiseRegressor,
 )
-from sparsewise.estimators.summary import Summary
-from sparsewise.estimators.trace import width
+from sparsewise.description import Summary
+from sparsewise.wording import width
 
 LONG = "a name that goes on and on, beyond what any terminal of eighty columns is able to hold"
 WIDE = "温度の非常に長い名前" * 6
@@ -225,6 +225,8 @@ def test_the_rule_of_choice_and_among_how_many_sizes():
     assert "stopped" not in told
     told = facts(StepwiseRegressor(delta=2.5).fit(X, y))
     assert told["choice"].endswith("by more than delta², delta = 2.5")
+    told = facts(StepwiseRegressor("both", delta="bic").fit(X, y))
+    assert "delta² = s² log n, the price of a feature in the BIC (s² = " in told["choice"]
     told = facts(PursuitRegressor().fit(X, y))
     assert told["choice"] == "as many features as have the least BIC on the path of omp"
     told = facts(PursuitRegressor("omp", sparsity=3, residual=1.0).fit(X, y))
@@ -270,30 +272,44 @@ def test_evidence_price_and_noise():
     X, y = table()
     model = SparseBayesRegressor().fit(X, y)
     told = facts(model)
-    assert told["evidence"] == (
-        f"log evidence = {model.log_evidence_:.2f}; each feature had to raise it by {np.log(8):.3g}"
+    assert told["evidence"] == f"log evidence = {model.log_evidence_:.6g}"
+    assert told["choice"] == (
+        f"each feature had to raise the log evidence by {np.log(8):.4g} = log 8, being one of 8"
     )
-    assert told["noise"] == f"σ = {model.sigma_:.4g}"
+    assert told["noise"] == f"σ = {model.sigma_:.4g}, inferred"
     told = facts(SparseBayesRegressor(sigma=2.0, price=0.0).fit(X, y))
     assert told["noise"] == "σ = 2, as given"
-    assert "raise" not in told["evidence"]
+    assert told["choice"] == "any that raised the log evidence was taken"
+    told = facts(SparseBayesRegressor(price=1.5).fit(X, y))
+    assert told["choice"] == "each feature had to raise the log evidence by 1.5"
 
 
 def test_the_l1_norm_and_its_condition():
     X, y = table()
     model = BasisPursuitRegressor().fit(X, y)
-    told = facts(model)["ℓ1 norm"]
+    told = facts(model)
     objective = np.sum(np.abs(model.coef_) * np.linalg.norm(X - X.mean(axis=0), axis=0))
-    assert float(re.search(r"= ([\d.]+),", told)[1]) == pytest.approx(objective, rel=1e-5)
-    assert f"least with a residual of norm {model.residual_:.4g}, that of the noise" in told
-    assert (
-        "that of the noise" not in facts(BasisPursuitRegressor(residual=9.0).fit(X, y))["ℓ1 norm"]
+    assert float(re.search(r"= ([\d.]+),", told["ℓ1 norm"])[1]) == pytest.approx(
+        objective, rel=1e-5
     )
+    noise = model.residual_ / np.sqrt(50)
+    assert told["choice"] == (
+        f"least Σ w|x| with a residual of norm at most {model.residual_:.4g}: s √n, as large as "
+        f"the noise (s = {noise:.4g})"
+    )
+    told = facts(BasisPursuitRegressor(sigma=1.5).fit(X, y))
+    assert told["choice"].endswith("as large as the noise (s = 1.5, as given)")
+    told = facts(BasisPursuitRegressor(residual=9.0).fit(X, y))
+    assert told["choice"] == "least Σ w|x| with a residual of norm at most 9"
+    told = facts(BasisPursuitRegressor("focuss", residual=9.0).fit(X, y))
+    assert told["choice"] == "least Σ|x|^0.8 with a residual of norm at most 9"
     told = facts(BasisPursuitRegressor(penalty=3.0).fit(X, y))
-    assert told["ℓ1 norm"].startswith("the lasso, least ½‖r‖² + λ Σ w|β| at λ = 3; Σ w|β| = ")
+    assert told["choice"] == "the lasso, least ½‖r‖² + λ Σ w|x| at λ = 3"
     assert "stopped" not in told
     told = facts(BasisPursuitRegressor(debias=True).fit(X, y))
-    assert told["ℓ1 norm"].endswith("(before the features were refitted)")
+    assert " before the refit, residual <= " in told["ℓ1 norm"]
+    told = facts(BasisPursuitRegressor("candes").fit(X, y))
+    assert told["rounds"].endswith(" features")
 
 
 def test_the_certificate_or_how_to_get_one():
@@ -301,7 +317,9 @@ def test_the_certificate_or_how_to_get_one():
     model = StepwiseRegressor(certify=True).fit(X, y)
     names = [f"x{j}" for j in range(8)]
     assert facts(model)["subset"] == model.certificate_.sentence(names)
-    assert facts(StepwiseRegressor().fit(X, y))["subset"].startswith("certify=True asks")
+    assert facts(StepwiseRegressor().fit(X, y))["subset"].startswith(
+        "not looked at: certify=True asks"
+    )
     empty = StepwiseRegressor(sparsity=0, certify=True).fit(X, y)
     assert "subset" not in facts(empty)
 
@@ -351,8 +369,8 @@ def test_a_constant_target_leaves_nothing_to_explain(model, intercept):
     model.fit(X, np.full(50, 3.0 if intercept else 0.0))
     summary = model.summary()
     assert summary.title == "y explained by 0 of 8 features"
-    constant = "constant" if intercept else "zero"
-    assert facts(model)["stopped"] == f"the target is {constant}: nothing is left to explain"
+    told = "constant: the model is its mean" if intercept else "zero: so is the model"
+    assert facts(model)["stopped"] == f"the target is {told}"
     assert ("coefficient" in str(summary)) == intercept  # no table without rows
     assert not re.search(r"\b(inf|nan)\b", str(summary))
     parsed(summary._repr_html_())

@@ -1,7 +1,7 @@
 """The command ``sparsewise``: fit a table, predict from a model, look at a path, certify a choice.
 
-A table is fitted by Sparse Bayesian Learning, which needs no threshold, unless a method or a word
-that stops one is given. One file for each command.
+A table is fitted by Sparse Bayesian Learning, which needs no threshold, unless a method is named or
+an option means another. One file for each command.
 
 Exit codes: 0 done, 1 an error of ours, 2 bad input (one line on standard error), 130 Ctrl-C.
 What is heavy (numba, polars, rich, scikit-learn) is imported where it is used, so that ``--help``
@@ -15,11 +15,28 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sparsewise.cli import algorithms, certify, experiments, fit, path, predict
+from sparsewise.cli import (
+    algorithms_command,
+    certify_command,
+    experiments_command,
+    fit_command,
+    path_command,
+    predict_command,
+)
 from sparsewise.cli.options import Parser
+from sparsewise.cli.spelling import sentence
 from sparsewise.errors import InputError
 from sparsewise.version import __version__
 from sparsewise.wording import printable
+
+COMMANDS = (
+    fit_command,
+    predict_command,
+    path_command,
+    certify_command,
+    algorithms_command,
+    experiments_command,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         if debug:
             raise
-        return _complain(str(error), code=2)
+        return _complain(sentence(error), code=2)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -69,7 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sparsewise {__version__}")
     parser.set_defaults(run=lambda args: parser.print_help())
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for command in (fit, predict, path, certify, algorithms, experiments):
+    for command in COMMANDS:
         command.add(commands, common)
     return parser
 

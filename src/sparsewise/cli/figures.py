@@ -12,7 +12,7 @@ from sparsewise.wording import quoted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from sparsewise.report import Fit
+    from sparsewise.estimators.base import SparseRegressor
 
 FORMATS = (".png", ".pdf", ".svg")
 
@@ -29,25 +29,25 @@ def check_format(path: str) -> None:
         ) from None
 
 
-def draw_fit(fit: Fit, path: str) -> None:
+def draw_fit(model: SparseRegressor, path: str) -> None:
     """Draw the coefficients and the way to them."""
     from sparsewise.plots import model_figure
 
-    _write(model_figure(fit.model), path)
+    _write(model_figure(model), path)
 
 
-def draw_path(fit: Fit, path: str) -> None:
+def draw_path(model: SparseRegressor, path: str) -> None:
     """Draw the coefficients along the path, and the criteria where there are any."""
     from matplotlib.figure import Figure
 
     from sparsewise.plots import CriterionDisplay, PathDisplay
 
-    criteria = "bic" in fit.model.path_.columns
+    criteria = "bic" in model.path_.columns
     figure = Figure(figsize=(11 if criteria else 6.5, 4.5), dpi=150, layout="constrained")
     left, *right = figure.subplots(1, 1 + criteria, squeeze=False)[0]
-    PathDisplay.from_estimator(fit.model, whole=True, ax=left)
+    PathDisplay.from_estimator(model, whole=True, ax=left)
     for ax in right:
-        CriterionDisplay.from_estimator(fit.model, whole=True, ax=ax)
+        CriterionDisplay.from_estimator(model, whole=True, ax=ax)
     _write(figure, path)
 
 

@@ -158,9 +158,9 @@ def select(
         weights=args.weights,
         drop_missing=args.drop_missing,
     )
-    rows = len(table.y) if table.weights is None else int((table.weights > 0).sum())
-    if rows < 2:
-        raise InputError(f"{count(rows, 'row')} can't tell a model: more are needed")
+    if table.counted_rows < 2:
+        rows = count(table.counted_rows, "row")
+        raise InputError(f"{rows} can't tell a model: more are needed")
     return table
 
 

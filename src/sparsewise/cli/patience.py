@@ -16,7 +16,7 @@ def patience(words: str) -> Iterator[None]:
     """Show on a terminal, after a second, what is going on and for how long."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from sparsewise.report import Page
+    from sparsewise.description.terminal import Page
 
     page = Page(sys.stderr)
     if not page.is_terminal:

@@ -32,7 +32,7 @@ from sparsewise.spread import observation_std
 from sparsewise.wording import count, listing, look_up
 
 if TYPE_CHECKING:
-    from sparsewise.estimators.summary import Summary
+    from sparsewise.description import Summary
 
 ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 """What X may be without being converted."""
@@ -182,10 +182,11 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 
     def summary(self) -> Summary:
         """The model as a table: text where printed, HTML in a notebook."""
-        from sparsewise.estimators.summary import summarise
+        from sparsewise.description import Summary
+        from sparsewise.estimators.describe import describe
 
         check_is_fitted(self)
-        return summarise(self)
+        return Summary.of(describe(self))
 
     @property
     def path_(self) -> Frame:

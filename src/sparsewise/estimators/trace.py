@@ -7,11 +7,11 @@ tests/data.
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 from sparsewise.engine.criterion import Round
 from sparsewise.selection.criteria import BY_RESIDUAL, SHORT_NAMES
+from sparsewise.wording import padded, width
 
 WIDTH = 80
 """A table of R as wide as this is broken."""
@@ -213,17 +213,6 @@ def matrix_lines(labels: Sequence[str], columns: dict[str, list[str]]) -> list[s
         parts[-1].append([" " * (size - width(cell)) + cell for cell in [head, *cells]])
         taken += 1 + size
     return [" ".join(row) for part in parts for row in zip(*part, strict=True)]
-
-
-def padded(text: str, size: int) -> str:
-    """Text with blanks behind it."""
-    return text + " " * (size - width(text))
-
-
-def width(text: str) -> int:
-    """How many places of a terminal a text takes."""
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
 
 
 # --- numbers -------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Displays follow scikit-learn: the constructor holds data, ``plot`` draws them an
 
 from sparsewise.plots.coefficient_display import CoefficientDisplay
 from sparsewise.plots.criterion_display import CriterionDisplay
-from sparsewise.plots.model import model_figure
+from sparsewise.plots.model_figure import model_figure
 from sparsewise.plots.path_display import PathDisplay
 from sparsewise.plots.recovery_probability import recovery_probability
 

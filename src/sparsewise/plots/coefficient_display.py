@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
-from sparsewise.plots.fitted import check_units, coefficient_label, fitted, is_bayesian, spreads
+from sparsewise.plots.fitted import check_units, coefficient_label, fitted, spreads
 from sparsewise.plots.style import (
     COLOURS,
     FAINT,
@@ -106,24 +106,18 @@ class CoefficientDisplay:
         CoefficientDisplay
         """
         need_matplotlib()
-        model = fitted(estimator, cls.__name__)
-        support = model.solution_.support
-        known = model.coef_std_ if model.noise_ else None  # an exact fit tells nothing of errors
-        what = "posterior sd" if is_bayesian(model) else "standard errors"
+        model, description = fitted(estimator, cls.__name__)
+        # An exact fit tells nothing of errors.
+        title, constant = description.std_title, description.intercept
+        what = "posterior sd" if model.solution_.posterior is not None else "standard errors"
         display = cls(
-            coefs=model.coef_[support],
-            feature_names=[model._name(j) for j in support],
-            stds=None if known is None else known[support],
-            spreads=spreads(model)[support],
-            intercept=(
-                (model.intercept_, None if known is None else model.intercept_std_)
-                if model.fit_intercept
-                else None
-            ),
+            coefs=[one.value for one in description.features],
+            feature_names=[one.name for one in description.features],
+            stds=[one.std or 0.0 for one in description.features] if title else None,
+            spreads=spreads(model)[model.solution_.support],
+            intercept=constant and (constant.value, constant.std if title else None),
             note=(
-                "without standard errors"
-                if known is None
-                else f"± 2 {what}, conditional on the selection"
+                f"± 2 {what}, conditional on the selection" if title else "without standard errors"
             ),
         )
         return display.plot(ax, units=units, intercept=intercept, most=most, bar_kwargs=bar_kwargs)

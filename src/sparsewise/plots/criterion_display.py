@@ -25,7 +25,6 @@ from sparsewise.plots.style import (
     small,
     whole_numbers,
 )
-from sparsewise.results import BayesianSolution
 from sparsewise.selection.criteria import BY_RESIDUAL, NAMES
 from sparsewise.wording import count, listing
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from sparsewise.description import Description
     from sparsewise.estimators.base import SparseRegressor
 
 TITLES = {
@@ -133,9 +133,9 @@ class CriterionDisplay:
         CriterionDisplay
         """
         need_matplotlib()
-        model = fitted(estimator, cls.__name__)
+        model, description = fitted(estimator, cls.__name__)
         names = (
-            [_own(model)]
+            [_own(description)]
             if criteria is None
             else [criteria]
             if isinstance(criteria, str)
@@ -143,19 +143,19 @@ class CriterionDisplay:
         )
         path = _columns(model)
         _check_names(model, names, path)
-        sizes = np.unique([*path["size"], model.solution_.support.size]).astype(int)
-        values = {name: _by_size(model, name, path, sizes) for name in names}
+        chosen, folds = len(description.features), description.folds
+        sizes = np.unique([*path["size"], chosen]).astype(int)
+        values = {name: _by_size(model, description, name, path, sizes) for name in names}
         errors = {}
-        if "cv" in names:
-            known = model.cv_errors_
-            errors["cv"] = _at(sizes, known.sizes, known.std)
+        if "cv" in names and folds is not None:
+            errors["cv"] = _at(sizes, folds.sizes, folds.std)
         display = cls(
             sizes=sizes,
             criteria=values,
-            chosen=model.solution_.support.size,
+            chosen=chosen,
             errors=errors,
-            one_standard_error=bool(getattr(model, "one_standard_error", False)),
-            price=_price(model),
+            one_standard_error=folds is not None and folds.one_standard_error,
+            price=description.price,
         )
         return display.plot(ax, whole=whole, line_kwargs=line_kwargs)
 
@@ -370,12 +370,11 @@ def _zoom(drawn: list[Array], names: list[str]) -> tuple[float, float] | None:
 # --- what an estimator has ------------------------------------------------------------------------
 
 
-def _own(model: SparseRegressor) -> str:
-    """What the choice was made by."""
-    if isinstance(model.solution_, BayesianSolution):
+def _own(description: Description) -> str:
+    """What the choice was made by; the BIC where that was no criterion."""
+    if description.log_evidence is not None:
         return "log_evidence"
-    by_words = getattr(model, "sparsity", None) is None and getattr(model, "delta", None) is None
-    return str(getattr(model, "criterion", "bic")) if by_words else "bic"
+    return description.criterion or "bic"
 
 
 def _columns(model: SparseRegressor) -> dict[str, Array]:
@@ -396,7 +395,7 @@ def _check_names(model: SparseRegressor, names: list[str], path: dict[str, Array
             "no least-squares fits: draw it with PathDisplay."
         )
     if not names:
-        raise InputError(f"criteria names none; there are {listing(known)}.")
+        raise InputError("names none", f"there are {listing(known)}.", parameter="criteria")
     if bad := [name for name in names if name not in known]:
         raise InputError(f"The path does not tell {listing(bad)}; there are {listing(known)}.")
 
@@ -405,27 +404,26 @@ def _unknown(model: SparseRegressor, values: Array) -> bool:
     return bool(np.isnan(values).all()) and model.criteria_.total > 0
 
 
-def _price(model: SparseRegressor) -> float:
-    solution = model.solution_
-    return float(solution.price) if isinstance(solution, BayesianSolution) else 0.0
-
-
-def _by_size(model: SparseRegressor, name: str, path: dict[str, Array], sizes: Array) -> Array:
+def _by_size(
+    model: SparseRegressor,
+    description: Description,
+    name: str,
+    path: dict[str, Array],
+    sizes: Array,
+) -> Array:
     """The best value of each size met, and at the chosen size that of the choice."""
-    if name == "cv":
-        errors = model.cv_errors_
-        return _at(sizes, errors.sizes, errors.mean)
+    if name == "cv" and description.folds is not None:
+        return _at(sizes, description.folds.sizes, description.folds.mean)
     values, largest = path[name], name in LARGEST_IS_BEST
     if name == "log_evidence":
-        values = values - _price(model) * path["size"]
+        values = values - description.price * path["size"]
     best = [values[path["size"] == k] for k in sizes]
     by_size = np.array([_best(some, largest) for some in best])
-    solution = model.solution_
-    size = solution.support.size
+    size = len(description.features)
     if name in BY_RESIDUAL:
-        by_size[sizes == size] = model.criteria_.values(name, solution.residual_norm**2, size)
-    elif isinstance(solution, BayesianSolution):
-        by_size[sizes == size] = solution.log_evidence - solution.price * size
+        by_size[sizes == size] = model.criteria_.values(name, description.loss, size)
+    elif description.log_evidence is not None:
+        by_size[sizes == size] = description.log_evidence - description.price * size
     return by_size
 
 

@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.errors import InputError
-from sparsewise.results import BayesianSolution, Model, Stop
+from sparsewise.errors import InputError, Parameter
+from sparsewise.results import Model, Stop
 
 if TYPE_CHECKING:
+    from sparsewise.description import Description
     from sparsewise.estimators.base import SparseRegressor
 
 SAME = 1e-5
 """Models whose coefficients differ by less than this share of the largest look the same."""
 
 
-def fitted(estimator: Any, caller: str) -> SparseRegressor:
-    """The estimator, or the last of a pipeline, once it has been fitted."""
+def fitted(estimator: Any, caller: str) -> tuple[SparseRegressor, Description]:
+    """The estimator, or the last of a pipeline, once it has been fitted; and its description."""
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
     from sparsewise.estimators.base import SparseRegressor
+    from sparsewise.estimators.describe import describe
 
     if isinstance(estimator, Pipeline):
         estimator = estimator[-1]
@@ -33,7 +35,7 @@ def fitted(estimator: Any, caller: str) -> SparseRegressor:
             f"{type(estimator).__name__}{hint}."
         )
     check_is_fitted(estimator)
-    return estimator
+    return estimator, describe(estimator)
 
 
 def spreads(model: SparseRegressor) -> Array:
@@ -73,11 +75,6 @@ def _same(a: Model, b: Model, scale: Array) -> bool:
     return bool(difference <= SAME * np.abs(b.coef * scale).max(initial=0.0))
 
 
-def is_bayesian(model: SparseRegressor) -> bool:
-    """Whether coefficients are means of a posterior."""
-    return isinstance(model.solution_, BayesianSolution)
-
-
 def coefficient_label(units: str, intercept: bool) -> str:
     """What an axis of coefficients shows."""
     if units == "own":
@@ -89,6 +86,9 @@ def coefficient_label(units: str, intercept: bool) -> str:
 def check_units(units: str, known: Array | None) -> None:
     """Raise an error for units there aren't."""
     if units not in ("norm", "own"):
-        raise InputError(f'units must be "norm" or "own", not {units!r}.')
+        raise InputError(f'must be "norm" or "own", not {units!r}.', parameter="units")
     if units == "norm" and known is None:
-        raise InputError('units="norm" needs the spreads of the features; use units="own".')
+        raise InputError(
+            (Parameter("units", "norm"), " needs the spreads of the features"),
+            ("use ", Parameter("units", "own"), "."),
+        )

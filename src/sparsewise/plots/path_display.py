@@ -124,7 +124,7 @@ class PathDisplay:
         PathDisplay
         """
         need_matplotlib()
-        model = fitted(estimator, cls.__name__)
+        model, _ = fitted(estimator, cls.__name__)
         models, chosen = met(model)
         if not len(model.solution_.path) and len(models) > 1:
             raise InputError(
@@ -200,7 +200,7 @@ class PathDisplay:
             steps = np.arange(sizes.size)
             return steps, steps, self.chosen
         if by != "size":
-            raise InputError(f'by must be "step" or "size", not {by!r}.')
+            raise InputError(f'must be "step" or "size", not {by!r}.', parameter="by")
         residuals = np.array(self.squared_residuals, float)
         residuals[self.chosen] = -1.0  # before all others of its size
         order = np.lexsort((residuals, sizes))

@@ -14,6 +14,7 @@ from sparsewise.problem import Problem, problem
 from sparsewise.results.check import BayesianCheck
 from sparsewise.results.solution import Posterior, Solution
 from sparsewise.results.stop import Stop
+from sparsewise.tolerances import tolerances
 
 
 def log_evidence(sigma: float, rows: float, log_det: float, fit: float, is_complex: bool) -> float:
@@ -90,8 +91,27 @@ class BayesianSolution(Solution):
         """That of the prior variances and the noise, which are taken as given."""
         return Posterior(float(self.sigma), self.covariance)
 
-    def _more(self) -> str:
-        return f"  noise    {self.sigma:.4g}, log evidence {self.log_evidence:.6g}\n"
+    def start_evidence(self, rows: float) -> float:
+        """That of the model with nothing but flat priors; NaN for any other start."""
+        # Other starts have prior variances that aren't kept; of a tiny target the squares are lost.
+        if not np.isinf(self.gamma[list(self.path.start)]).all() or self.sigma**2 == 0:
+            return math.nan
+        squares = (math.sqrt(self.path.initial.loss) / self.sigma) ** 2
+        is_complex = self.coef.dtype.kind == "c"
+        return log_evidence(self.sigma, self._free_rows(rows), 0.0, squares, is_complex)
+
+    def is_noiseless(self, total: float, rows: float) -> bool:
+        """Whether σ is that of rounding: inferred noise falls no further."""
+        least = tolerances(np.dtype(np.float64)).quiet * math.sqrt(total / self._free_rows(rows))
+        return self.sigma <= 1.001 * least
+
+    def _free_rows(self, rows: float) -> float:
+        """The dimension that flat priors leave."""
+        return rows - int(np.isinf(self.gamma).sum())
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """The evidence."""
+        yield "evidence", f"log evidence = {self.log_evidence:.6g}"
 
     def check(self, A: Any, y: Any) -> BayesianCheck:
         """Recompute residual, posterior, evidence and its optimality from the data alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sparsewise.results.solution import Solution
@@ -36,13 +37,16 @@ class BestSubsets(Solution):
         """Whether the subset of every size is known to be the best."""
         return not any(self.gaps.values())
 
-    def _more(self) -> str:
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """Of which sizes the best subset is known."""
         gaps = self.gaps
-        if self.proved:
-            return "  proved   the best subset of every size\n"
         open_sizes = [size for size, gap in gaps.items() if gap]
+        if not open_sizes:
+            yield "proved", "the best subset of every size"
+            return
         worst = max(open_sizes, key=lambda size: gaps[size])
-        return (
-            f"  proved   {len(gaps) - len(open_sizes)} of {len(gaps)} sizes; the squared residual "
-            f"of {worst} may be up to {gaps[worst]:.1%} lower\n"
+        yield (
+            "proved",
+            f"{len(gaps) - len(open_sizes)} of {len(gaps)} sizes; the squared residual of {worst} "
+            f"may be up to {gaps[worst]:.1%} lower",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +14,7 @@ from sparsewise.problem import Problem, check_number, problem
 from sparsewise.results.check import L1Check
 from sparsewise.results.path import Model
 from sparsewise.results.solution import Solution
+from sparsewise.wording import shortened
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -48,7 +51,7 @@ class L1Solution(Solution):
 
     @property
     def counts_features(self) -> bool:
-        """Degrees of freedom of the lasso are its features (Zou, Hastie and Tibshirani 2007)."""
+        """Those of the lasso are its features (Zou, Hastie and Tibshirani 2007)."""
         return True
 
     def check(self, A: Any, y: Any) -> L1Check:
@@ -111,10 +114,19 @@ class L1Solution(Solution):
         excess = (np.abs(data.correlate(vector)) - limits - rounding) / sizes
         return float(excess.max(where=np.isfinite(self.weights), initial=0.0))
 
-    def _more(self) -> str:
-        what = "refitted after" if self.debiased else "at"
-        limit = f"residual <= {self.bound:.4g}, " if self.bound is not None else ""
-        return f"  {what:<8} Σ w|x| = {self.objective:.6g}, {limit}penalty {self.penalty:.4g}\n"
+    @property
+    def ending(self) -> str:
+        """The path goes on past its last bend, or to the refit of its support."""
+        return "refit" if self.debiased else "end"
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """What the coefficients cost, and under which condition that is least."""
+        figures = [f"Σ w|x| = {self.objective:.6g}{' before the refit' if self.debiased else ''}"]
+        if self.bound is not None:
+            figures.append(f"residual <= {self.bound:.4g}")
+        if math.isfinite(self.penalty):  # for the empty model, any large enough
+            figures.append(f"penalty {self.penalty:.4g}")
+        yield "ℓ1 norm", ", ".join(figures)
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -217,6 +229,8 @@ class Reweighted(L1Solution):
 
     rounds: tuple[Round, ...]
 
-    def _more(self) -> str:
-        sizes = ", ".join(str(round_.size) for round_ in self.rounds)
-        return f"{super()._more()}  rounds   {len(self.rounds)}, with {sizes} features\n"
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """The same, and the sizes of the rounds."""
+        yield from super().facts()
+        sizes = shortened([str(one.size) for one in self.rounds], most=20)
+        yield "rounds", f"{len(self.rounds)}, with {sizes} features"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -65,6 +67,23 @@ class Solution:
         """Whether degrees of freedom are features, so that criteria of fit and size apply."""
         return self.least_squares
 
+    @property
+    def ending(self) -> str:
+        """What leads from the last step of the path to the model, if anything does."""
+        return ""
+
+    def start_evidence(self, rows: float) -> float:
+        """The log evidence before the first step, of so many rows; NaN where there is none."""
+        return math.nan
+
+    def is_noiseless(self, total: float, rows: float) -> bool:
+        """Whether inferred noise is as small as it may get, so that the evidence has no bound."""
+        return False
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """What it has to say of itself besides: pairs of a label and a sentence."""
+        return iter(())
+
     def check(self, A: Any, y: Any) -> Check:
         """Recompute residual, normal equations and support from the data alone."""
         return self._check_fit(problem(A, y))
@@ -89,19 +108,17 @@ class Solution:
 
     def __repr__(self) -> str:
         size = self.support.size
+        noise = "" if self.posterior is None else f"  noise    σ = {self.posterior.sigma:.4g}\n"
+        facts = "".join(f"  {label:<8} {sentence}\n" for label, sentence in self.facts())
         return (
             f"Solution by {self.algorithm}: {size} feature{'' if size == 1 else 's'} "
             f"of {self.coef.size}, residual {self.residual_norm:.4g}\n"
             f"  coef     {_entries(self.support, self.coef)}\n"
-            f"{self._more()}"
+            f"{noise}{facts}"
             f"  path     {len(self.path)} steps, {self.n_passes} passes over A\n"
             f"  stopped  {self.stop}\n"
             f"  advice   {self.stop.advice}"
         )
-
-    def _more(self) -> str:
-        """Further lines of the representation."""
-        return ""
 
 
 def _entries(support: Array, coef: Array, width: int = 68) -> str:

@@ -17,14 +17,14 @@ from sparsewise.tables.cells import (
     encoding_of,
     filled_rows,
     matrix,
-    missing_words,
+    missing_counts,
     numbers,
     refuse_text,
     refuse_unknown,
     weights_of,
 )
-from sparsewise.tables.files import RawTable, load_example, read_table
 from sparsewise.tables.names import as_argument, positions, split_names
+from sparsewise.tables.reading import RawTable, load_example, read_table
 from sparsewise.wording import listing, look_up, quoted
 
 __all__ = [
@@ -59,6 +59,11 @@ class Table:
     dropped: int = 0  # rows left out for their missing values
     encoding: tuple[Source, ...] = ()  # the columns that the features were made of
     notes: tuple[str, ...] = ()  # what was left out, in words
+
+    @property
+    def counted_rows(self) -> int:
+        """How many rows count: those of weight 0 do not."""
+        return len(self.y) if self.weights is None else int((self.weights > 0).sum())
 
     def positions(self, names: Iterable[str]) -> list[int]:
         """Return where features stand; a column of text stands for its levels.
@@ -111,22 +116,24 @@ def select(
     """
     target = raw.default_target if target is None else target
     if target is None:
-        raise InputError(f"--target is needed: one of the columns {listing(raw.columns)}")
+        raise InputError(
+            f"is needed: one of the columns {listing(raw.columns)}", parameter="target"
+        )
     look_up([target, *([] if weights is None else [weights])], raw.columns, "column")
     look_up(categorical, raw.columns, "column")
     _check_roles(target, weights, (*(features or ()), *chosen), categorical)
-    wishes = _Wishes(raw, target, weights, features, exclude, set(categorical))
+    requested = _Requested(raw, target, weights, features, exclude, set(categorical))
     for name in chosen:
-        wishes.source(name)
-    sources = wishes.sources()
+        requested.source(name)
+    sources = requested.sources()
     if not sources:
         raise InputError("no features are left: the table needs a column besides the target")
     used = dict.fromkeys([target, *([] if weights is None else [weights]), *sources])
-    cells = {name: cells_of(raw, name, name in wishes.categorical) for name in used}
+    cells = {name: cells_of(raw, name, name in requested.categorical) for name in used}
     refuse_text(cells, target, weights)
     kept, dropped, notes = complete_rows(raw, cells, drop_missing)
-    encoding, constant = encoding_of(cells, sources, wishes.categorical, kept)
-    names = wishes.names(encoding)
+    encoding, constant = encoding_of(cells, sources, requested.categorical, kept)
+    names = requested.names(encoding)
     if not names:
         raise InputError("no features are left: the table needs one that varies")
     return Table(
@@ -138,7 +145,7 @@ def select(
         weights=None if weights is None else weights_of(cells[weights], weights, kept),
         dropped=dropped,
         encoding=encoding,
-        notes=(*wishes.notes, *notes, *constant),
+        notes=(*requested.notes, *notes, *constant),
     )
 
 
@@ -166,7 +173,7 @@ def encode(raw: RawTable, encoding: Sequence[Source], names: Sequence[str]) -> F
                 f"({column.example}), where the model needs numbers"
             )
     kept = filled_rows(raw)
-    if missing := missing_words(cells, kept):
+    if missing := missing_counts(cells, kept):
         raise InputError(
             f"missing values (of {kept.sum()} rows): {missing}; the model needs them all"
         )
@@ -190,7 +197,7 @@ def _check_roles(
         raise InputError(f"{quoted(target)} can't be the target and the weights at once")
 
 
-class _Wishes:
+class _Requested:
     """What is asked for by name: columns of the table, or levels of a categorical one."""
 
     def __init__(

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, Parameter, Words
 from sparsewise.models import Source
-from sparsewise.tables.files import RawTable
 from sparsewise.tables.names import as_argument
+from sparsewise.tables.reading import RawTable
 from sparsewise.wording import count, listing, quoted, shortened
 
 FloatArray = npt.NDArray[np.float64]
@@ -129,7 +129,7 @@ def filled_rows(raw: RawTable) -> pl.Series:
     return filled
 
 
-def missing_words(cells: Mapping[str, Cells], rows: pl.Series) -> str:
+def missing_counts(cells: Mapping[str, Cells], rows: pl.Series) -> str:
     """Return how many values are missing in which columns, in words."""
     counts = {name: int((column.missing & rows).sum()) for name, column in cells.items()}
     return shortened([f"{quoted(name)} {times}" for name, times in counts.items() if times])
@@ -141,13 +141,18 @@ def complete_rows(
     """Return a mask of the rows to use, how many were left out, and a note on these."""
     filled = filled_rows(raw)
     n = int(filled.sum())
-    missing = missing_words(cells, filled)
+    missing = missing_counts(cells, filled)
     if not missing:
         return filled, 0, []
     if not drop_missing:
         raise InputError(
-            f"missing values (of {n} rows): {missing}; leave these rows out with --drop-missing, "
-            "or a column with --exclude"
+            f"missing values (of {n} rows): {missing}",
+            (
+                "leave these rows out with ",
+                Parameter("drop_missing", True),
+                ", or a column with ",
+                Parameter("exclude"),
+            ),
         )
     kept = filled
     for column in cells.values():
@@ -155,8 +160,8 @@ def complete_rows(
     dropped = n - int(kept.sum())
     if dropped == n:
         raise InputError(
-            f"every row has a missing value (of {n} rows): {missing}; leave columns out with "
-            "--exclude"
+            f"every row has a missing value (of {n} rows): {missing}",
+            ("leave columns out with ", Parameter("exclude")),
         )
     rows = count(dropped, "row")
     return kept, dropped, [f"{rows} of {n} left out for missing values: {missing}"]
@@ -173,18 +178,26 @@ def refuse_text(cells: Mapping[str, Cells], target: str, weights: str | None) ->
         return
     groups = [name for name, column in refused.items() if column.refused in GROUPS]
     them = "it" if len(refused) == 1 else "them"
-    way_out = f"leave {them} out with --exclude {as_argument(refused)}, or "
-    if groups:
-        way_out += f"make a 0/1 feature of each level with --categorical {as_argument(groups)}"
-    else:
-        way_out += f"turn {them} into numbers first"
+    way_out: Words = (
+        f": leave {them} out with ",
+        Parameter("exclude", as_argument(refused)),
+        ", or ",
+        *(
+            (
+                "make a 0/1 feature of each level with ",
+                Parameter("categorical", as_argument(groups)),
+            )
+            if groups
+            else (f"turn {them} into numbers first",)
+        ),
+    )
     if len(refused) == 1:
         [(name, column)] = refused.items()
-        raise InputError(
-            f"column {quoted(name)} holds {column.refused} ({column.example}): {way_out}"
-        )
-    kinds = dict.fromkeys(column.refused for column in refused.values())
-    raise InputError(f"the columns {listing(refused)} hold {' and '.join(kinds)}: {way_out}")
+        held = f"column {quoted(name)} holds {column.refused} ({column.example})"
+    else:
+        kinds = dict.fromkeys(column.refused for column in refused.values())
+        held = f"the columns {listing(refused)} hold {' and '.join(kinds)}"
+    raise InputError((held, *way_out))
 
 
 def numbers(column: Cells, name: str, kept: pl.Series) -> FloatArray:
@@ -234,8 +247,12 @@ def _sorted_levels(values: pl.Series, name: str) -> tuple[str, ...]:
     levels = values.unique()
     if len(levels) > MOST_LEVELS:
         raise InputError(
-            f"column {quoted(name)} has {len(levels)} levels, more than {MOST_LEVELS}: leave it "
-            f"out with --exclude {as_argument([name])}, or group them first"
+            (
+                f"column {quoted(name)} has {len(levels)} levels, more than {MOST_LEVELS}: leave "
+                "it out with ",
+                Parameter("exclude", as_argument([name])),
+                ", or group them first",
+            )
         )
     texts = levels.to_list()
     sizes = levels.cast(pl.Float64, strict=False)
@@ -265,8 +282,13 @@ def matrix(
     except MemoryError:
         size = f"{n * len(names) * 8 / 1e9:.0f} GB"
         raise InputError(
-            f"{n} rows and {len(names)} features need {size}, which is more than there is: choose "
-            "fewer by --features or --exclude"
+            (
+                f"{n} rows and {len(names)} features need {size}, which is more than there is: "
+                "choose fewer by ",
+                Parameter("features"),
+                " or ",
+                Parameter("exclude"),
+            )
         ) from None
     for source in encoding:
         column = cells[source.name]
@@ -278,7 +300,7 @@ def matrix(
             list(source.levels), list(range(len(source.levels))), return_dtype=pl.Int32
         )
         which = codes.to_numpy()
-        for name, level in zip(source.features, source.told, strict=True):
+        for name, level in zip(source.features, source.encoded, strict=True):
             if name in place:
                 X[:, place[name]] = which == source.levels.index(level)
     return X

@@ -55,7 +55,8 @@ def run(args: argparse.Namespace) -> None:
     """Run ``sparsewise certify``."""
     from sparsewise import guarantees
     from sparsewise.cli.patience import patience
-    from sparsewise.report import Certified, Page, show_certificate
+    from sparsewise.description.terminal import Page
+    from sparsewise.description.verdict import Certified, show_certificate
     from sparsewise.tables import split_names
 
     raw = read(args)
@@ -68,12 +69,9 @@ def run(args: argparse.Namespace) -> None:
     plain = reduced(table, not args.no_intercept)
     _check_choice(plain, columns, table, not args.no_intercept)
     with patience("certifying"):
-        try:
-            certificate = guarantees.certify(
-                plain.design, plain.target, columns, swaps=True, time_limit=args.time_limit
-            )
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        certificate = guarantees.certify(
+            plain.design, plain.target, columns, swaps=True, time_limit=args.time_limit
+        )
     better = certificate.better
     certified = Certified(
         label=table.label,

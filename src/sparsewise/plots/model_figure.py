@@ -15,8 +15,6 @@ from sparsewise.plots.style import need_matplotlib, nothing_to_draw
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from sparsewise.estimators.base import SparseRegressor
-
 
 def model_figure(estimator: Any, *, beside: str = "auto", units: str = "norm") -> Figure:
     """Coefficients, and beside them how they came about.
@@ -40,31 +38,23 @@ def model_figure(estimator: Any, *, beside: str = "auto", units: str = "norm") -
     from matplotlib.figure import Figure
 
     if beside not in ("auto", "criterion", "path"):
-        raise InputError(f'beside must be "auto", "criterion" or "path", not {beside!r}.')
-    model = fitted(estimator, "model_figure")
-    rows = min(model.solution_.support.size, MOST)
+        raise InputError(
+            f'must be "auto", "criterion" or "path", not {beside!r}.', parameter="beside"
+        )
+    model, description = fitted(estimator, "model_figure")
+    rows = min(len(description.features), MOST)
     figure = Figure(figsize=(11, max(4.4, 1.5 + 0.23 * rows)), dpi=150, layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
     CoefficientDisplay.from_estimator(model, units=units, ax=left)
-    _beside(model, beside, units, right)
+    by_criterion = description.criterion is not None and len(model.solution_.path) > 0
+    if beside == "criterion" or (beside == "auto" and by_criterion):
+        CriterionDisplay.from_estimator(model, ax=right)
+    elif beside == "auto" and not len(model.solution_.path) and rows:
+        nothing_to_draw(right, "this solver keeps no path")
+        right.set_axis_off()
+    else:
+        PathDisplay.from_estimator(model, units=units, ax=right)
     # matplotlib's own wrapping takes "$" for mathematics.
-    title = fill(model.summary().title, 110)
+    title = fill(description.title, 110)
     figure.suptitle(title, x=0.01, ha="left", fontsize="large", parse_math=False)
     return figure
-
-
-def _beside(model: SparseRegressor, beside: str, units: str, ax: Any) -> None:
-    if beside == "criterion" or (beside == "auto" and _by_criterion(model)):
-        CriterionDisplay.from_estimator(model, ax=ax)
-    elif beside == "auto" and not len(model.solution_.path) and model.solution_.support.size:
-        nothing_to_draw(ax, "this solver keeps no path")
-        ax.set_axis_off()
-    else:
-        PathDisplay.from_estimator(model, units=units, ax=ax)
-
-
-def _by_criterion(model: SparseRegressor) -> bool:
-    """Whether a criterion has chosen the number of features."""
-    if not hasattr(model, "criterion"):
-        return False
-    return model.sparsity is None and model.delta is None and len(model.solution_.path) > 0

@@ -6,10 +6,12 @@ import math
 
 from sparsewise.selection.criteria import EXACT
 
+WITHOUT_INTERCEPT = "without an intercept, R² compares with 0 rather than with the mean"
 
-def rounded(squared: float, total: float) -> float:
+
+def rounded(squared: float, total: float, exact: float = EXACT) -> float:
     """Return a squared residual, zero if it is rounding error."""
-    return squared if squared > EXACT * total else 0.0
+    return squared if squared > exact * total else 0.0
 
 
 def share(squared: float, total: float) -> float | None:
@@ -17,9 +19,8 @@ def share(squared: float, total: float) -> float | None:
     return 1 - squared / total if total > 0 else None
 
 
-def r_squared(squared: float, total: float) -> str:
+def r_squared(part: float | None) -> str:
     """Return that share in four decimals."""
-    part = share(squared, total)
     # Adding 0 takes the sign off a zero.
     return "-" if part is None else f"{round(part, 4) + 0.0:.4f}"
 

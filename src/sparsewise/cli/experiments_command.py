@@ -160,7 +160,7 @@ def _progress() -> Iterator[tuple[Any, Any]]:
         TimeRemainingColumn,
     )
 
-    from sparsewise.report import Page
+    from sparsewise.description.terminal import Page
 
     page = Page(sys.stderr)
     bar = Progress(

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
+from sparsewise.description.shares import (
+    WITHOUT_INTERCEPT,
+    finite,
+    r_squared,
+    rounded,
+    share,
+)
+from sparsewise.description.terminal import Page
 from sparsewise.guarantees.search import MOST_COLUMNS
 from sparsewise.numerals import numerals
-from sparsewise.report.fit import WITHOUT_INTERCEPT
-from sparsewise.report.page import Page
-from sparsewise.report.shares import finite, r_squared, rounded, share
 from sparsewise.wording import count, printable, shortened
 
 if TYPE_CHECKING:
@@ -85,8 +87,7 @@ def show_certificate(certified: Certified, page: Page) -> None:
     found = certified.certificate
     choice = shortened(certified.named(found.columns))
     sentence = found.sentence([printable(name) for name in certified.names])
-    headline = wrap(f"{choice}: {sentence}", page.width)
-    page.print(Text("\n".join(headline), style="bold"))
+    page.title(f"{choice}: {sentence}")
     page.heading("Fit")
     page.table(
         {"choice": "left", "features": "left", "squared residual": "right", "R²": "right"},
@@ -94,7 +95,6 @@ def show_certificate(certified: Certified, page: Page) -> None:
     )
     page.heading("Figures")
     page.table({"figure": "left", "value": "right"}, _figures(found))
-    page.print()
     page.facts(
         [
             *([("bound", _origin(found))] if _has_bound(found) else []),
@@ -102,7 +102,7 @@ def show_certificate(certified: Certified, page: Page) -> None:
             *(("swaps", sentence) for sentence in _swaps(certified)),
             *([] if certified.intercept else [("note", WITHOUT_INTERCEPT)]),
             (
-                "summary",
+                "table",
                 f"{printable(certified.label)}: {count(certified.rows, 'row')}, "
                 f"{count(len(certified.names), 'candidate')} to explain "
                 f"{printable(certified.target)}",
@@ -121,7 +121,7 @@ def _choices(certified: Certified) -> Iterator[tuple[str, ...]]:
     for (title, columns, _), value, amount in zip(
         rows, squared, numerals(squared, figures=6), strict=True
     ):
-        yield title, ", ".join(certified.named(columns)), amount, r_squared(value, total)
+        yield title, ", ".join(certified.named(columns)), amount, r_squared(share(value, total))
 
 
 def _figures(found: Certificate) -> Iterator[tuple[str, str]]:

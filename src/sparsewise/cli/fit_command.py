@@ -1,0 +1,171 @@
+"""``sparsewise fit``: choose the features of a table that explain its target."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from sparsewise.algorithms import Family
+from sparsewise.cli.methods import DEFAULT, DEFAULTS, choosers, family, takers
+from sparsewise.cli.options import add_table, at_least, check_place, not_negative, positive
+from sparsewise.cli.spelling import as_option
+from sparsewise.cli.table_fit import TableFit, fit_table
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "fit",
+        parents=[common],
+        help="choose the features of a table that explain its target",
+        description="Choose the features of a table that explain its target.",
+        epilog=_epilog(),
+    )
+    parser.set_defaults(run=run)
+    add_arguments(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="print one JSON object instead")
+    output.add_argument("--plot", metavar="FILE", help="draw the model: .png, .pdf or .svg")
+    output.add_argument(
+        "--save", metavar="MODEL", help="write the model as JSON, for sparsewise predict"
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that tell what to fit, and how."""
+    data = add_table(parser, features="candidates (default: all other columns)")
+    data.add_argument("--include", metavar="NAMES", default="", help="features to keep in any case")
+    how = parser.add_argument_group("method")
+    how.add_argument(
+        "--method", metavar="NAME", help=f"see: sparsewise algorithms (default: {DEFAULT})"
+    )
+    how.add_argument(
+        "--criterion",
+        metavar="NAME",
+        help="what chooses on a path: aic, aicc, bic, ebic, cp, adjusted_r2, loo or cv (methods "
+        f"{choosers()})",
+    )
+    how.add_argument(
+        "--cv", type=at_least(2), metavar="K", help="let the error of K folds choose (same methods)"
+    )
+    how.add_argument("--sparsity", type=at_least(0), metavar="K", help="at most K features")
+    how.add_argument(
+        "--residual", type=not_negative, metavar="R", help="stop once the norm of the residual is R"
+    )
+    how.add_argument(
+        "--delta",
+        type=not_negative,
+        metavar="D",
+        help="add while the squared residual falls by more than D², drop while it grows by at most "
+        "D²",
+    )
+    how.add_argument(
+        "--batch",
+        type=at_least(1),
+        metavar="B",
+        help=f"features per step (method {takers('batch')}; default: 2)",
+    )
+    l1 = parser.add_argument_group(f"basis pursuit (methods {family(Family.L1)})")
+    l1.add_argument(
+        "--penalty",
+        type=not_negative,
+        metavar="L",
+        help="what a coefficient costs beside half the squared residual, for columns of norm 1 "
+        f"(methods {takers('penalty')})",
+    )
+    l1.add_argument(
+        "--debias", action="store_true", default=None, help="refit the choice by least squares"
+    )
+    bayes = parser.add_argument_group(
+        f"Sparse Bayesian Learning (methods {family(Family.BAYESIAN)})"
+    )
+    bayes.add_argument(
+        "--sigma",
+        type=positive,
+        metavar="S",
+        help="standard deviation of the noise, in the target's units (default: inferred; method "
+        f"{takers('sigma', Family.L1)} takes it, too)",
+    )
+    bayes.add_argument(
+        "--price",
+        type=not_negative,
+        metavar="P",
+        help="what a feature must raise the log evidence by (default: log m for m features; 0 "
+        "takes any that raises it)",
+    )
+    bayes.add_argument(
+        "--updates",
+        metavar="RULE",
+        help=f"em, mackay or convex (method {takers('updates')}; default: em)",
+    )
+
+
+def _epilog() -> str:
+    meant = ", ".join(f"--{option} {method}" for option, method in DEFAULTS.items())
+    bounded = takers("residual", Family.L1)
+    return (
+        f"The method is {DEFAULT}, Sparse Bayesian Learning with the noise inferred, unless it is "
+        f"named or an option means another: {meant}. {choosers()}, if named without an option "
+        "that stops them, choose by the BIC; other stepwise methods ask of a feature to lower the "
+        "squared residual by s² log n, its price in the BIC (s²: residual variance with all "
+        "features), and those that take --sparsity have as many features as the BIC chooses on a "
+        f"path. {bounded}, if named without --residual, leave a residual as large as the noise of "
+        "all n rows, s √n. NAMES are separated by commas."
+    )
+
+
+def check_outputs(args: argparse.Namespace) -> None:
+    """Raise an error for files that can't be written, before there is anything to lose."""
+    check_place("--plot", args.plot)
+    if args.plot is not None:
+        from sparsewise.cli.figures import check_format
+
+        check_format(args.plot)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run ``sparsewise fit``."""
+    check_place("--save", args.save)
+    check_outputs(args)
+    fit = fit_table(args)
+    try:
+        # Before anything is printed: whoever reads the first lines and leaves wants the files, too.
+        if args.save is not None:
+            save(fit, args.save)
+        if args.plot is not None:
+            from sparsewise.cli.figures import draw_fit
+
+            draw_fit(fit.model, args.plot)
+    finally:
+        if args.json:
+            model = fit.description.fields(as_option)
+            # As ASCII: it can be written in any encoding.
+            fields = fit.fields(**model, interrupted=fit.interrupted)
+            print(json.dumps(fields, indent=2, allow_nan=False))
+        else:
+            from sparsewise.description.terminal import Page, show_model
+
+            show_model(fit.description, fit.facts(), Page())
+    return 130 if fit.interrupted else 0
+
+
+def save(fit: TableFit, path: str) -> None:
+    """Write the model for ``sparsewise predict``."""
+    from sparsewise.models import LinearModel
+
+    told = fit.description
+    LinearModel.from_estimator(
+        fit.model,
+        target=fit.table.target,
+        names=fit.table.names,
+        encoding=fit.table.encoding,
+        method=fit.method,
+        facts={
+            "table": fit.table.label,
+            "candidates": told.candidates,
+            "criterion": told.criterion,
+            "r2": told.r2,
+            "stop": str(told.stop),
+        },
+    ).save(path)

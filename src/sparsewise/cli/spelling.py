@@ -1,0 +1,46 @@
+"""Parameters as the command line spells them: ``--sparsity``, ``--criterion cv``."""
+
+from __future__ import annotations
+
+from sparsewise.errors import Either, Message, Parameter, in_python
+
+METHOD_OPTIONS = (
+    "sparsity",
+    "residual",
+    "delta",
+    "penalty",
+    "batch",
+    "sigma",
+    "price",
+    "updates",
+    "debias",
+    "criterion",
+    "cv",
+)
+"""Options that are parameters of a method."""
+
+OPTIONS = {
+    **{name: f"--{name}" for name in METHOD_OPTIONS},
+    **{name: f"--{name}" for name in ("target", "features", "include", "exclude", "categorical")},
+    "weights": "--weights",
+    "sample_weight": "--weights",
+    "drop_missing": "--drop-missing",
+    "time_limit": "--time-limit",
+    "algorithm": "--method",
+}
+"""What the parameters of functions and estimators are called here."""
+
+
+def as_option(part: Parameter | Either) -> str:
+    """A parameter as an option; one that the command line lacks as in Python."""
+    if isinstance(part, Either):
+        return part.command_line
+    if part.name not in OPTIONS:
+        return in_python(part)
+    flag = part.value is None or part.value is True
+    return OPTIONS[part.name] if flag else f"{OPTIONS[part.name]} {part.value}"
+
+
+def sentence(message: Message) -> str:
+    """What is wrong, on a line of its own: without the full stop."""
+    return message.sentence(as_option).rstrip(".")

@@ -1,0 +1,148 @@
+"""A model fitted to a table, and what only the table knows."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparsewise.cli import methods
+from sparsewise.cli.options import dependent_columns, load, reduced
+from sparsewise.cli.spelling import as_option, sentence
+from sparsewise.errors import InputError, InputWarning, Parameter
+from sparsewise.wording import count, listing, printable
+
+if TYPE_CHECKING:
+    from sparsewise.description import Description
+    from sparsewise.estimators.base import SparseRegressor
+    from sparsewise.tables import Table
+
+# A certificate takes about n m² steps, or 50 m² where there are fewer rows: its m² inner products
+# are sorted, too. So many take a second or two, which is no longer than reading such a table.
+MOST_STEPS = 5e9
+# Seconds that fit has for an exact search: certify is there for those who can wait.
+SHORT_SEARCH = 1.0
+
+
+@dataclass(frozen=True)
+class TableFit:
+    """A fitted model, its description, and the table that it is of."""
+
+    method: str
+    model: SparseRegressor
+    description: Description
+    table: Table
+    weights: str | None  # the column of weights
+    notes: tuple[str, ...]
+    interrupted: bool
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """Yield what is said of the model, with notes on the table."""
+        for label, words in self.description.sentences(as_option):
+            if label != "rows":  # the table says more of them
+                yield label, words
+        yield "advice", self.description.stop.advice
+        yield from self.table_facts()
+
+    def table_facts(self) -> Iterator[tuple[str, str]]:
+        """Yield notes, and one line on the table and the method."""
+        for note in self.notes:
+            yield "note", note
+        rows = count(len(self.table.y), "row")
+        if self.weights is not None:
+            rows += f" of weight {self.model.n_rows_:g} by {printable(self.weights)}"
+        passes = count(self.description.passes, "pass", "passes")
+        yield (
+            "table",
+            f"{printable(self.table.label)}: {rows}, {count(len(self.table.names), 'feature')}; "
+            f"method {self.method}, {passes} over A",
+        )
+
+    def fields(self, **model: Any) -> dict[str, Any]:
+        """Return what is known of the table, the model and its path, ready for JSON."""
+        from sparsewise.description.shares import finite
+
+        return {
+            "table": self.table.label,
+            "target": self.table.target,
+            "method": self.method,
+            "rows": len(self.table.y),
+            "dropped": self.table.dropped,
+            "weight": float(self.model.n_rows_),
+            "candidates": len(self.table.names),
+            **model,
+            "notes": list(self.notes),
+            "path": [
+                {
+                    name: finite(value) if isinstance(value, float) else value
+                    for name, value in row.items()
+                }
+                for row in self.model.path_.to_dicts()
+            ],
+        }
+
+
+def fit_table(
+    args: argparse.Namespace, default: str | None = None, path_only: bool = False
+) -> TableFit:
+    """Fit what the arguments ask for; less is asked of the model if the path is wanted."""
+    parameters = methods.given_parameters(args)
+    methods.check_names(parameters)
+    method = methods.choose(args.method or default, parameters)
+
+    import polars as pl
+
+    from sparsewise.cli.patience import patience
+    from sparsewise.description.shares import WITHOUT_INTERCEPT
+    from sparsewise.engine.halting import interruptible
+    from sparsewise.estimators import for_algorithm
+    from sparsewise.estimators.describe import describe
+    from sparsewise.results import Stop
+
+    model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
+    table, include = load(args)
+    certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
+    if parameters.get("cv", 0) > table.counted_rows:
+        rows = count(table.counted_rows, "row")
+        raise InputError(f"asks for more folds than {rows}", "ask for fewer", parameter="cv")
+    _check_included(table, include, model.fit_intercept)
+    model.set_params(include=include or None, certify=certify)
+    X, y = pl.DataFrame(table.X, schema=list(table.names)), pl.Series(table.target, table.y)
+    with patience("fitting"), warnings.catch_warnings(record=True) as caught, interruptible():
+        warnings.simplefilter("always")
+        model.fit(X, y, sample_weight=table.weights)
+    interrupted = model.solution_.stop is Stop.INTERRUPTED
+    notes = [*table.notes, *(_words(one.message) for one in caught if not path_only)]
+    if args.no_intercept:
+        notes.append(WITHOUT_INTERCEPT)
+    if interrupted:
+        notes.append("Ctrl-C ended it early: the model is the one met so far")
+    description = describe(model)
+    return TableFit(method, model, description, table, args.weights, tuple(notes), interrupted)
+
+
+def _check_included(table: Table, include: list[str], intercept: bool) -> None:
+    """Raise an error for features that can't be in any model together, and name them."""
+    columns = table.positions(include)
+    dependent = dependent_columns(reduced(table, intercept).design, columns) if columns else []
+    if dependent:
+        raise InputError(
+            (
+                f"{listing(table.names[j] for j in dependent)} can't be told from the other "
+                "included features (constant, or a combination of them): take out of ",
+                Parameter("include"),
+                " what says nothing new",
+            )
+        )
+
+
+def _can_be_certified(table: Table) -> bool:
+    """Return whether a certificate takes no longer than reading the table."""
+    n, m = table.X.shape
+    return max(n, 50) * m**2 <= MOST_STEPS
+
+
+def _words(message: Warning | str) -> str:
+    return sentence(message) if isinstance(message, InputWarning) else str(message)

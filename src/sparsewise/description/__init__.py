@@ -1,0 +1,9 @@
+"""What there is to say of a fitted model: data, and three renderers (text, HTML, terminal).
+
+Rich, which the terminal needs, is imported by `description.terminal` alone.
+"""
+
+from sparsewise.description.contents import Coefficient, Description, Fact, Folds, PathRow
+from sparsewise.description.text import Summary
+
+__all__ = ["Coefficient", "Description", "Fact", "Folds", "PathRow", "Summary"]

@@ -1,0 +1,246 @@
+"""What there is to say of a fitted estimator, said once: every front end reads it from here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from sparsewise.description.contents import Coefficient, Description, Fact, PathRow
+from sparsewise.description.shares import rounded, share
+from sparsewise.errors import Either, Words
+from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.decision import Decision, decide
+from sparsewise.results import Stop
+from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, NAMES
+from sparsewise.wording import printable, shortened
+
+NOTHING_LEFT = "there are no more rows than coefficients"
+
+OBVIOUS = (
+    Stop.BEST,
+    Stop.CRITERION,
+    Stop.DELTA,
+    Stop.EXHAUSTED,
+    Stop.PENALTY,
+    Stop.RESIDUAL,
+    Stop.SPARSITY,
+)
+"""Reasons for stopping that go without saying once the rule of choice has been told."""
+
+
+def describe(model: SparseRegressor) -> Description:
+    """All there is to say of a fitted estimator."""
+    solution, decision = model.solution_, decide(model)
+    is_exact, loss = _is_exact(model, decision), _loss(model, model.solution_.residual_norm**2)
+    no_std = _no_std(model, decision, is_exact)
+    criteria = dict(_criteria(model, decision, loss))
+    return Description(
+        target=model._target,
+        candidates=model.n_features_in_,
+        intercept=_intercept(model, is_exact),
+        features=tuple(_features(model, is_exact)),
+        std_title="" if no_std else _std_title(model),
+        r2=share(loss, model.criteria_.total),
+        loss=loss,
+        noise=model.noise_,
+        log_evidence=decision.log_evidence,
+        price=decision.price,
+        criterion=decision.criterion,
+        criteria=criteria,
+        folds=decision.folds,
+        facts=tuple(_facts(model, decision, is_exact, no_std, criteria)),
+        stop=solution.stop,
+        path=tuple(_path(model, is_exact)),
+        passes=solution.n_passes,
+    )
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _loss(model: SparseRegressor, squared: float) -> float:
+    return rounded(squared, model.criteria_.total, model.criteria_.exact)
+
+
+def _is_exact(model: SparseRegressor, decision: Decision) -> bool:
+    """Whether there is no noise to speak of: the evidence has no bound then."""
+    if model.noise_ == 0 or decision.sigma_given:
+        return model.noise_ == 0
+    rows = model.n_rows_ - model.fit_intercept
+    return model.solution_.is_noiseless(model.criteria_.total, rows)
+
+
+def _intercept(model: SparseRegressor, is_exact: bool) -> Coefficient | None:
+    """The constant; zero where it is the rounding error of a difference."""
+    if not model.fit_intercept:
+        return None
+    value, std = float(model.intercept_), model.intercept_std_
+    shift = float(model.means_ @ model.coef_[model.solution_.support])
+    is_rounding = abs(value) <= math.sqrt(EXACT) * max(abs(value + shift), abs(shift))
+    known = None if std is None else 0.0 if is_exact else float(std)
+    return Coefficient("(intercept)", 0.0 if is_rounding else value, known)
+
+
+def _features(model: SparseRegressor, is_exact: bool) -> Iterator[Coefficient]:
+    stds = model.coef_std_
+    for j in model.solution_.support.tolist():
+        std = None if stds is None else 0.0 if is_exact else float(stds[j])
+        yield Coefficient(model._name(j), float(model.coef_[j]), std)
+
+
+def _criteria(
+    model: SparseRegressor, decision: Decision, loss: float
+) -> Iterator[tuple[str, float]]:
+    """The criteria of a least-squares model, those that are defined."""
+    if not model.solution_.least_squares or model.criteria_.total == 0:
+        return
+    for name in BY_RESIDUAL:
+        value = float(model.criteria_.values(name, loss, model.solution_.support.size))
+        if not math.isnan(value):
+            yield name, value
+    if decision.left_out is not None:
+        yield "loo", decision.left_out
+
+
+def _path(model: SparseRegressor, is_exact: bool) -> Iterator[PathRow]:
+    """The start, every step, and what leads from the last to the model."""
+    solution, total = model.solution_, model.criteria_.total
+
+    def row(
+        number: int | None,
+        action: str,
+        columns: Iterable[int],
+        size: int,
+        squared: float,
+        log_evidence: float = math.nan,
+    ) -> PathRow:
+        names, loss = tuple(map(model._name, columns)), _loss(model, squared)
+        evidence = None if is_exact or math.isnan(log_evidence) else log_evidence
+        return PathRow(number, action, names, size, loss, share(loss, total), evidence)
+
+    start, rows = solution.path.start, model.n_rows_ - model.fit_intercept
+    first = solution.path.initial.loss, solution.start_evidence(rows)
+    yield row(0, "start", start, len(start), *first)
+    for number, step in enumerate(solution.path, start=1):
+        yield row(number, step.action, step.columns, step.size, step.loss, step.log_evidence)
+    if solution.ending:
+        yield row(None, solution.ending, (), solution.support.size, solution.residual_norm**2)
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+def _facts(
+    model: SparseRegressor,
+    decision: Decision,
+    is_exact: bool,
+    no_std: Words,
+    criteria: dict[str, float],
+) -> Iterator[Fact]:
+    solution, total = model.solution_, model.criteria_.total
+    yield from _std(model, no_std)
+    yield "rows", _rows(model.n_rows_)
+    for parameter in ("include", "exclude"):
+        if columns := model._columns(parameter):
+            yield f"{parameter}d", shortened([printable(model._name(j)) for j in columns])
+    if total > 0:
+        yield "choice", decision.rule
+        yield from decision.facts
+    # The evidence is worth telling even of a constant target, but not of an exact fit.
+    if (total > 0) if solution.posterior is None else not is_exact:
+        yield from solution.facts()
+    if criteria and not is_exact:
+        yield "criteria", ", ".join(_values(criteria, decision.criterion or "bic"))
+    yield "noise", _noise(model, decision, is_exact)
+    yield from _subset(model)
+    if total == 0:
+        what = "constant: the model is its mean" if model.fit_intercept else "zero: so is the model"
+        yield "stopped", f"the target is {what}"
+    elif solution.stop not in OBVIOUS:
+        yield "stopped", solution.stop.reason
+
+
+def _std_title(model: SparseRegressor) -> str:
+    return "std. error" if model.solution_.posterior is None else "± std"
+
+
+def _std(model: SparseRegressor, no_std: Words) -> Iterator[Fact]:
+    """What the standard deviations mean, or why there are none."""
+    chosen = model.solution_.support.tolist()
+    if no_std:
+        if chosen:
+            yield "std. error", ("none: ", *((no_std,) if isinstance(no_std, str) else no_std))
+    elif model.solution_.posterior is not None:
+        yield (
+            _std_title(model),
+            "posterior standard deviation, conditional on the selection: as if these features, "
+            "their prior variances and the noise had been given",
+        )
+    elif not chosen:
+        if model.fit_intercept:
+            yield (
+                _std_title(model),
+                "conditional on the selection: as if no feature had any effect",
+            )
+    elif set(model._columns("include")).issuperset(chosen):
+        yield _std_title(model), "of the least-squares fit; all features were asked for"
+    else:
+        yield (
+            _std_title(model),
+            "conditional on the selection: as if these features had been given; having been "
+            "chosen by the same data they are less certain than that",
+        )
+
+
+def _no_std(model: SparseRegressor, decision: Decision, is_exact: bool) -> Words:
+    """Why the coefficients have no standard deviations; empty if they do."""
+    if is_exact:
+        return "the fit is exact"
+    if model.coef_std_ is not None:
+        return ""
+    if model.solution_.least_squares:
+        return NOTHING_LEFT
+    # Without a row to spare the noise is not known, but a fit may be exact all the same.
+    squared = model.solution_.residual_norm**2
+    return decision.unfitted if _loss(model, squared) else "the fit is exact"
+
+
+def _rows(rows: float) -> str:
+    return f"{rows:.0f}" if float(rows).is_integer() else f"{rows:g}, the sum of the weights"
+
+
+def _noise(model: SparseRegressor, decision: Decision, is_exact: bool) -> str:
+    posterior = model.solution_.posterior is not None
+    if is_exact and posterior:
+        return "σ = 0: the fit is exact to eight digits, and the evidence without bound"
+    if is_exact:
+        return "σ = 0: the fit is exact, but for rounding"
+    if model.noise_ is None:
+        return f"unknown: {NOTHING_LEFT}"
+    fitted = "inferred" if posterior else "that of the residual"
+    return f"σ = {model.noise_:.4g}, {'as given' if decision.sigma_given else fitted}"
+
+
+def _subset(model: SparseRegressor) -> Iterator[Fact]:
+    """Whether other features, as many, fit better, or how to ask that."""
+    found = vars(model)  # attributes that are there only if they were asked for
+    if "certificate_" in found:
+        names = [printable(model._name(j)) for j in range(model.n_features_in_)]
+        yield "subset", model.certificate_.sentence(names)
+    elif "uncertified_" in found:
+        reason = model.uncertified_.rstrip(".")
+        yield "subset", f"not certified: {reason[:1].lower()}{reason[1:]}"
+    elif model.certify is False and model.solution_.support.size and model.criteria_.total > 0:
+        ask = Either("certify=True", "sparsewise certify")
+        yield (
+            "subset",
+            ("not looked at: ", ask, " asks whether other features, as many, fit better"),
+        )
+
+
+def _values(criteria: dict[str, float], first: str) -> Iterator[str]:
+    """The criterion of choice first, and those that people ask for."""
+    for name in dict.fromkeys([first, "aic", "bic", "adjusted_r2"]):
+        if name in BY_RESIDUAL and math.isfinite(criteria.get(name, math.nan)):
+            decimals = 4 if name == "adjusted_r2" else 2
+            yield f"{NAMES[name]} = {criteria[name]:.{decimals}f}"
