@@ -670,7 +670,7 @@ def test_backward_leaves_dependent_features_out(run, csv):
 def test_a_wide_table_has_no_price_in_the_bic(refuse, csv):
     path = csv("a,b,c,y\n1,2,3,4\n2,3,5,4\n3,1,7,4.5\n4,5,2,3\n")
     line = refuse("fit", path, "--target", "y", "--method", "rmp0")
-    assert "4 rows can't tell the noise of 3 features: give --delta, or use rmp" in line
+    assert "4 rows can't tell the noise of 3 features: give --delta, or use --method rmp" in line
 
 
 def test_includes_must_leave_rows_for_the_noise(refuse, csv):

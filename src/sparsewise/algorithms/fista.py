@@ -20,6 +20,7 @@ from sparsewise.results import L1Solution, Stop
     "the lasso, told by its penalty, with many features",
     result=L1Solution,
     least_squares=False,
+    meant_by=("penalty",),
 )
 def fista(
     A: Any,

@@ -13,7 +13,11 @@ from sparsewise.engine.log import Callback
 from sparsewise.results import Solution
 
 
-@algorithm(Family.STEPWISE, "a path of models on which a criterion or folds choose")
+@algorithm(
+    Family.STEPWISE,
+    "a path of models on which a criterion or folds choose",
+    meant_by=("sparsity", "residual", "criterion", "cv"),
+)
 def forward(
     A: Any,
     y: ArrayLike,

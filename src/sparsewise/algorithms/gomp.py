@@ -15,7 +15,7 @@ from sparsewise.problem import check_whole
 from sparsewise.results import Solution, Stop
 
 
-@algorithm(Family.PURSUIT, "many features at a time, nearly uncorrelated")
+@algorithm(Family.PURSUIT, "many features at a time, nearly uncorrelated", meant_by=("batch",))
 def gomp(
     A: Any,
     y: ArrayLike,

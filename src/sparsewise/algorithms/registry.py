@@ -46,6 +46,9 @@ class Algorithm:
         Whether it begins with all columns, unless `start` says otherwise.
     least_squares : bool
         Whether its coefficients are the least-squares fit on the support.
+    meant_by : tuple of str
+        Parameters that stand for this algorithm where none is named (at the command line, say);
+        "nothing" for the one to take when none of these is given either.
     """
 
     function: Callable[..., Solution]
@@ -55,6 +58,7 @@ class Algorithm:
     dense: bool = False
     starts_full: bool = False
     least_squares: bool = True
+    meant_by: tuple[str, ...] = ()
 
     def __call__(self, A: Any, y: Any, **parameters: Any) -> Any:
         """Call the function."""

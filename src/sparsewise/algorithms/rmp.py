@@ -17,7 +17,12 @@ from sparsewise.problem import check_count
 from sparsewise.results import BayesianSolution, Stop
 
 
-@algorithm(Family.BAYESIAN, "any table: there is nothing to be set", result=BayesianSolution)
+@algorithm(
+    Family.BAYESIAN,
+    "any table: there is nothing to be set",
+    result=BayesianSolution,
+    meant_by=("nothing",),
+)
 def rmp(
     A: Any,
     y: ArrayLike,

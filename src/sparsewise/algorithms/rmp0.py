@@ -14,7 +14,11 @@ from sparsewise.engine.stopping import StoppingCriterion, up_to
 from sparsewise.results import Solution, Stop
 
 
-@algorithm(Family.STEPWISE, "little noise, and features that a path forward takes by mistake")
+@algorithm(
+    Family.STEPWISE,
+    "little noise, and features that a path forward takes by mistake",
+    meant_by=("delta",),
+)
 def rmp0(
     A: Any,
     y: ArrayLike,

@@ -23,6 +23,7 @@ from sparsewise.results import BayesianSolution, Stop
     "small tables, and comparison with other programs",
     result=BayesianSolution,
     dense=True,
+    meant_by=("updates",),
 )
 def sbl(
     A: Any,

@@ -11,21 +11,28 @@ from sparsewise.cli.spelling import METHOD_OPTIONS
 from sparsewise.selection.choice import PATHS
 from sparsewise.wording import look_up
 
-DEFAULTS = {
-    "batch": "gomp",
-    "penalty": "fista",
-    "debias": "bpdn",
-    "sparsity": "forward",
-    "residual": "forward",
-    "criterion": "forward",
-    "cv": "forward",
-    "delta": "rmp0",
-    "updates": "sbl",
-}
-"""The method that an option means where none is named; the first that is given decides."""
+PRECEDENCE = (
+    "batch",
+    "penalty",
+    "debias",
+    "sparsity",
+    "residual",
+    "criterion",
+    "cv",
+    "delta",
+    "updates",
+)
+"""Of options that stand for a method, the first that is given decides."""
 
-DEFAULT = "rmp"
-"""The method that needs no threshold, for those who give no option either."""
+
+def meant_by(option: str) -> str:
+    """Return the method that an option stands for where none is named."""
+    return next(name for name, one in ALGORITHMS.items() if option in one.meant_by)
+
+
+DEFAULTS = {option: meant_by(option) for option in PRECEDENCE}
+DEFAULT = meant_by("nothing")
+"""What needs no threshold, for those who give no option either."""
 
 
 def given_parameters(args: argparse.Namespace) -> dict[str, Any]:
@@ -37,7 +44,7 @@ def given_parameters(args: argparse.Namespace) -> dict[str, Any]:
 def choose(method: str | None, parameters: dict[str, Any]) -> str:
     """Return the method by its full name: the one that is named, or that the options mean."""
     if method is None:
-        return next((DEFAULTS[name] for name in DEFAULTS if name in parameters), DEFAULT)
+        return next((meant for name, meant in DEFAULTS.items() if name in parameters), DEFAULT)
     name = method.replace("-", "_")
     look_up([name], ALGORITHMS, "method")
     return name

@@ -137,7 +137,7 @@ class BasisPursuitRegressor(SparseRegressor):
         self.residual_ = None if self.penalty is not None else self._bound(data)
         if self.residual_ is None:
             return self._penalised(data)
-        parameters = {"residual": self.residual_, "debias": self.debias, **data.wishes}
+        parameters = {"residual": self.residual_, "debias": self.debias, **data.constraints}
         if isinstance(self.weights, str):
             return self._reweighted(data, parameters)
         return bpdn(A, y, weights=self._costs(data), solver=self._exact_solver(), **parameters)
@@ -152,7 +152,7 @@ class BasisPursuitRegressor(SparseRegressor):
 
     def _penalised(self, data: Data) -> L1Solution:
         A, y = data.design, data.target
-        parameters = {"penalty": self.penalty, "weights": self._costs(data), **data.wishes}
+        parameters = {"penalty": self.penalty, "weights": self._costs(data), **data.constraints}
         if self.solver in PROXIMAL:
             solution: L1Solution = PROXIMAL[self.solver](A, y, debias=self.debias, **parameters)
             return solution

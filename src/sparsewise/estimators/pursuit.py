@@ -102,7 +102,7 @@ class PursuitRegressor(SparseRegressor):
 
     def _solve(self, data: Data) -> Solution:
         run, A, y = PURSUITS[self.algorithm], data.design, data.target
-        parameters = {**self._stops(data, run), **data.wishes}
+        parameters = {**self._stops(data, run), **data.constraints}
         self.sparsity_ = parameters.get("sparsity")
         if run.takes("batch"):
             parameters["batch"] = min(self.batch, *A.shape)
@@ -137,7 +137,7 @@ class PursuitRegressor(SparseRegressor):
 def usual_sparsity(data: Data) -> int:
     """As many features as the BIC chooses on the path of Orthogonal Matching Pursuit."""
     most = most_features(data)
-    path = omp(data.design, data.target, sparsity=most, **data.wishes).path
+    path = omp(data.design, data.target, sparsity=most, **data.constraints).path
     rss, size = path_sizes(path)
     best = least(data.criteria().costs("bic", rss, size), size)
     warn_if_still_better(data, path.after(best), most, "bic")

@@ -113,7 +113,7 @@ class SparseBayesRegressor(SparseRegressor):
             "sigma": None if self.sigma is None else float(self.sigma),
             "price": uniform_price(data) if self.price is None else float(self.price),
             "noise_prior": self.noise_prior,
-            **data.wishes,
+            **data.constraints,
         }
         if self.updates is not None:
             if not run.takes("updates"):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, stepwise
+from sparsewise.algorithms import ALGORITHMS, Algorithm, backward, foba, forward, rmp0, stepwise
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.base import SparseRegressor, known
@@ -185,14 +185,14 @@ class StepwiseRegressor(SparseRegressor):
         A, y = data.design, data.target
         if self.direction == "backward":
             return from_full(
-                data, most, lambda start: backward(A, y, delta=delta, start=start, **data.wishes)
+                data, most, lambda start: backward(A, y, delta=delta, start=start, **data.constraints)
             )
         if self.direction == "both":
             return self._begin(
-                data, most, lambda start: rmp0(A, y, delta=delta, start=start, **data.wishes)
+                data, most, lambda start: rmp0(A, y, delta=delta, start=start, **data.constraints)
             )
         algorithm: Any = forward if self.direction == "forward" else foba
-        return algorithm(A, y, delta=delta, **data.wishes)
+        return algorithm(A, y, delta=delta, **data.constraints)
 
     def _by_size(self, data: Data, size: int, most: int, stop: Stop) -> Solution:
         """The best model of this size, on a path of at most `most`."""
@@ -234,7 +234,7 @@ class StepwiseRegressor(SparseRegressor):
                 criterion=bounded,
                 start=start,
                 watch=trace if self.verbose else None,
-                **data.wishes,
+                **data.constraints,
             ),
         )
         model = Model(run.support, run.coef, run.residual_norm**2)
@@ -268,7 +268,7 @@ class StepwiseRegressor(SparseRegressor):
         variance = residual_variance(data)
         if variance is None:
             wrong = f"{data.rows:g} rows can't tell the noise of {data.candidates} features: give "
-            other = Either("SparseBayesRegressor", "rmp")
+            other = Either("SparseBayesRegressor", "--method rmp")
             raise InputError((wrong, Parameter("delta"), ", or use ", other, "."))
         return math.sqrt(variance * math.log(data.rows))
 
@@ -297,7 +297,9 @@ class StepwiseRegressor(SparseRegressor):
             # X itself, not what was made of it: n x m numbers more would be too many to keep.
             weights = None if data.weights is None else data.weights.copy()
             self._data_ = replace(data, y=data.y.copy(), weights=weights)
-        if self.verbose and self.solution_.algorithm != "stepwise":  # which prints its own
+        if self.verbose and not ALGORITHMS[self.solution_.algorithm].takes(
+            "watch"
+        ):  # printed by then
             print("\n".join(self._steps()), flush=True)
 
     def _steps(self) -> Iterator[str]:

@@ -32,7 +32,7 @@ def most_features(data: Data) -> int:
 
 def forward_path(data: Data, most: int) -> Solution:
     """Add the best feature again and again."""
-    return forward(data.design, data.target, sparsity=most, **data.wishes)
+    return forward(data.design, data.target, sparsity=most, **data.constraints)
 
 
 def backward_path(data: Data, most: int) -> Solution:
@@ -40,7 +40,7 @@ def backward_path(data: Data, most: int) -> Solution:
 
     def run(start: Iterable[int] | None) -> Solution:
         return backward(
-            data.design, data.target, sparsity=len(data.include), start=start, **data.wishes
+            data.design, data.target, sparsity=len(data.include), start=start, **data.constraints
         )
 
     return from_full(data, most, run)
@@ -48,7 +48,7 @@ def backward_path(data: Data, most: int) -> Solution:
 
 def both_path(data: Data, most: int) -> Solution:
     """Forward, then all the way back."""
-    return there_and_back(data.design, data.target, sparsity=most, **data.wishes)
+    return there_and_back(data.design, data.target, sparsity=most, **data.constraints)
 
 
 def foba_path(data: Data, most: int) -> Solution:
@@ -59,7 +59,7 @@ def foba_path(data: Data, most: int) -> Solution:
     def full(step: Step) -> bool:
         return step.size >= most
 
-    return foba(data.design, data.target, delta=0.0, callback=full, **data.wishes)
+    return foba(data.design, data.target, delta=0.0, callback=full, **data.constraints)
 
 
 PATHS: dict[str, Callable[[Data, int], Solution]] = {
