@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +96,7 @@ def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namesp
     folder = Path(args.out or f"sparsewise-{name}")
     wanted = [one for one in _adapted(experiments, args) if one.contenders]
     try:
-        with _progress() as (begun, told):
+        with _progress() as (begin, advance):
             outcome = conduct(
                 wanted,
                 folder,
@@ -104,8 +104,8 @@ def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namesp
                 jobs=args.jobs,
                 resume=args.resume,
                 dask=args.dask,
-                on_start=begun,
-                on_unit=told,
+                on_start=begin,
+                on_unit=advance,
             )
     except KeyboardInterrupt:
         print(
@@ -171,16 +171,17 @@ def _progress() -> Iterator[tuple[Any, Any]]:
     task = bar.add_task("running", start=False)
     already = [0]
 
-    def begun(total: int, done: int) -> None:
+    def begin(total: int, done: int) -> None:
         already[0] = done
         bar.update(task, total=total, completed=done)
         bar.start_task(task)
 
-    def told(unit: Any, record: Any) -> None:
+    def advance(unit: Any, record: Any) -> None:
         if already[0]:  # of an earlier run, counted at once
             already[0] -= 1
             return
         bar.update(task, advance=1, description=unit.experiment.name)
 
-    with bar:
-        yield begun, told
+    # Where there is no terminal, older releases of rich end with an empty line.
+    with bar if page.is_terminal else nullcontext():
+        yield begin, advance

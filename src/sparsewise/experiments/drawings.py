@@ -255,8 +255,7 @@ def _rates(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
     found = []
     x, y = sorted(varying[:2], key=list(experiment.grid).index, reverse=True)
     for fixed in itertools.islice(_settings(experiment, varying[2:]), MOST_FIGURES):
-        chosen = results.filter(*(pl.col(name) == value for name, value in fixed.items()))
-        figure = _heat(experiment, chosen, x, y)
+        figure = _heat(experiment, _at(results, fixed), x, y)
         if figure is not None:
             where = ", ".join(f"{name} = {value:g}" for name, value in fixed.items())
             title = _safe(experiment.title) + (f" ({where})" if where else "")
@@ -325,7 +324,7 @@ def _dots(
     figure = Figure(figsize=(2.6 + 2.2 * len(panels), height), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (title, where) in zip(axes, panels.items(), strict=True):
-        chosen = results.filter(*(pl.col(name) == value for name, value in where.items()))
+        chosen = _at(results, where)
         for i, label in enumerate(labels):
             colour = look(experiment, label)[0]
             for row in succeeded(_of(chosen, label), "rate"):
@@ -549,6 +548,11 @@ def file_name(name: str) -> str:
     """A name that is safe for a file."""
     kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).strip(".")
     return kept or "experiment"
+
+
+def _at(results: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows with these values."""
+    return results.filter(pl.lit(True), *(pl.col(name) == value for name, value in where.items()))
 
 
 def _of(results: pl.DataFrame, label: str) -> pl.DataFrame:
