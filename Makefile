@@ -1,7 +1,8 @@
-# make run    install into .venv and fit the built-in example
-# make test   lint, types, import rules and tests
-# make bench  times against peers, into README.md and docs/benchmarks.md
-# make clean  remove the environment and every cache
+# make run          install into .venv and fit the built-in example
+# make test         lint, types, import rules and tests
+# make test-oldest  tests with the oldest releases of what we need, in .venv-oldest
+# make bench        times against peers, into README.md and docs/benchmarks.md
+# make clean        remove the environments and every cache
 #
 # Needs Python 3.11 or later (choose one with make PYTHON=python3.12) and nothing that compiles.
 
@@ -9,10 +10,12 @@ PYTHON ?= python3
 WORKERS ?= 2
 
 VENV := .venv
+OLDEST := .venv-oldest
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --prefer-binary
+INSTALL := -m pip --disable-pip-version-check install --quiet --prefer-binary
+PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: run test lint bench clean
+.PHONY: run test test-oldest lint bench clean
 
 run: $(VENV)/.installed
 	$(BIN)/sparsewise fit --example diabetes
@@ -23,13 +26,21 @@ SOURCES_HASH = $(shell $(PYTHON) -c "import hashlib, pathlib; \
   files = sorted(pathlib.Path('src').rglob('*.py')); \
   print(hashlib.sha256(b''.join(f.read_bytes() for f in files)).hexdigest()[:16])")
 test: export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(SOURCES_HASH)
-test bench: export OPENBLAS_NUM_THREADS := 1
-test bench: export MKL_NUM_THREADS := 1
-test bench: export OMP_NUM_THREADS := 1
+test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(SOURCES_HASH)-oldest
+test test-oldest bench: export OPENBLAS_NUM_THREADS := 1
+test test-oldest bench: export MKL_NUM_THREADS := 1
+test test-oldest bench: export OMP_NUM_THREADS := 1
 
+# The engine once more without compilation, and every compiled file with its indices checked.
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine tests/compiled
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-checked \
+	  $(BIN)/python -m pytest -n $(WORKERS) tests/compiled
+
+# Whatever meets other packages; the algorithms and guarantees meet NumPy alone, and take longest.
+test-oldest: $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --ignore tests/algorithms --ignore tests/guarantees
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
@@ -41,16 +52,16 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks --readme
 
 clean:
-	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf build dist
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 # --- set-up: each stamp is made once, and again when pyproject.toml changes -----------------------
 
-$(VENV)/.made:
+$(VENV)/.made $(OLDEST)/.made:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and \
 	  'sparsewise needs Python 3.11 or later; try: make PYTHON=python3.12 $(MAKECMDGOALS)')"
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(@D)
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.made
@@ -66,4 +77,11 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made
 $(VENV)/.installed-bench: pyproject.toml $(VENV)/.made
 	@echo "Installing sparsewise and its peers into $(VENV) (the first time only)"
 	$(PIP) --editable ".[bench]"
+	@touch $@
+
+# Not the others: linters are no part of it, and a release without a wheel is no use to anybody.
+$(OLDEST)/.installed: tests/oldest.txt pyproject.toml $(OLDEST)/.made
+	@echo "Installing the oldest releases that sparsewise takes into $(OLDEST) (the first time only)"
+	$(OLDEST)/bin/python $(INSTALL) --constraint tests/oldest.txt --only-binary numpy,scipy,numba \
+	  --editable ".[test]" pyparsing
 	@touch $@

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.problems import DELTA, PENALTY, SIGMA, Floats, Integers, Points, Problem, Table
+from sparsewise.experiments.support_recovery import support_above
 
 NEGLIGIBLE = 1e-6  # part of the largest coefficient that an interior point means as zero
 
@@ -102,7 +103,7 @@ def fitted(problem: Problem, x: Floats, support: Any = None) -> Answer:
     unless that is known.
     """
     if support is None:
-        support = np.flatnonzero(np.abs(x) > NEGLIGIBLE * np.abs(x).max())
+        support = support_above(NEGLIGIBLE * np.abs(x).max(), x)
     residual = problem.y - problem.A @ x
     return Answer(
         support=np.asarray(support),

@@ -10,12 +10,12 @@ import gc
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.answers import Answer, Contender, Run
+from sparsewise.experiments.measure import one_thread
 
 SAMPLE_SECONDS = 5e-3  # a sample repeats a quick call until it has lasted about this long
 BUDGET_SECONDS = 10.0  # no further sample of a contender that has used this much
@@ -77,7 +77,7 @@ def race(
     """
     turns: dict[str, _Turn] = {}
     failures: dict[str, str] = {}
-    with one_thread():
+    with one_thread:
         for name, contender in contenders.items():
             try:
                 turns[name] = _warm_up(problems, contender, timed, patience)
@@ -109,21 +109,9 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Hold every BLAS and OpenMP runtime that is already loaded to one thread."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:  # the environment variables set at import have to do
-        yield
-        return
-    with threadpool_limits(limits=1):
-        yield
-
-
 def _warm_up(problems: Sequence[Any], contender: Contender, timed: int, patience: float) -> _Turn:
     runs = [contender(problem) for problem in problems[:timed]]
-    with one_thread():  # again: the contender may just have loaded a BLAS of its own
+    with one_thread:  # again: the contender may just have loaded a BLAS of its own
         start = time.process_time()
         results = [run.call() for run in runs]
         first = time.process_time() - start

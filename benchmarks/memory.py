@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import one_thread
 from benchmarks.problems import Problem, gaussian
+from sparsewise.experiments.measure import one_thread
 
 LONGEST = 600.0  # seconds for a child
 TWICE = 3.0  # who took longer than this is not run again for tracemalloc
@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("case")
     parser.add_argument("contender")
     wanted = parser.parse_args()
-    with one_thread():
+    with one_thread:
         print("\n" + json.dumps(figures(wanted.case, wanted.contender)))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import sparsewise
 from benchmarks.answers import (
     Answer,
     Contender,
@@ -22,25 +23,21 @@ from benchmarks.answers import (
     within_bound,
 )
 from benchmarks.problems import DELTA, PENALTY, SIGMA, Points, Problem, Table
+from sparsewise import ALGORITHMS
+from sparsewise.algorithms import Algorithm, Family
 
 BATCH = 4  # columns that gomp takes at a time
 DIABETES_FEATURES = 5
 DIABETES_RESIDUAL = 1200.0  # about √(RSS) of five features
 
 
-def _solver(name: str) -> Callable[..., Any]:
-    import sparsewise
-
-    return getattr(sparsewise, name)
-
-
-def of_size(name: str, **words: Any) -> Contender:
+def of_size(name: str, **parameters: Any) -> Contender:
     """As many columns as are behind the data."""
 
     def contender(problem: Problem) -> Run:
-        solve = _solver(name)
+        solve = getattr(sparsewise, name)
         return Run(
-            call=lambda: solve(problem.A, problem.y, sparsity=problem.sparsity, **words),
+            call=lambda: solve(problem.A, problem.y, sparsity=problem.sparsity, **parameters),
             answer=lambda solution: as_returned(problem, solution),
         )
 
@@ -51,7 +48,7 @@ def to_delta(name: str) -> Contender:
     """No additions of less than δ², no deletions of more: at least k additions, and the checks."""
 
     def contender(problem: Problem) -> Run:
-        solve = _solver(name)
+        solve = getattr(sparsewise, name)
         return Run(
             call=lambda: solve(problem.A, problem.y, delta=DELTA),
             answer=lambda solution: as_returned(problem, solution),
@@ -102,7 +99,7 @@ def down_to_one(name: str, judged_at: Callable[[Problem], int]) -> Contender:
     """
 
     def contender(problem: Problem) -> Run:
-        solve = _solver(name)
+        solve = getattr(sparsewise, name)
         m, size = problem.A.shape[1], judged_at(problem)
 
         def answer(solution: Any) -> Answer:
@@ -117,13 +114,13 @@ def down_to_one(name: str, judged_at: Callable[[Problem], int]) -> Contender:
     return contender
 
 
-def bayesian(name: str, **words: Any) -> Contender:
+def bayesian(name: str, **parameters: Any) -> Contender:
     """Sparse Bayesian Learning, judged by the evidence of its prior variances."""
 
     def contender(problem: Problem) -> Run:
-        solve = _solver(name)
+        solve = getattr(sparsewise, name)
         return Run(
-            call=lambda: solve(problem.A, problem.y, **words),
+            call=lambda: solve(problem.A, problem.y, **parameters),
             answer=lambda found: with_evidence(problem, as_returned(problem, found), found.gamma),
         )
 
@@ -135,13 +132,13 @@ def bayesian(name: str, **words: Any) -> Contender:
 
 def bounded(name: str, bound: float = DELTA) -> Contender:
     """Σ|x|, or what comes close to counting, with ‖A x - y‖ <= bound."""
-    words = {"residual": bound} if bound else {}
+    parameters = {"residual": bound} if bound else {}
 
     def contender(problem: Problem) -> Run:
-        solve = _solver(name)
+        solve = getattr(sparsewise, name)
         _compile_homotopy()
         return Run(
-            call=lambda: solve(problem.A, problem.y, **words),
+            call=lambda: solve(problem.A, problem.y, **parameters),
             answer=lambda found: replace(
                 within_bound(problem, found.coef, found.support, bound), passes=int(found.n_passes)
             ),
@@ -154,7 +151,7 @@ def at_penalty(name: str) -> Contender:
     """½‖A x - y‖² + λ Σ|x|."""
 
     def contender(problem: Problem) -> Run:
-        solve = _solver(name)
+        solve = getattr(sparsewise, name)
         _compile_homotopy()
         return Run(
             call=lambda: solve(problem.A, problem.y, penalty=PENALTY),
@@ -201,28 +198,28 @@ def relevance_vector(points: Points) -> Run:
     )
 
 
-def estimator(name: str, *given: Any, **words: Any) -> Contender:
+def estimator(name: str, *given: Any, **parameters: Any) -> Contender:
     """An estimator made and fitted, as a user would."""
 
     def contender(table: Table) -> Run:
-        make = _solver(name)
+        make = getattr(sparsewise, name)
         _compile_homotopy()
         return Run(
-            call=lambda: make(*given, **words).fit(table.X, table.y),
+            call=lambda: make(*given, **parameters).fit(table.X, table.y),
             answer=lambda model: predicted(table, model.get_support(indices=True), model.predict),
         )
 
     return contender
 
 
-def bare(name: str, **words: Any) -> Contender:
+def bare(name: str, **parameters: Any) -> Contender:
     """The function that an estimator calls, on the table without means."""
 
     def contender(table: Table) -> Run:
-        solve, data = _solver(name), table.centred
+        solve, data = getattr(sparsewise, name), table.centred
         _compile_homotopy()
         return Run(
-            call=lambda: solve(data.A, data.y, **words),
+            call=lambda: solve(data.A, data.y, **parameters),
             answer=lambda found: _untold(data, found),
         )
 
@@ -274,26 +271,32 @@ BARE_RMP = "bare rmp"
 BARE_BPDN = "bare bpdn"
 BARE_OMP = "bare omp"
 
+
+def as_usual(algorithm: Algorithm) -> Contender:
+    """An algorithm as it is called unless there is more to say."""
+    if algorithm.family is Family.BAYESIAN:
+        return bayesian(algorithm.name, sigma=SIGMA)
+    if algorithm.family is Family.L1:
+        return (bounded if algorithm.takes("residual") else at_penalty)(algorithm.name)
+    return (of_size if algorithm.takes("sparsity") else to_delta)(algorithm.name)
+
+
 CONTENDERS: Mapping[str, Contender] = {
-    **{name: of_size(name) for name in ("oblivious", "omp", "forward", "best_subset")},
-    **{name: of_size(name) for name in ("srr", "ompr", "subspace_pursuit")},
+    **{name: as_usual(algorithm) for name, algorithm in ALGORITHMS.items()},
+    "best_subset": of_size("best_subset"),
     "gomp": of_size("gomp", batch=BATCH),
     "mp": mp,
     PREPARED: forward_prepared,
-    **{name: to_delta(name) for name in ("rmp0", "foba")},
     "stepwise": stepwise,
     "backward": down_to_one("backward", lambda problem: problem.A.shape[1]),
     BACKWARD_K: down_to_one("backward", lambda problem: problem.sparsity),
     LACE_K: down_to_one("lace", lambda problem: problem.sparsity),
-    **{name: bayesian(name, sigma=SIGMA) for name in ("rmp", "fast_sbl")},
     INFERRED: bayesian("rmp"),
     MACKAY: bayesian("sbl", sigma=SIGMA, updates="mackay"),
     EM: bayesian("sbl", sigma=SIGMA, updates="em"),
     CONVEX: bayesian("sbl", sigma=SIGMA, updates="convex"),
     "bp": bounded("bp", 0.0),
-    **{name: bounded(name) for name in ("bpdn", "bp_candes", "bp_ard", "focuss")},
     "l1_path": l1_path,
-    **{name: at_penalty(name) for name in ("ista", "fista")},
     TO_PENALTY: at_penalty("l1_path"),
     RVR: relevance_vector,
     CHOSEN_BY_CV: estimator("StepwiseRegressor", "forward", criterion="cv"),

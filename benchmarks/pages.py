@@ -9,7 +9,8 @@ from benchmarks import ours
 from benchmarks.cases import Comparison
 from benchmarks.outcomes import Outcome
 from benchmarks.peers import ARRAY, GEMVS, THOUSAND, YARDSTICKS
-from benchmarks.table import duration, percent, versions
+from benchmarks.table import percent, versions
+from sparsewise.experiments.measure import duration
 
 BEGIN = "<!-- benchmarks:begin -->"
 END = "<!-- benchmarks:end -->"

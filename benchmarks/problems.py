@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsewise.experiments.draws import SIGNALS, chain, decaying_factor, noise
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Order = Literal["F", "C"]
@@ -48,7 +50,7 @@ def gaussian(n: int, m: int, k: int, *, order: Order = "F", seed: int = 0) -> Pr
 def decaying(n: int, m: int, k: int, *, order: Order = "F", seed: int = 0) -> Problem:
     """U diag(1/p²) V, U (n×n) and V (n×m) standard normal: the paper's correlated features."""
     rng = np.random.default_rng(seed)
-    left = rng.standard_normal((n, n)) / np.arange(1, n + 1) ** 2.0
+    left = decaying_factor(rng, n)
     return _problem(rng.standard_normal((m, n)) @ left.T, k, order=order, rng=rng)
 
 
@@ -57,19 +59,16 @@ def autoregressive(
 ) -> Problem:
     """Neighbouring columns have correlation rho: a_j = rho a_{j-1} + sqrt(1 - rho²) e_j."""
     rng = np.random.default_rng(seed)
-    rows = rng.standard_normal((m, n))
-    for j in range(1, m):
-        rows[j] = rho * rows[j - 1] + np.sqrt(1.0 - rho**2) * rows[j]
+    rows = chain(rng.standard_normal((m, n)).T, rho).T
     return _problem(rows, k, order=order, rng=rng)
 
 
 def loud(n: int, m: int, k: int, *, seed: int = 0) -> Problem:
     """Neighbours of correlation 0.6, and noise as large as the signal: subsets are hard to tell."""
     quiet = autoregressive(n, m, k, rho=0.6, seed=seed)
-    noise = np.random.default_rng(seed + 1).standard_normal((n,))
-    noise -= noise.mean()
-    size = np.linalg.norm(quiet.y) / np.linalg.norm(noise)
-    return Problem(A=quiet.A, y=quiet.y + size * noise, truth=quiet.truth)
+    size = float(np.linalg.norm(quiet.y))
+    e = noise(np.random.default_rng(seed + 1), n, size, centred=True)
+    return Problem(A=quiet.A, y=quiet.y + e, truth=quiet.truth)
 
 
 def _problem(rows: Floats, k: int, *, order: Order, rng: np.random.Generator) -> Problem:
@@ -83,10 +82,8 @@ def _problem(rows: Floats, k: int, *, order: Order, rng: np.random.Generator) ->
         rows[j] -= rows[j].mean()
         rows[j] /= np.linalg.norm(rows[j])
     truth = np.sort(rng.choice(m, size=k, replace=False))
-    noise = rng.standard_normal((n,))
-    noise -= noise.mean()
-    noise *= NOISE / np.linalg.norm(noise)
-    y = rng.choice([-1.0, 1.0], size=k) @ rows[truth] + noise
+    e = noise(rng, n, NOISE, centred=True)
+    y = SIGNALS["signs"](rng, k) @ rows[truth] + e
     A = rows.T if order == "F" else np.ascontiguousarray(rows.T)
     return Problem(A=A, y=y, truth=truth)
 
@@ -116,7 +113,7 @@ def friedman(n: int, *, seed: int = 0) -> Points:
         return sine + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
 
     rng = np.random.default_rng(seed)
-    return _points(function, rng.random((2 * n, 5)), noise=1.0, length_scale=1.0, rng=rng)
+    return _points(function, rng.random((2 * n, 5)), sigma=1.0, length_scale=1.0, rng=rng)
 
 
 def ripple(n: int, *, seed: int = 0) -> Points:
@@ -127,19 +124,19 @@ def ripple(n: int, *, seed: int = 0) -> Points:
 
     rng = np.random.default_rng(seed)
     X = rng.uniform(-8.0, 8.0, (2 * n, 2))
-    return _points(function, X, noise=0.1, length_scale=2.0, rng=rng)
+    return _points(function, X, sigma=0.1, length_scale=2.0, rng=rng)
 
 
 def _points(
     function: Callable[[Floats], Floats],
     X: Floats,
     *,
-    noise: float,
+    sigma: float,
     length_scale: float,
     rng: np.random.Generator,
 ) -> Points:
     """The first half of X to learn from, the second to test on."""
-    y = function(X) + noise * rng.standard_normal(len(X))
+    y = function(X) + sigma * rng.standard_normal(len(X))
     n = len(X) // 2
     return Points(X[:n], y[:n], X[n:], y[n:], length_scale)
 
@@ -168,11 +165,9 @@ class Table:
 def survey(n: int, m: int, k: int, *, seed: int = 0) -> Table:
     """Neighbouring features of correlation 0.5, k of them with coefficients ±1; R² about a half."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((2 * n, m))
-    for j in range(1, m):
-        X[:, j] = 0.5 * X[:, j - 1] + np.sqrt(0.75) * X[:, j]
+    X = chain(rng.standard_normal((2 * n, m)), 0.5)
     truth = np.sort(rng.choice(m, size=k, replace=False))
-    signal = X[:, truth] @ rng.choice([-1.0, 1.0], size=k)
+    signal = X[:, truth] @ SIGNALS["signs"](rng, k)
     y = 10.0 + signal + np.sqrt(k) * rng.standard_normal(2 * n)
     return Table(X[:n], y[:n], X[n:], y[n:], truth)
 

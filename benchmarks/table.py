@@ -6,7 +6,6 @@ import json
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from benchmarks.answers import Answer
@@ -14,6 +13,7 @@ from benchmarks.cases import Case
 from benchmarks.measure import Measurement
 from benchmarks.outcomes import Outcome, Results
 from benchmarks.peers import GEMVS
+from sparsewise.experiments import measure
 
 PACKAGES = (
     *("numpy", "scipy", "numba", "spams-bin", "scikit-learn", "fastcan", "abess", "pysindy"),
@@ -43,7 +43,7 @@ def _row(row: Measurement, gemvs: float | None) -> list[str]:
     answer = row.answers[0] if row.answers else None
     return [
         row.contender,
-        duration(row.best),
+        measure.duration(row.best),
         "" if row.noise is None else f"{row.noise:.2f}",
         str(len(row.samples) or ""),
         f"{row.best / gemvs:.2f}" if gemvs and row.contender != GEMVS else "",
@@ -115,13 +115,6 @@ def _aligned(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in padded)
 
 
-def duration(seconds: float) -> str:
-    """Seconds in a unit that suits them."""
-    if seconds >= 1.0:
-        return f"{seconds:.3g} s"
-    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
-
-
 def percent(share: float) -> str:
     """A share, with a digit more where it is small."""
     return f"{100 * share:.{1 if share < 0.1 else 0}f} %"
@@ -129,13 +122,8 @@ def percent(share: float) -> str:
 
 def versions() -> str:
     """The packages that took part, with their versions."""
-    found = []
-    for package in PACKAGES:
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            found.append(f"{package} not installed")
-    return ", ".join(found)
+    found = measure.versions(PACKAGES)
+    return ", ".join(f"{package} {version}" for package, version in found.items())
 
 
 # --- JSON

@@ -17,6 +17,12 @@ from sparsewise.design import Centred, Design, Weighted
 from sparsewise.design.centred import Reflection
 
 
+def random_csr(rng: np.random.Generator, n: int, m: int, density: float) -> sparse.csr_array:
+    """Entries between 0 and 1 at random places (SciPy's own takes a generator since 1.15 only)."""
+    places = rng.choice(n * m, round(density * n * m), replace=False)
+    return sparse.coo_array((rng.random(places.size), divmod(places, m)), shape=(n, m)).tocsr()
+
+
 class Duck:
     """An operator by its methods alone: no scipy base class, no column access."""
 

@@ -11,7 +11,7 @@ from sparsewise.design import Centred, Weighted, as_design
 from sparsewise.design.centred import Reflection
 from sparsewise.selection.reduction import reduce
 from tests.problems import normal
-from tests.storages import counts, reflected
+from tests.storages import counts, random_csr, reflected
 
 FORMATS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix]
 
@@ -134,7 +134,7 @@ def test_memory(kind):
     """Far from the n m numbers of the matrix: O(n + m) for each vector, and the entries."""
     n, m = 20_000, 2_000
     rng = np.random.default_rng(25)
-    X = kind(sparse.random_array((n, m), density=1e-3, rng=rng, format="csr"))
+    X = kind(random_csr(rng, n, m, 1e-3))
     y = 3 + X[:, [5, 70, 900]] @ np.array([3.0, 2.0, 1.0])
     small = reduce(X[:50], y[:50], None, True)
     sparsewise.forward(small.design, small.target, sparsity=1)  # compiles what it needs

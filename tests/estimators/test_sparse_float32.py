@@ -23,6 +23,7 @@ from tests.estimators.conftest import (
     quietly,
     table,
 )
+from tests.storages import random_csr
 
 STORES = {
     "csr_matrix": scipy.sparse.csr_matrix,
@@ -95,7 +96,7 @@ def test_entries_given_twice_add_up(name):
 def large(n, m):
     """One entry in fifty."""
     rng = np.random.default_rng(0)
-    X = scipy.sparse.random_array((n, m), density=0.02, rng=rng, format="csr")
+    X = random_csr(rng, n, m, 0.02)
     y = X[:, [3, 50, 200]] @ [3.0, 2.0, -4.0] + 1 + 0.1 * rng.standard_normal(n)
     return X, y
 

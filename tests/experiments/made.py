@@ -1,7 +1,7 @@
 """Outcomes with known numbers, made up rather than run."""
 
 from sparsewise.experiments.conduct import Outcome
-from sparsewise.experiments.results import tidy, values
+from sparsewise.experiments.tabulate import tidy, values
 
 FACTS = {"seconds": 75.0, "seed": 7, "jobs": 2, "cores": 2, "python": "3.11", "numpy": "2.0"}
 

@@ -26,7 +26,7 @@ from sparsewise.experiments.comparison import (
     declared_in_paper,
     expected_outside,
     rows,
-    words,
+    sentences,
 )
 from sparsewise.experiments.conduct import adapted
 from sparsewise.experiments.paper import (
@@ -97,7 +97,7 @@ def test_the_cells_of_a_run_meet_the_paper_s_values(tmp_path):
         for one in cells:
             place = EXPERIMENTS[name].grid["k"].index(one.k)
             assert one.paper == PAPER[name][one.label][place]
-        assert "All 36 cells agree" in words(cells)[0]
+        assert "All 36 cells agree" in sentences(cells)[0]
 
 
 def test_a_cell_that_differs_is_named_with_its_explanation(tmp_path, monkeypatch):
@@ -107,12 +107,12 @@ def test_a_cell_that_differs_is_named_with_its_explanation(tmp_path, monkeypatch
         return like_the_paper(unit)
 
     cells = compared(outcome(tmp_path, [TABLE_1], find).results, "table1")
-    said = " ".join(words(cells))
+    said = " ".join(sentences(cells))
     assert "35 of 36 cells agree with the paper**, 1 lies outside" in said
     assert "FoBa at k = 16 differs**: 0.700 here, 0.82 in the paper" in said
     assert "no explanation" in said
     monkeypatch.setitem(comparison.EXPLANATIONS, ("table1", "FoBa", 16), "the moon was full")
-    assert "the moon was full" in " ".join(words(cells))
+    assert "the moon was full" in " ".join(sentences(cells))
 
 
 def test_small_differences_that_point_one_way_are_seen_in_the_row(tmp_path):
@@ -126,13 +126,13 @@ def test_small_differences_that_point_one_way_are_seen_in_the_row(tmp_path):
     off = [row for row in rows(cells) if not row.agrees]
     assert [row.label for row in off] == ["FSBL"]
     assert off[0].difference == pytest.approx(-0.03, abs=1e-3)
-    assert "FSBL comes out lower than in the paper by 0.030" in " ".join(words(cells))
+    assert "FSBL comes out lower than in the paper by 0.030" in " ".join(sentences(cells))
 
 
 def test_wide_intervals_are_said_to_be_wide(tmp_path):
     quick = adapted(TABLE_1, quick=True)
     cells = compared(outcome(tmp_path, [quick], like_the_paper).results, "table1")
-    assert "With 16 realisations a cell the intervals are wide" in words(cells)[-1]
+    assert "With 16 realisations a cell the intervals are wide" in sentences(cells)[-1]
 
 
 def test_failed_units_are_not_compared(tmp_path):
@@ -145,7 +145,7 @@ def test_failed_units_are_not_compared(tmp_path):
         outcome(tmp_path, [TABLE_1], lambda unit: "ValueError: no").results, "table1"
     )
     assert nothing == []
-    assert "nothing can be compared" in words(nothing)[0]
+    assert "nothing can be compared" in sentences(nothing)[0]
 
 
 def test_a_name_alone_does_not_make_an_experiment_the_paper_s():

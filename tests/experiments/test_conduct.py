@@ -328,7 +328,7 @@ def test_interrupted_in_this_process(tmp_path, uninterrupted, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        conduct([small(contenders=contenders)], tmp_path, jobs=1, told=told)
+        conduct([small(contenders=contenders)], tmp_path, jobs=1, on_unit=told)
     assert len(records(tmp_path)) == 5
     outcome = conduct([small(contenders=contenders)], tmp_path, jobs=1, resume=True)
     check_nothing_repeated(tmp_path, uninterrupted)
@@ -366,8 +366,8 @@ def test_dask_gives_the_same_numbers(tmp_path, cluster, outcome):
         [small(), small("other", [OMP])],
         tmp_path,
         dask=cluster.scheduler_address,
-        begun=lambda *numbers: events.append(numbers),
-        told=lambda *_: events.append(len(records(tmp_path))),
+        on_start=lambda *numbers: events.append(numbers),
+        on_unit=lambda *_: events.append(len(records(tmp_path))),
     )
     assert_frame_equal(untimed(found.results), untimed(outcome.results))
     assert_frame_equal(untimed(found.values), untimed(outcome.values))
@@ -387,7 +387,7 @@ def test_a_dask_scheduler_that_goes_away(tmp_path, outcome):
         pytest.raises(InputError, match=r"^the Dask scheduler at .* is gone; what is done is kept"),
     ):
         conduct(
-            [small()], tmp_path, dask=cluster.scheduler_address, told=lambda *_: cluster.close()
+            [small()], tmp_path, dask=cluster.scheduler_address, on_unit=lambda *_: cluster.close()
         )
     assert 1 <= len(records(tmp_path)) < 6
     found = conduct([small()], tmp_path, jobs=1, resume=True)

@@ -64,7 +64,7 @@ def test_names_of_quantities_stand_for_their_values(value, meaning):
 
 def test_words_are_those_of_the_cell():
     contender = Contender("a", "omp", {"residual": "2*delta", "sparsity": "k", "start": [1]})
-    words = contender.words(Cell("e", {"k": 4, "delta": 0.01}))
+    words = contender.arguments(Cell("e", {"k": 4, "delta": 0.01}))
     assert words == {"residual": 0.02, "sparsity": 4, "start": [1]}
 
 

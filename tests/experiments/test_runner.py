@@ -124,7 +124,7 @@ def test_a_backend_that_tells_all_at_the_end_gets_little_at_a_time(tmp_path, exp
 
     calls = []
     with parallel_config(Piecewise(), n_jobs=2):
-        found = run(tmp_path, jobs=None, told=lambda *_: calls.append(len(lines(tmp_path))))
+        found = run(tmp_path, jobs=None, on_unit=lambda *_: calls.append(len(lines(tmp_path))))
     assert numbers(found) == expected
     assert calls == [1, 2, 3, 4, 5, 6]
 
@@ -134,7 +134,7 @@ def test_a_backend_that_tells_all_at_the_end_gets_little_at_a_time(tmp_path, exp
 
 def test_every_unit_is_on_the_disk_when_it_is_told(tmp_path):
     kept = []
-    records = run(tmp_path, told=lambda unit, record: kept.append(lines(tmp_path)[-1]))
+    records = run(tmp_path, on_unit=lambda unit, record: kept.append(lines(tmp_path)[-1]))
     assert [json.loads(line) for line in kept] == records[::-1]
 
 
@@ -154,10 +154,10 @@ def test_a_last_line_that_was_cut_off(tmp_path, expected, cut):
     path = tmp_path / "journal.jsonl"
     path.write_bytes(path.read_bytes()[:-cut])
     done = []
-    again = run(tmp_path, begun=lambda total, before: done.append((total, before)))
+    again = run(tmp_path, on_start=lambda total, before: done.append((total, before)))
     assert numbers(again) == expected
     assert done == [(6, 6 if cut == 1 else 5)]
-    run(tmp_path, begun=lambda total, before: done.append((total, before)))
+    run(tmp_path, on_start=lambda total, before: done.append((total, before)))
     assert done[1] == (6, 6)
 
 
@@ -180,7 +180,7 @@ def test_good_lines_after_a_damaged_one_count(tmp_path, damage):
     whole = lines(tmp_path)
     (tmp_path / "journal.jsonl").write_bytes(b"\n".join([*whole[:2], damage, *whole[3:], b""]))
     done = []
-    again = run(tmp_path, begun=lambda total, before: done.append(before))
+    again = run(tmp_path, on_start=lambda total, before: done.append(before))
     assert numbers(again) == numbers(records)
     assert done == [5]
     assert len(Journal(tmp_path / "journal.jsonl").records) == 6
@@ -224,13 +224,13 @@ def test_a_full_disk_loses_nothing_that_is_done(tmp_path, expected, disk, jobs):
     run(tmp_path, units=list(small().units())[:1])
     disk.limit(len(lines(tmp_path)[0]) * 3)
     with pytest.raises(InputError, match=r"^can't write .*journal\.jsonl: .*kept for --resume$"):
-        run(tmp_path, jobs=jobs, told=lambda unit, record: told.append(record))
+        run(tmp_path, jobs=jobs, on_unit=lambda unit, record: told.append(record))
     disk.free()
     assert 1 <= len(told) < 6
     # The limit holds in workers, too, where what they compile may not fit: such units fail.
     good = [record for record in told if record["error"] is None]
     done = []
-    again = run(tmp_path, begun=lambda total, before: done.append(before))
+    again = run(tmp_path, on_start=lambda total, before: done.append(before))
     assert done == [len(good)]
     assert numbers(again) == expected
 
@@ -302,7 +302,7 @@ def test_a_unit_that_fails_is_recorded_and_the_rest_goes_on(tmp_path, monkeypatc
     monkeypatch.setitem(ALGORITHMS, "fails", lambda A, y: omp(A, y, sparsity=2))
     done = []
     again = run(
-        tmp_path, experiment, jobs=jobs, begun=lambda total, before: done.append((total, before))
+        tmp_path, experiment, jobs=jobs, on_start=lambda total, before: done.append((total, before))
     )
     assert done == [(4, 2)]
     assert [record["error"] for record in again] == [None] * 4
@@ -329,7 +329,7 @@ def test_a_worker_that_dies_takes_no_other_unit_along(tmp_path, monkeypatch):
     units = list(small(contenders=[OMP, Contender("dies", "fails")], grid=grid).units())[:-1]
     assert [unit.contender.label for unit in units] == ["OMP", "dies", "OMP", "dies", "OMP"]
     told = []
-    found = run(tmp_path, units=units, jobs=2, told=lambda unit, record: told.append(record))
+    found = run(tmp_path, units=units, jobs=2, on_unit=lambda unit, record: told.append(record))
     assert [record["error"] is None for record in found] == [True, False, True, False, True]
     assert "TerminatedWorkerError" in found[1]["error"]
     assert len(told) == len(lines(tmp_path)) == 5
@@ -382,8 +382,8 @@ def test_begun_and_told_suit_a_progress_bar(tmp_path, jobs):
         tmp_path,
         units=units,
         jobs=jobs,
-        begun=lambda total, done: events.append((total, done)),
-        told=lambda unit, record: events.append((unit, record)),
+        on_start=lambda total, done: events.append((total, done)),
+        on_unit=lambda unit, record: events.append((unit, record)),
     )
     assert events[0] == (6, 2)
     assert len(events) == 7
@@ -397,5 +397,5 @@ def test_begun_and_told_suit_a_progress_bar(tmp_path, jobs):
 
 def test_nothing_to_do(tmp_path):
     events = []
-    assert run(tmp_path, units=[], begun=lambda *numbers: events.append(numbers)) == []
+    assert run(tmp_path, units=[], on_start=lambda *numbers: events.append(numbers)) == []
     assert events == [(0, 0)]

@@ -1,22 +1,18 @@
 """What is done in a cell: recovery, kernel regression, bounds; and how it is measured."""
 
 import pickle
-import threading
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 from sklearn.gaussian_process.kernels import Matern
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from sparsewise import ALGORITHMS, forward, omp
 from sparsewise.experiments.declaration import Cell, Contender, Unit
 from sparsewise.experiments.draws import FAMILIES, draw, generator
 from sparsewise.experiments.kernel_regression import boston, deltas, kernel_regression, split
-from sparsewise.experiments.measure import OneThread, noted, timed
+from sparsewise.experiments.measure import noted
 from sparsewise.experiments.paper import BOSTON, BOUNDS
 from sparsewise.experiments.recovery_bounds import bounds
-from sparsewise.experiments.results import wilson
 from sparsewise.experiments.support_recovery import recovery
 from sparsewise.experiments.tasks import TASKS, described, entries, perform
 from tests.experiments.small import BP, OMP, RMP, small
@@ -50,13 +46,6 @@ def test_what_is_below_the_threshold_is_not_found():
     assert (sizes("100*delta") <= sizes(0.1)).all()
     assert sizes(0.1).sum() < sizes(0.0).sum()
     assert sizes(10.0).sum() == 0
-
-
-def test_the_first_solution_is_made_twice_so_that_compiling_does_not_count():
-    calls = []
-    timed(lambda: calls.append("again"), again=True)
-    timed(lambda: calls.append("once"), again=False)
-    assert calls == ["again", "again", "once"]
 
 
 # --- kernel regression ----------------------------------------------------------------------------
@@ -214,52 +203,3 @@ def test_needed_entries_are_made_known(monkeypatch):
         assert perform(unit, 0, mine)["error"] is None
     finally:
         ALGORITHMS.pop("mine_too", None)
-
-
-# --- threads --------------------------------------------------------------------------------------
-
-
-def most_threads():
-    return max(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
-
-
-def test_one_thread_until_the_last_is_done():
-    """Several threads of a process run units at once on Dask, and end in any order."""
-    one_thread = OneThread()
-    inside, leave = threading.Event(), threading.Event()
-
-    def other():
-        with one_thread:
-            inside.set()
-            leave.wait()
-
-    with threadpool_limits(2):
-        with one_thread:
-            leave.set()
-            first = threading.Thread(target=other)
-            first.start()
-            first.join()
-            assert most_threads() == 1
-        assert most_threads() == 2
-        inside.clear()
-        leave.clear()
-        with one_thread:
-            last = threading.Thread(target=other)
-            last.start()
-            inside.wait()
-        assert most_threads() == 1
-        leave.set()
-        last.join()
-
-
-# --- intervals ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(0, 16), (1, 16), (8, 16), (830, 1024), (7, 7)])
-def test_wilson(successes, trials):
-    expected = binomtest(successes, trials).proportion_ci(0.95, method="wilson")
-    np.testing.assert_allclose(wilson(successes, trials), expected, atol=1e-12)
-
-
-def test_without_trials_nothing_is_known():
-    assert wilson(0, 0) == (0.0, 1.0)

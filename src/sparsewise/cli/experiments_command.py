@@ -6,19 +6,18 @@ import argparse
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparsewise.cli.options import at_least
 from sparsewise.errors import InputError
+from sparsewise.experiments.paper import EXPERIMENTS
 from sparsewise.wording import count, look_up
 
 if TYPE_CHECKING:
     from sparsewise.experiments.conduct import Outcome
     from sparsewise.experiments.declaration import Experiment
-
-NAMES = ("table1", "table2", "phase", "timing", "bounds", "boston")
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -34,7 +33,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "report.html, report.md, figures, results.parquet (a row for each cell and algorithm) and "
         "values.parquet (for each realisation).",
     )
-    parser.add_argument("name", metavar="NAME", help=f"{', '.join(NAMES)} or all")
+    parser.add_argument("name", metavar="NAME", help=f"{', '.join(EXPERIMENTS)} or all")
     parser.set_defaults(run=reproduce)
     _add_options(parser)
     parser = commands.add_parser(
@@ -74,11 +73,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def reproduce(args: argparse.Namespace) -> int:
     """Run ``sparsewise reproduce``."""
-    look_up([args.name], [*NAMES, "all"], "experiment")
-    from sparsewise.experiments.paper import EXPERIMENTS
-
-    names = NAMES if args.name == "all" else (args.name,)
-    return _conduct([EXPERIMENTS[name] for name in names], args.name, args)
+    look_up([args.name], [*EXPERIMENTS, "all"], "experiment")
+    wanted = EXPERIMENTS.values() if args.name == "all" else [EXPERIMENTS[args.name]]
+    return _conduct(list(wanted), args.name, args)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,14 +89,14 @@ def run(args: argparse.Namespace) -> int:
 def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namespace) -> int:
     """Run experiments as the options say, and write the report."""
     from sparsewise.experiments.conduct import conduct
-    from sparsewise.experiments.report import write_report
+    from sparsewise.experiments.write_up import write_report
 
     if args.dask is not None:  # what Dask has to say of its own troubles, we say in one line
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
     folder = Path(args.out or f"sparsewise-{name}")
     wanted = [one for one in _adapted(experiments, args) if one.contenders]
     try:
-        with _progress() as (begun, told):
+        with _progress() as (begin, advance):
             outcome = conduct(
                 wanted,
                 folder,
@@ -107,8 +104,8 @@ def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namesp
                 jobs=args.jobs,
                 resume=args.resume,
                 dask=args.dask,
-                begun=begun,
-                told=told,
+                on_start=begin,
+                on_unit=advance,
             )
     except KeyboardInterrupt:
         print(
@@ -116,7 +113,8 @@ def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namesp
             file=sys.stderr,
         )
         return 130
-    write_report(outcome)
+    for headline in write_report(outcome):
+        print(headline)
     return _tell(outcome)
 
 
@@ -137,11 +135,7 @@ def _adapted(experiments: Sequence[Experiment], args: argparse.Namespace) -> Ite
 
 def _tell(outcome: Outcome) -> int:
     """Say where the results are, and how many cells failed."""
-    from sparsewise.experiments.report import headlines
-
-    for line in headlines(outcome):
-        print(line)
-    failed = int(outcome.results["error_message"].is_not_null().sum())
+    failed = outcome.failed.height
     print(f"report: {outcome.folder / 'report.html'}")
     if failed:
         print(f"{count(failed, 'cell')} failed: the report has the errors, --resume tries again")
@@ -177,16 +171,17 @@ def _progress() -> Iterator[tuple[Any, Any]]:
     task = bar.add_task("running", start=False)
     already = [0]
 
-    def begun(total: int, done: int) -> None:
+    def begin(total: int, done: int) -> None:
         already[0] = done
         bar.update(task, total=total, completed=done)
         bar.start_task(task)
 
-    def told(unit: Any, record: Any) -> None:
+    def advance(unit: Any, record: Any) -> None:
         if already[0]:  # of an earlier run, counted at once
             already[0] -= 1
             return
         bar.update(task, advance=1, description=unit.experiment.name)
 
-    with bar:
-        yield begun, told
+    # Where there is no terminal, older releases of rich end with an empty line.
+    with bar if page.is_terminal else nullcontext():
+        yield begin, advance

@@ -185,7 +185,9 @@ class StepwiseRegressor(SparseRegressor):
         A, y = data.design, data.target
         if self.direction == "backward":
             return from_full(
-                data, most, lambda start: backward(A, y, delta=delta, start=start, **data.constraints)
+                data,
+                most,
+                lambda start: backward(A, y, delta=delta, start=start, **data.constraints),
             )
         if self.direction == "both":
             return self._begin(

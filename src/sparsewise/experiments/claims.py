@@ -13,7 +13,17 @@ from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
 from sparsewise.experiments.comparison import succeeded
-from sparsewise.experiments.paper import BP_ARD, FOBA, FR, FSBL, RMP, RMP0, RMP0_PLUS
+from sparsewise.experiments.paper import (
+    ACHIEVED,
+    BP_ARD,
+    FOBA,
+    FR,
+    FSBL,
+    RMP,
+    RMP0,
+    RMP0_PLUS,
+    THEOREM,
+)
 
 SIZES = (2, 4, 8, 16, 32, 64, 128)
 """Numbers of features at which errors are compared."""
@@ -60,9 +70,9 @@ class Line(NamedTuple):
     height: float
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The slope with its standard error."""
-        return _number(self.slope) + ("" if math.isnan(self.error) else f" ± {self.error:.2f}")
+        return f"{self.slope:.2f}" + ("" if math.isnan(self.error) else f" ± {self.error:.2f}")
 
 
 def line(x: Sequence[float], y: Sequence[float]) -> Line | None:
@@ -155,11 +165,13 @@ def _slowest_claim(found: Mapping[str, Growth]) -> Claim:
     by_label: dict[str, list[str]] = {}
     for m, label in slowest.items():
         by_label.setdefault(label, []).append(str(m))
-    told = "; ".join(f"{label} at m = {', '.join(sizes)}" for label, sizes in by_label.items())
+    slowest_at = "; ".join(
+        f"{label} at m = {', '.join(sizes)}" for label, sizes in by_label.items()
+    )
     return Claim(
         "BP ARD is the slowest.",
         False,
-        f"Slowest here: {told}. {HOMOTOPY}",
+        f"Slowest here: {slowest_at}. {HOMOTOPY}",
         partly=len(lost) < len(slowest),
     )
 
@@ -189,7 +201,7 @@ def _foba_claim(foba: Growth, rmp0: Growth) -> list[Claim]:
         Claim(
             "FoBa scales worse than RMP₀, because it is not given the efficient backward updates.",
             None if math.isnan(margin) else apart > margin,
-            f"Exponents are {foba.fit.words} for FoBa and {rmp0.fit.words} for RMP₀. "
+            f"Exponents are {foba.fit.text} for FoBa and {rmp0.fit.text} for RMP₀. "
             "Here both have the same updates.",
         )
     ]
@@ -251,7 +263,7 @@ def phase_claims(results: pl.DataFrame) -> list[Claim]:
         Claim(
             f"{label} recovers denser signals the larger n/m is.",
             None if (fit := fits[label]) is None else fit.slope > 2 * _certain(fit.error),
-            _slope_words(found[label], fits[label]),
+            _slope_text(found[label], fits[label]),
         )
         for label in (RMP0.label, RMP.label)
         if label in found
@@ -266,7 +278,7 @@ def _fr_claim(forward: Transition, fit: Line | None, other: Line | None) -> Clai
     agrees = None
     if fit is not None and other is not None:
         agrees = abs(fit.slope) <= max(INDEPENDENT * other.slope, 2 * _certain(fit.error))
-    here = _slope_words(forward, fit)
+    here = _slope_text(forward, fit)
     if agrees is not None and fit is not None and other is not None:
         share = abs(fit.slope / other.slope)
         here += (
@@ -275,14 +287,14 @@ def _fr_claim(forward: Transition, fit: Line | None, other: Line | None) -> Clai
     return Claim("FR depends on k/n and apparently not on n/m.", agrees, here)
 
 
-def _slope_words(transition: Transition, fit: Line | None) -> str:
+def _slope_text(transition: Transition, fit: Line | None) -> str:
     if fit is None:
         return "Too few sampling ratios to tell."
     first, last = transition.sampling[0], transition.sampling[-1]
     return (
         f"Half of all supports are recovered at k/n = {transition.sparsity[0]:.2f} for n/m = "
         f"{first:g} and at {transition.sparsity[-1]:.2f} for n/m = {last:g}; a line through all "
-        f"has a slope of {fit.words}."
+        f"has a slope of {fit.text}."
     )
 
 
@@ -350,12 +362,12 @@ def mean_and_error(many: Array) -> tuple[Array, Array]:
 
     Splits differ more than contenders do: a mean over few of them would jump.
     """
-    told = np.isfinite(many)
-    count = told.sum(axis=0)
+    known = np.isfinite(many)
+    count = known.sum(axis=0)
     enough = (count >= 2) & (count >= 0.9 * len(many))
     safe = np.maximum(count, 2)
-    mean = np.where(told, many, 0).sum(axis=0) / safe
-    square = np.where(told, np.square(many - mean), 0).sum(axis=0) / (safe - 1)
+    mean = np.where(known, many, 0).sum(axis=0) / safe
+    square = np.where(known, np.square(many - mean), 0).sum(axis=0) / (safe - 1)
     return np.where(enough, mean, np.nan), np.where(enough, np.sqrt(square / safe), np.nan)
 
 
@@ -453,14 +465,13 @@ def _larger_claim(curves: Mapping[str, Array], label: str, leader: str) -> Claim
 def bounds_claims(values: pl.DataFrame) -> list[Claim]:
     """The printed theorem is above what is achieved; the proved bound is below."""
     curves = bound_curves(values)
-    promised = [name for name in curves if name.startswith("Thm.")]
-    achieved = [name for name in curves if name.startswith("achieved")]
-    if not promised or not achieved:
+    if THEOREM.label not in curves or ACHIEVED.label not in curves:
         return []
+    promised, achieved = curves[THEOREM.label], curves[ACHIEVED.label]
     broken: dict[int, tuple[float, float, float]] = {}
-    for k, (at, bound) in curves[promised[0]].items():
-        if k in curves[achieved[0]]:
-            real = curves[achieved[0]][k][1]
+    for k, (at, bound) in promised.items():
+        if k in achieved:
+            real = achieved[k][1]
             worst = int(np.argmax(bound - real))
             if bound[worst] > real[worst] + 1e-9:
                 broken[k] = (float(at[worst]), float(bound[worst]), float(real[worst]))
@@ -488,16 +499,12 @@ def bound_curves(values: pl.DataFrame) -> dict[str, dict[int, tuple[Array, Array
     return found
 
 
-# --- words ----------------------------------------------------------------------------------------
+# --- text -----------------------------------------------------------------------------------------
 
 
 def _certain(error: float) -> float:
     """A standard error, or 0 where two points leave none."""
     return 0.0 if math.isnan(error) else error
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}"
 
 
 def _times(ratio: float) -> str:

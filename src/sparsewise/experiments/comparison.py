@@ -11,7 +11,7 @@ import polars as pl
 
 from sparsewise.experiments.declaration import Experiment
 from sparsewise.experiments.paper import EXPERIMENTS, PAPER
-from sparsewise.experiments.results import Z, wilson
+from sparsewise.experiments.tabulate import Z, wilson
 
 PAPER_TRIALS = 1024
 """Realisations behind each of the paper's values."""
@@ -110,6 +110,11 @@ def declared_in_paper(experiment: Experiment) -> bool:
     )
 
 
+def kind_of(experiment: Experiment) -> str:
+    """How it is shown: what is judged by the paper's values must be the paper's experiment."""
+    return experiment.kind if declared_in_paper(experiment) else "rates"
+
+
 def succeeded(results: pl.DataFrame, *needed: str) -> list[dict[str, Any]]:
     """The rows that have these values; units that failed have none."""
     if not set(needed) <= set(results.columns):
@@ -176,14 +181,14 @@ def _likely(trials: int, rate: float) -> Any:
     return np.arange(math.floor(least), math.ceil(most) + 1)
 
 
-def words(cells: Sequence[Compared]) -> list[str]:
+def sentences(cells: Sequence[Compared]) -> list[str]:
     """What the comparison comes to, in sentences."""
     if not cells:
         return ["No cell of this table was run to its end, so that nothing can be compared."]
     different = [cell for cell in cells if not cell.agrees]
     chance = expected_outside(cells)
     said = [
-        _count_words(len(cells), len(different)),
+        _count_sentence(len(cells), len(different)),
         f"By chance alone {chance:.1f} of {len(cells)} would be expected to fall outside: fewer "
         "than 5 %, because the paper's values are rounded and a rate of 0 or 1 hardly scatters. "
         "All algorithms see the same draws, so that their differences go together.",
@@ -193,10 +198,10 @@ def words(cells: Sequence[Compared]) -> list[str]:
             f"**{cell.label} at k = {cell.k} differs**: {cell.rate:.3f} here, {cell.paper:.2f} in "
             f"the paper, where {cell.margin:.3f} could be chance: {cell.explanation}."
         )
-    return [*said, *_row_words(rows(cells)), *_width_words(cells)]
+    return [*said, *_row_sentences(rows(cells)), *_width_sentences(cells)]
 
 
-def _count_words(many: int, different: int) -> str:
+def _count_sentence(many: int, different: int) -> str:
     if many == 1:
         return f"The one cell {'differs from' if different else 'agrees with'} the paper."
     if different == 0:
@@ -207,7 +212,7 @@ def _count_words(many: int, different: int) -> str:
     )
 
 
-def _row_words(found: Sequence[Row]) -> list[str]:
+def _row_sentences(found: Sequence[Row]) -> list[str]:
     off = [row for row in found if not row.agrees]
     if not off:
         return ["Nor is any algorithm off on average over all k."]
@@ -220,7 +225,7 @@ def _row_words(found: Sequence[Row]) -> list[str]:
     ]
 
 
-def _width_words(cells: Sequence[Compared]) -> list[str]:
+def _width_sentences(cells: Sequence[Compared]) -> list[str]:
     fewest = min(cell.trials for cell in cells)
     if fewest >= PAPER_TRIALS / 4:
         return []

@@ -10,7 +10,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,12 +17,13 @@ import polars as pl
 from joblib import effective_n_jobs
 
 from sparsewise.errors import InputError
-from sparsewise.experiments.declaration import Experiment, Unit
+from sparsewise.experiments.declaration import Experiment
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.journal import Journal, Record, alone, write_result
+from sparsewise.experiments.measure import versions
 from sparsewise.experiments.paper import QUICK
-from sparsewise.experiments.results import tidy, values
-from sparsewise.experiments.runner import run_units
+from sparsewise.experiments.runner import OnStart, OnUnit, run_units
+from sparsewise.experiments.tabulate import tidy, values
 from sparsewise.experiments.tasks import TASKS
 from sparsewise.version import __version__
 from sparsewise.wording import look_up
@@ -60,6 +60,17 @@ class Outcome(NamedTuple):
         """The results of one experiment."""
         return self.results.filter(pl.col("experiment") == experiment)
 
+    def values_of(self, experiment: str) -> pl.DataFrame:
+        """The values of one experiment; none, without columns, if nothing was run to its end."""
+        if self.values.is_empty():
+            return self.values
+        return self.values.filter(pl.col("experiment") == experiment)
+
+    @property
+    def failed(self) -> pl.DataFrame:
+        """The results that are none: what has an error message."""
+        return self.results.drop_nulls("error_message")
+
 
 def adapted(
     experiment: Experiment,
@@ -93,8 +104,8 @@ def conduct(
     jobs: int | None = -1,
     resume: bool = False,
     dask: str | None = None,
-    begun: Callable[[int, int], None] = lambda total, done: None,
-    told: Callable[[Unit, Record], None] = lambda unit, record: None,
+    on_start: OnStart = lambda total, done: None,
+    on_unit: OnUnit = lambda unit, record: None,
 ) -> Outcome:
     """Run experiments, keep every unit as it ends, and write the tables.
 
@@ -104,7 +115,7 @@ def conduct(
         What to run.
     folder : str or Path
         Where results go. It may hold a run already only with `resume`.
-    seed, jobs, dask, begun, told
+    seed, jobs, dask, on_start, on_unit
         As for `run_units`.
     resume : bool
         Whether to go on with the run in the folder: what is done is not repeated, what failed is
@@ -115,14 +126,12 @@ def conduct(
     _make(folder)
     with alone(folder):
         journal = Journal(_path(folder, resume))
-        clock = _Clock(folder, resume, _facts(seed, jobs, dask))
-
-        def both(unit: Unit, record: Record) -> None:
-            clock.write()
-            told(unit, record)
-
+        clock = _Clock(journal.path, resume, _facts(seed, jobs, dask))
         units = [unit for experiment in experiments for unit in experiment.units()]
-        records = run_units(units, journal, seed=seed, jobs=jobs, dask=dask, begun=begun, told=both)
+        clock.write()
+        records = run_units(
+            units, journal, seed=seed, jobs=jobs, dask=dask, on_start=on_start, on_unit=on_unit
+        )
         facts = clock.write(work_seconds=_work(records))
         results, every = tidy(records), values(records)
         write_result(folder / "results.parquet", _bytes(results.write_parquet))
@@ -165,11 +174,15 @@ def _path(folder: Path, resume: bool) -> Path:
 
 
 class _Clock:
-    """How long the run has taken, stops between its parts left out; written down as it goes."""
+    """How long the run has taken, stops between its parts left out.
 
-    def __init__(self, folder: Path, resume: bool, facts: dict[str, Any]) -> None:
-        self._path = folder / FACTS
-        self._before = _seconds_before(self._path) if resume else 0.0
+    It is written down when a part begins and when it ends. A part that was stopped ended with its
+    last unit, when the journal was last written to.
+    """
+
+    def __init__(self, journal: Path, resume: bool, facts: dict[str, Any]) -> None:
+        self._path = journal.with_name(FACTS)
+        self._before = _seconds_before(self._path, journal) if resume else 0.0
         self._started = time.perf_counter()
         self._facts = facts
 
@@ -181,9 +194,10 @@ class _Clock:
         return facts
 
 
-def _seconds_before(path: Path) -> float:
+def _seconds_before(path: Path, journal: Path) -> float:
     try:
-        return float(json.loads(path.read_bytes())["seconds"])
+        since = journal.stat().st_mtime - path.stat().st_mtime
+        return float(json.loads(path.read_bytes())["seconds"]) + max(0.0, since)
     except (OSError, ValueError, TypeError, KeyError):
         return 0.0
 
@@ -204,15 +218,8 @@ def _facts(seed: int, jobs: int | None, dask: str | None) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "sparsewise": __version__,
-        **{name: _version(name) for name in PACKAGES},
+        **versions(PACKAGES),
     }
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _bytes(write: Callable[[io.BytesIO], Any]) -> bytes:

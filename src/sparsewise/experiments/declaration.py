@@ -39,9 +39,9 @@ class Contender:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     threshold: str | float = 0.0
 
-    def words(self, cell: Cell) -> dict[str, Any]:
+    def arguments(self, cell: Cell) -> dict[str, Any]:
         """The parameters, with the values of this cell in place."""
-        return {word: _resolve(value, cell.quantities) for word, value in self.parameters.items()}
+        return {name: resolved(value, cell) for name, value in self.parameters.items()}
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,9 @@ class Experiment:
         coefficients.
     serial : bool
         Whether cells are run one at a time, because their time is what is measured.
+    kind : str
+        A key of `sparsewise.experiments.sections.KINDS`: how it is shown and judged. All but
+        "rates" are for the experiments of the paper.
     """
 
     name: str
@@ -100,6 +103,7 @@ class Experiment:
     family: str = "gaussian"
     signal: str = "signs"
     serial: bool = False
+    kind: str = "rates"
 
     def cells(self) -> list[Cell]:
         """All points of the grid."""
@@ -146,24 +150,20 @@ class Unit:
 
 def complete(given: Quantities) -> Quantities:
     """The quantities given, and those that follow from them."""
-    found = dict(given)
-    if "n" not in found and {"sampling", "m"} <= found.keys():
-        found["n"] = max(1, round(found["sampling"] * found["m"]))
-    if "k" not in found and {"sparsity", "n"} <= found.keys():
-        found["k"] = math.ceil(found["sparsity"] * found["n"] - 1e-9)
-    if "delta" not in found and "noise" in found:
-        found["delta"] = 2 * found["noise"]
-    return found
+    whole = dict(given)
+    if "n" not in whole and {"sampling", "m"} <= whole.keys():
+        whole["n"] = max(1, round(whole["sampling"] * whole["m"]))
+    if "k" not in whole and {"sparsity", "n"} <= whole.keys():
+        whole["k"] = math.ceil(whole["sparsity"] * whole["n"] - 1e-9)
+    if "delta" not in whole and "noise" in whole:
+        whole["delta"] = 2 * whole["noise"]
+    return whole
 
 
 def resolved(value: Any, cell: Cell) -> Any:
     """A value, or the quantity of the cell that it names."""
-    return _resolve(value, cell.quantities)
-
-
-def _resolve(value: Any, quantities: Quantities) -> Any:
     match = PRODUCT.fullmatch(value) if isinstance(value, str) else None
-    if match is None or match["name"] not in quantities:
+    if match is None or match["name"] not in cell.quantities:
         return value
-    quantity = quantities[match["name"]]
+    quantity = cell[match["name"]]
     return quantity if match["factor"] is None else float(match["factor"]) * quantity

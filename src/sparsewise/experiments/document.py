@@ -70,11 +70,11 @@ class Items:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: words in the first column, numbers in the others unless told otherwise."""
+    """A table: text in the first column, numbers in the others, unless it is `textual`."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
-    words: bool = False
+    textual: bool = False
 
     def markdown(self) -> str:
         """As Markdown."""
@@ -89,7 +89,7 @@ class Table:
         return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
 
     def _left(self, column: int) -> bool:
-        return column == 0 or self.words
+        return column == 0 or self.textual
 
     def _html_row(self, row: Sequence[str], tag: str) -> str:
         kinds = [' class="left"' if self._left(i) else "" for i in range(len(row))]
@@ -115,10 +115,10 @@ class Image:
     def html(self) -> str:
         """As HTML, with the drawing itself inside."""
         data = base64.b64encode((self.folder / f"{self.name}.svg").read_bytes()).decode()
-        words = html.escape(self.caption)
+        caption = html.escape(self.caption)
         return (
-            f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{words}">'
-            f"<figcaption>{words}</figcaption></figure>"
+            f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{caption}">'
+            f"<figcaption>{caption}</figcaption></figure>"
         )
 
 

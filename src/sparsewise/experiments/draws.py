@@ -25,15 +25,23 @@ def _gaussian(rng: np.random.Generator, n: int, m: int) -> Array:
 
 def _correlated(rng: np.random.Generator, n: int, m: int) -> Array:
     """Σ_p u_p v_p* / p²: singular values fall off, columns are nearly dependent (section 5.3)."""
-    U, V = rng.standard_normal((n, n)), rng.standard_normal((n, m))
-    return (U / np.square(np.arange(1, n + 1))) @ V
+    return decaying_factor(rng, n) @ rng.standard_normal((n, m))
+
+
+def decaying_factor(rng: np.random.Generator, n: int) -> Array:
+    """n×n, standard normal, column p divided by p²."""
+    return rng.standard_normal((n, n)) / np.square(np.arange(1, n + 1))
 
 
 def _neighbours(rng: np.random.Generator, n: int, m: int) -> Array:
     """Normal columns, each with a correlation of 0.9 to the one before."""
-    A = rng.standard_normal((n, m))
-    for j in range(1, m):
-        A[:, j] = 0.9 * A[:, j - 1] + np.sqrt(1 - 0.9**2) * A[:, j]
+    return chain(rng.standard_normal((n, m)), 0.9)
+
+
+def chain(A: Array, correlation: float) -> Array:
+    """Give each of independent columns a correlation to the one before it, in place."""
+    for j in range(1, A.shape[1]):
+        A[:, j] = correlation * A[:, j - 1] + np.sqrt(1 - correlation**2) * A[:, j]
     return A
 
 
@@ -89,6 +97,13 @@ def draw(experiment: Experiment, cell: Cell, rng: np.random.Generator) -> Draw:
     A /= np.linalg.norm(A, axis=0)
     x = np.zeros(m)
     x[rng.choice(m, k, replace=False)] = SIGNALS[experiment.signal](rng, k)
-    noise = rng.standard_normal(n)
-    noise *= cell.quantities.get("noise", 0.0) / np.linalg.norm(noise)
-    return Draw(A, A @ x + noise, x)
+    return Draw(A, A @ x + noise(rng, n, cell.quantities.get("noise", 0.0)), x)
+
+
+def noise(rng: np.random.Generator, n: int, norm: float, *, centred: bool = False) -> Array:
+    """Normal noise of given norm, perhaps about its mean."""
+    e = rng.standard_normal(n)
+    if centred:
+        e -= e.mean()
+    e *= norm / np.linalg.norm(e)
+    return e

@@ -59,7 +59,9 @@ def kernel_regression(unit: Unit, seed: int) -> Values:
     for i, delta in enumerate(deltas(unit.experiment.realizations).tolist()):
         at = Cell(unit.cell.experiment, {**unit.cell.quantities, "delta": delta})
         with noted(f"delta {delta:.3g}"):
-            solution, seconds = timed(partial(algorithm, K, y, **unit.contender.words(at)), i == 0)
+            solution, seconds = timed(
+                partial(algorithm, K, y, **unit.contender.arguments(at)), i == 0
+            )
         errors = y_test - K_test @ solution.coef
         values["delta"].append(delta)
         values["size"].append(float(solution.support.size))

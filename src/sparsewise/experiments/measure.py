@@ -1,10 +1,11 @@
-"""What is told of a unit, and how its time is taken."""
+"""What is kept of a unit, how its time is taken, and with which packages."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from types import TracebackType
 
@@ -68,3 +69,29 @@ class OneThread:
 
 
 one_thread = OneThread()
+
+
+def duration(seconds: float) -> str:
+    """A time for people: "12 ms", "3.4 s", "2 min 5 s", "1 h 4 min"."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.3g} µs"
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.3g} ms"
+    if seconds < 59.95:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of packages by name."""
+    return {package: _version(package) for package in packages}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -32,6 +32,7 @@ ALL = (OMP, FR, FOBA, RMP0, RMP0_PLUS, FSBL, RMP, BP, BP_ARD)
 TABLE: dict[str, Any] = {
     "contenders": ALL,
     "realizations": 1024,
+    "kind": "table",
 }
 
 TABLE_1 = Experiment(
@@ -61,6 +62,7 @@ PHASE = Experiment(
     },
     (FR, RMP0, RMP),
     realizations=256,
+    kind="phase",
 )
 
 TIMING = Experiment(
@@ -70,20 +72,25 @@ TIMING = Experiment(
     ALL,
     realizations=5,
     serial=True,
+    kind="timing",
 )
+
+THEOREM = Contender("Thm. 4.5, as printed", "theorem")
+ACHIEVED = Contender("achieved, orthonormal columns", "achieved")
 
 BOUNDS = Experiment(
     "bounds",
     "Fig. 1: bounds on the probability of recovery, m = 16",
     {"m": (16,), "k": (1, 2, 4, 8)},
     (
-        Contender("Thm. 4.5, as printed", "theorem"),
+        THEOREM,
         Contender("proved here", "bound"),
         Contender("Cai and Wang", "older"),
-        Contender("achieved, orthonormal columns", "achieved"),
+        ACHIEVED,
     ),
     realizations=250,
     task="bounds",
+    kind="bounds",
 )
 
 BOSTON = Experiment(
@@ -102,6 +109,7 @@ BOSTON = Experiment(
     ),
     realizations=48,
     task="kernel_regression",
+    kind="boston",
 )
 
 EXPERIMENTS = {one.name: one for one in (TABLE_1, TABLE_2, PHASE, TIMING, BOUNDS, BOSTON)}

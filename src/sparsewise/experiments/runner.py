@@ -22,7 +22,10 @@ from sparsewise.experiments.tasks import Entries, described, entries, perform
 from sparsewise.wording import printable
 
 Outcome = dict[str, Any]
-"""What `perform` tells of a unit: values, error, seconds."""
+"""What `perform` returns for a unit: values, error, seconds."""
+
+OnStart = Callable[[int, int], None]
+OnUnit = Callable[[Unit, Record], None]
 
 Numbered = Generator[tuple[int, Outcome], None, None]
 
@@ -37,8 +40,8 @@ def run_units(
     seed: int,
     jobs: int | None,
     dask: str | None = None,
-    begun: Callable[[int, int], None] = lambda total, done: None,
-    told: Callable[[Unit, Record], None] = lambda unit, record: None,
+    on_start: OnStart = lambda total, done: None,
+    on_unit: OnUnit = lambda unit, record: None,
 ) -> list[Record]:
     """The records of all units, in their order; those in the journal are not repeated.
 
@@ -55,18 +58,18 @@ def run_units(
         which is how other backends of joblib, Ray for instance, take over.
     dask : str, optional
         Address of a Dask scheduler, whose workers are used instead.
-    begun : callable
+    on_start : callable
         Called once, before anything else, with the number of units and how many of them are done.
-    told : callable
+    on_unit : callable
         Called once for each unit: first with those that were done already, in their order, then
         with each that ends.
     """
     units = list(units)
     records = {i: done for i, u in enumerate(units) if (done := journal.find(u.settings(seed)))}
     waiting = [i for i in range(len(units)) if i not in records]
-    begun(len(units), len(records))
+    on_start(len(units), len(records))
     for i, record in records.items():
-        told(units[i], record)
+        on_unit(units[i], record)
 
     def keep(outcomes: Numbered) -> None:
         # Closing stops what is still running, should we be stopped ourselves.
@@ -74,7 +77,7 @@ def run_units(
             for i, outcome in outcomes:
                 records[i] = {"settings": units[i].settings(seed), **outcome}
                 journal.add(records[i])
-                told(units[i], records[i])
+                on_unit(units[i], records[i])
 
     def call(i: int) -> Any:
         # Only processes that are our own children can tell whether we live.
@@ -155,8 +158,8 @@ def _parallel(order: Iterable[int], call: Callable[[int], Any], sent: list[int])
     else:
         outcomes = parallel(calls())
         try:
-            for found in outcomes:  # noqa: UP028  (which would close them without our say)
-                yield found
+            for outcome in outcomes:  # noqa: UP028  (which would close them without our say)
+                yield outcome
         finally:
             with warnings.catch_warnings():
                 # That units were begun in vain is no news to whoever stops a run.
@@ -224,13 +227,13 @@ def _on_dask(address: str, units: Sequence[Unit], order: Iterable[int], seed: in
                 # It or another one on the same worker is to blame.
                 suspects.append(i)
             else:
-                yield i, _told(outcome)
+                yield i, _settled(outcome)
         for suspect in suspects:
             for i, outcome in outcomes([suspect]):
-                yield i, _told(outcome)
+                yield i, _settled(outcome)
 
 
-def _told(outcome: Any) -> Outcome:
+def _settled(outcome: Any) -> Outcome:
     return _failed(outcome, 0.0) if isinstance(outcome, BaseException) else outcome
 
 

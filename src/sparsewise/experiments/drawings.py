@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +20,20 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
 from sparsewise.design.base import Array
 from sparsewise.experiments.claims import bound_curves, errors_at, growths, mean_and_error
-from sparsewise.experiments.comparison import compared, declared_in_paper, succeeded
+from sparsewise.experiments.comparison import compared, kind_of, succeeded
 from sparsewise.experiments.declaration import Experiment
+from sparsewise.experiments.paper import (
+    BP,
+    BP_ARD,
+    FOBA,
+    FR,
+    FSBL,
+    OMP,
+    RMP,
+    RMP0,
+    RMP0_PLUS,
+    THEOREM,
+)
 from sparsewise.plots.recovery_probability import draw_bounds
 
 STYLE: Any = {
@@ -48,15 +60,15 @@ STYLE: Any = {
 }
 
 LOOKS: dict[str, tuple[str, str]] = {
-    "OMP": ("#999999", "v"),
-    "FR": ("#222222", "^"),
-    "FoBa": ("#e69f00", "s"),
-    "RMP₀": ("#56b4e9", "o"),
-    "RMP₀+": ("#0072b2", "P"),
-    "FSBL": ("#cc79a7", "D"),
-    "RMP_σ": ("#d55e00", "X"),
-    "BP": ("#7fcdb0", "<"),
-    "BP ARD": ("#00805c", ">"),
+    OMP.label: ("#999999", "v"),
+    FR.label: ("#222222", "^"),
+    FOBA.label: ("#e69f00", "s"),
+    RMP0.label: ("#56b4e9", "o"),
+    RMP0_PLUS.label: ("#0072b2", "P"),
+    FSBL.label: ("#cc79a7", "D"),
+    RMP.label: ("#d55e00", "X"),
+    BP.label: ("#7fcdb0", "<"),
+    BP_ARD.label: ("#00805c", ">"),
 }
 """Colour (after Okabe and Ito, for all kinds of sight) and marker, the same in every figure."""
 
@@ -72,7 +84,7 @@ SPARE: tuple[tuple[str, str], ...] = (
 )
 """For contenders that the paper does not have."""
 
-AXIS_WORDS = {
+AXIS_LABELS = {
     "n": "rows n",
     "m": "columns m",
     "k": "non-zero coefficients k",
@@ -105,13 +117,7 @@ def pictures(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame
         Its rows of the two tables of an `Outcome`.
     """
     with rc_context(STYLE):
-        if declared_in_paper(experiment) and experiment.name in DRAWN:
-            found = DRAWN[experiment.name](experiment, results, values)
-        elif experiment.task == "recovery":
-            found = _own(experiment, results)
-        else:
-            found = []
-    return found
+        return KINDS[kind_of(experiment)](experiment, results, values)
 
 
 def save(picture: Picture, folder: Path) -> None:
@@ -186,18 +192,15 @@ def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     if not curves:
         return []
     kinds = {one.label: one.algorithm for one in experiment.contenders}
-    theorem, printed, others = "", {}, {}
+    printed, others = curves.pop(THEOREM.label, {}), {}
     for label, by_size in curves.items():
-        if kinds[label] == "theorem":
-            theorem, printed = label, by_size
-            continue
         # The others hardly depend on k: the largest tells most.
         k = max(by_size)
         same = all(np.allclose(by_size[k][1], curve[1]) for curve in by_size.values())
-        told = f"{label}, {'any k' if same and len(by_size) > 1 else f'k = {k}'}"
-        others[kinds[label]] = (told, by_size[k])
+        name = f"{label}, {'any k' if same and len(by_size) > 1 else f'k = {k}'}"
+        others[kinds[label]] = (name, by_size[k])
     figure, ax = _single(8.0, 5.0)
-    draw_bounds(ax, theorem, printed, others)
+    draw_bounds(ax, THEOREM.label, printed, others)
     ax.set_title("Bounds for OMP and Forward Regression, m = 16, orthonormal columns")
     caption = (
         "Lower bounds on the probability of recovery against δ. The printed Thm. 4.5 rises above "
@@ -230,22 +233,12 @@ def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     return [Picture(experiment.name, caption, figure)]
 
 
-DRAWN = {
-    "table1": _table,
-    "table2": _table,
-    "phase": _phase,
-    "timing": _timing,
-    "bounds": _bounds,
-    "boston": _boston,
-}
-
-
 # --- one's own ------------------------------------------------------------------------------------
 
 
-def _own(experiment: Experiment, results: pl.DataFrame) -> list[Picture]:
+def _rates(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
     """By as many axes as vary: dots, lines, or heat maps."""
-    if not succeeded(results, "rate"):
+    if experiment.task != "recovery" or not succeeded(results, "rate"):
         return []
     stem = file_name(experiment.name)
     varying = sorted(
@@ -262,8 +255,7 @@ def _own(experiment: Experiment, results: pl.DataFrame) -> list[Picture]:
     found = []
     x, y = sorted(varying[:2], key=list(experiment.grid).index, reverse=True)
     for fixed in itertools.islice(_settings(experiment, varying[2:]), MOST_FIGURES):
-        chosen = results.filter(*(pl.col(name) == value for name, value in fixed.items()))
-        figure = _heat(experiment, chosen, x, y)
+        figure = _heat(experiment, _at(results, fixed), x, y)
         if figure is not None:
             where = ", ".join(f"{name} = {value:g}" for name, value in fixed.items())
             title = _safe(experiment.title) + (f" ({where})" if where else "")
@@ -298,12 +290,23 @@ def _curves(experiment: Experiment, results: pl.DataFrame, axis: str, stem: str)
     values = np.array(experiment.grid[axis], dtype=float)
     if values.min() > 0 and values.max() / values.min() >= 30:
         ax.set_xscale("log")
-    ax.set(xlabel=AXIS_WORDS.get(axis, axis), ylabel="supports recovered", ylim=(-0.02, 1.02))
+    ax.set(xlabel=AXIS_LABELS.get(axis, axis), ylabel="supports recovered", ylim=(-0.02, 1.02))
     ax.yaxis.set_major_formatter(PercentFormatter(1))
     ax.set_title(_safe(experiment.title))
     _label_ends(experiment, ax, ends)
     caption = f"How often the support is recovered, by {axis}; bands are 95 % intervals."
     return Picture(stem, caption, figure)
+
+
+KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], list[Picture]]] = {
+    "rates": _rates,
+    "table": _table,
+    "phase": _phase,
+    "timing": _timing,
+    "bounds": _bounds,
+    "boston": _boston,
+}
+"""The figures of each kind of experiment; `sections.KINDS` has the text."""
 
 
 # --- kinds of drawing -----------------------------------------------------------------------------
@@ -321,7 +324,7 @@ def _dots(
     figure = Figure(figsize=(2.6 + 2.2 * len(panels), height), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (title, where) in zip(axes, panels.items(), strict=True):
-        chosen = results.filter(*(pl.col(name) == value for name, value in where.items()))
+        chosen = _at(results, where)
         for i, label in enumerate(labels):
             colour = look(experiment, label)[0]
             for row in succeeded(_of(chosen, label), "rate"):
@@ -394,9 +397,9 @@ def _heat(experiment: Experiment, results: pl.DataFrame, x: str, y: str) -> Figu
     _mark(axes[0, 0].xaxis, at[x], place[x])
     _mark(axes[0, 0].yaxis, at[y], place[y])
     for ax in axes[-1]:
-        ax.set_xlabel(AXIS_WORDS.get(x, x))
+        ax.set_xlabel(AXIS_LABELS.get(x, x))
     for row in axes:
-        row[0].set_ylabel(AXIS_WORDS.get(y, y))
+        row[0].set_ylabel(AXIS_LABELS.get(y, y))
     bar = figure.colorbar(mesh, ax=axes, label="supports recovered", shrink=0.95, pad=0.015)
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1))
     bar.ax.axhline(0.5, color="white", linewidth=1.8)
@@ -545,6 +548,11 @@ def file_name(name: str) -> str:
     """A name that is safe for a file."""
     kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).strip(".")
     return kept or "experiment"
+
+
+def _at(results: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows with these values."""
+    return results.filter(pl.lit(True), *(pl.col(name) == value for name, value in where.items()))
 
 
 def _of(results: pl.DataFrame, label: str) -> pl.DataFrame:

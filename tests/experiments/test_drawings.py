@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sparsewise.experiments import figures
+from sparsewise.experiments import drawings
 from sparsewise.experiments.conduct import adapted
 from sparsewise.experiments.declaration import Contender
 from sparsewise.experiments.paper import EXPERIMENTS, TABLE_1
@@ -18,7 +18,7 @@ from tests.experiments.small import OMP, small
 
 def drawn(experiment, find=like_the_paper):
     made = outcome(None, [experiment], find)
-    return figures.pictures(experiment, made.results, made.values)
+    return drawings.pictures(experiment, made.results, made.values)
 
 
 def by_k(unit):
@@ -29,7 +29,7 @@ def by_k(unit):
 def test_every_experiment_of_the_paper_has_a_figure(name, tmp_path):
     [picture] = drawn(adapted(EXPERIMENTS[name], quick=True))
     assert picture.name == name
-    figures.save(picture, tmp_path)
+    drawings.save(picture, tmp_path)
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / f"{name}.svg").read_text()
     assert "<svg" in svg
@@ -42,7 +42,7 @@ def test_the_same_results_give_the_same_files(tmp_path):
     for folder in (tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
         [picture] = drawn(adapted(EXPERIMENTS["phase"], quick=True))
-        figures.save(picture, folder)
+        drawings.save(picture, folder)
         texts.append((folder / "phase.svg").read_bytes())
     assert texts[0] == texts[1]
 
@@ -103,7 +103,7 @@ def test_two_axes_give_heat_maps_and_three_give_several():
         "noise": (1, 2, 3, 4, 5, 6, 7),
     }
     many = drawn(small(contenders=[OMP], grid=grid), by_k)
-    assert len(many) == figures.MOST_FIGURES
+    assert len(many) == drawings.MOST_FIGURES
 
 
 def test_uneven_values_get_cells_of_one_size():
@@ -126,14 +126,14 @@ def test_failed_units_leave_gaps_and_a_failed_run_no_figure(tmp_path):
         return "ValueError: no" if bad else by_k(unit)
 
     [picture] = drawn(experiment, find)
-    figures.save(picture, tmp_path)
+    drawings.save(picture, tmp_path)
     grid = picture.figure.axes[0].collections[0].get_array()
     assert np.ma.count_masked(grid) == 2 or np.isnan(np.ma.filled(grid, np.nan)).sum() == 2
     assert drawn(experiment, lambda unit: "ValueError: no") == []
     for declared in EXPERIMENTS.values():
         quick = adapted(declared, quick=True)
         assert drawn(quick, lambda unit: "ValueError: no") == []
-        assert figures.pictures(quick, pl.DataFrame(), pl.DataFrame()) == []
+        assert drawings.pictures(quick, pl.DataFrame(), pl.DataFrame()) == []
 
 
 def test_names_that_look_like_formulas_or_paths_are_harmless(tmp_path):
@@ -141,23 +141,23 @@ def test_names_that_look_like_formulas_or_paths_are_harmless(tmp_path):
     experiment = replace(small(contenders=[odd]), name="../a b", title="$\\frac{")
     [picture] = drawn(experiment, by_k)
     assert picture.name == "_a_b"
-    figures.save(picture, tmp_path)
+    drawings.save(picture, tmp_path)
     assert (tmp_path / "_a_b.svg").exists()
 
 
 def test_contenders_keep_their_looks():
     labels = ["OMP", *(f"mine {i}" for i in range(7))]
     experiment = small(contenders=[Contender(label, "omp") for label in labels])
-    looks = [figures.look(experiment, label) for label in labels]
-    assert looks[0] == figures.LOOKS["OMP"]
+    looks = [drawings.look(experiment, label) for label in labels]
+    assert looks[0] == drawings.LOOKS["OMP"]
     assert len(set(looks)) == len(looks)
 
 
 def test_labels_are_moved_apart_no_further_than_needed():
-    assert figures.spread([0.1, 0.5], 0.1) == [0.1, 0.5]
+    assert drawings.spread([0.1, 0.5], 0.1) == [0.1, 0.5]
     np.testing.assert_allclose(
-        figures.spread([0.5, 0.5, 0.52], 0.1), [0.40667, 0.50667, 0.60667], atol=1e-4
+        drawings.spread([0.5, 0.5, 0.52], 0.1), [0.40667, 0.50667, 0.60667], atol=1e-4
     )
-    moved = figures.spread([0.0, 0.05, 0.16, 0.9], 0.1)
+    moved = drawings.spread([0.0, 0.05, 0.16, 0.9], 0.1)
     assert np.diff(moved).min() >= 0.1 - 1e-12
     assert moved[-1] == 0.9

@@ -12,7 +12,7 @@ from sparsewise.experiments.conduct import adapted, conduct
 from sparsewise.experiments.declaration import Contender
 from sparsewise.experiments.document import inline, plain
 from sparsewise.experiments.paper import EXPERIMENTS, TABLE_1
-from sparsewise.experiments.report import duration, write_report
+from sparsewise.experiments.write_up import write_report
 from tests.experiments.made import like_the_paper, outcome, recovered
 from tests.experiments.small import OMP, small
 
@@ -23,8 +23,8 @@ def written(made):
 
 
 def without_matplotlib(monkeypatch):
-    monkeypatch.delitem(sys.modules, "sparsewise.experiments.figures", raising=False)
-    monkeypatch.delattr("sparsewise.experiments.figures", raising=False)
+    monkeypatch.delitem(sys.modules, "sparsewise.experiments.drawings", raising=False)
+    monkeypatch.delattr("sparsewise.experiments.drawings", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
@@ -184,22 +184,6 @@ def test_what_users_name_is_never_markup(tmp_path):
 )
 def test_marks_in_text(text, page):
     assert inline(text) == page
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.0000123, "12.3 µs"),
-        (0.5, "500 ms"),
-        (0.9999, "1 s"),
-        (12.34, "12.3 s"),
-        (59.97, "1 min 0 s"),
-        (185, "3 min 5 s"),
-        (3840, "1 h 4 min"),
-    ],
-)
-def test_times_for_people(seconds, text):
-    assert duration(seconds) == text
 
 
 def test_no_place_of_this_machine_is_told(tmp_path):

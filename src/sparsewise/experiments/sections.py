@@ -1,0 +1,327 @@
+"""What there is to say of an experiment: a sentence, a table, and what the paper says of it.
+
+One function for each kind of experiment; `KINDS` has them by the names that declarations use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from sparsewise.experiments.claims import (
+    SIZES,
+    Claim,
+    boston_claims,
+    bounds_claims,
+    errors_at,
+    growths,
+    mean_and_error,
+    phase_claims,
+    timing_claims,
+    transitions,
+)
+from sparsewise.experiments.comparison import (
+    Compared,
+    compared,
+    declared_in_paper,
+    kind_of,
+    sentences,
+    succeeded,
+)
+from sparsewise.experiments.declaration import Experiment
+from sparsewise.experiments.document import Heading, Items, Paragraph, Part, Table, plain
+from sparsewise.experiments.measure import duration
+from sparsewise.experiments.paper import EXPERIMENTS
+from sparsewise.wording import count
+
+MOST_COLUMNS = 12
+NOTHING = "–"
+
+
+class Section(NamedTuple):
+    """What there is to say of an experiment.
+
+    Attributes
+    ----------
+    headline : str
+        All of it in one sentence.
+    before, after : sequence of Part
+        What stands before its figures, and after them.
+    """
+
+    headline: str
+    before: Sequence[Part] = ()
+    after: Sequence[Part] = ()
+
+
+def section(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    """Judge an experiment by its rows of the two tables of an `Outcome`."""
+    if results.is_empty():
+        none = Paragraph("None of the algorithms chosen takes part in this experiment.")
+        return Section("Nothing was run.", [none])
+    found = KINDS[kind_of(experiment)](experiment, results, values)
+    if smaller := _smaller(experiment):
+        return found._replace(before=[Paragraph(smaller, note=True), *found.before])
+    return found
+
+
+def _smaller(experiment: Experiment) -> str:
+    """What a quick look at an experiment of the paper leaves out."""
+    if not declared_in_paper(experiment):
+        return ""
+    whole = EXPERIMENTS[experiment.name]
+    said = []
+    if experiment.realizations < whole.realizations:
+        drawn = count(experiment.realizations, "realisation")
+        said.append(f"{drawn} in place of {whole.realizations:,}")
+    cells, all_cells = len(experiment.cells()), len(whole.cells())
+    if cells < all_cells:
+        said.append(f"{count(cells, 'cell')} in place of {all_cells}")
+    if not said:
+        return ""
+    return (
+        f"Smaller than the whole experiment: {' and '.join(said)}. Intervals are wide, and what "
+        "agrees or differs here may do so by chance."
+    )
+
+
+def _by_label(rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str]) -> Table:
+    """A table with a line for each contender; `columns` has the heads."""
+    body = [
+        [plain(label), *(cells.get(column, NOTHING) for column in columns)]
+        for label, cells in rows.items()
+    ]
+    return Table(["algorithm", *columns.values()], body)
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+VERBS = {"Agrees": "agree", "Agrees in part": "agree in part", "Differs": "differ"}
+
+
+def _claimed(experiment: Experiment, parts: Sequence[Part], claims: Sequence[Claim]) -> Section:
+    """A section that ends with what the paper says."""
+    return Section(_count_claims(experiment, claims), after=[*parts, *_claim_parts(claims)])
+
+
+def _claim_parts(claims: Sequence[Claim]) -> list[Part]:
+    lines = [f"**{_word(claim)}.** The paper: {claim.paper} Here: {claim.here}" for claim in claims]
+    return [Heading(3, "What the paper says of it"), Items(lines)] if lines else []
+
+
+def _count_claims(experiment: Experiment, claims: Sequence[Claim]) -> str:
+    decided = [claim for claim in claims if claim.agrees is not None]
+    if not decided:
+        return UNDECIDED
+    found = Counter(_word(claim) for claim in decided)
+    said = ", ".join(
+        f"{found[word]} {word.lower() if found[word] == 1 else verb}"
+        for word, verb in VERBS.items()
+        if found[word]
+    )
+    few = " (a smaller run)" if _smaller(experiment) else ""
+    return f"Of {count(len(decided), 'statement')} in the paper, {said}{few}."
+
+
+def _word(claim: Claim) -> str:
+    if claim.agrees is None:
+        return "Can't be told"
+    if claim.agrees:
+        return "Agrees"
+    return "Agrees in part" if claim.partly else "Differs"
+
+
+UNDECIDED = "Too little was run to compare it with the paper."
+
+
+# --- the paper's ----------------------------------------------------------------------------------
+
+
+def _table(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    cells = compared(results, experiment.name)
+    rows: dict[str, dict[Hashable, str]] = {one.label: {} for one in experiment.contenders}
+    for cell in cells:
+        rows[cell.label] |= {cell.k: _here(cell), (cell.k, "paper"): f"{cell.paper:.2f}"}
+    columns: dict[Hashable, str] = {}
+    for k in experiment.grid["k"]:
+        columns |= {k: f"k = {k}", (k, "paper"): "paper"}
+    said = sentences(cells)
+    parts: list[Part] = [
+        Paragraph(
+            "How often the support is recovered, with the 95 % interval of Wilson, and the paper's "
+            "value. A cell agrees if the two differ by no more than the joint 95 % interval of two "
+            "proportions (1,024 realisations in the paper) and the paper's rounding, 0.005, "
+            "explain; **≠** marks one that does not."
+        ),
+        _by_label(rows, columns),
+        Items(said),
+    ]
+    return Section(said[0], before=parts)
+
+
+def _here(cell: Compared) -> str:
+    low, high = cell.interval
+    here = f"{cell.rate:.3f} ({low:.3f}–{high:.3f})"
+    return here if cell.agrees else f"**≠ {here}**"
+
+
+def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    found = growths(results)
+    rows: dict[str, dict[Hashable, str]] = {}
+    for one in found:
+        rows[one.label] = {m: duration(s) for m, s in zip(one.sizes, one.seconds, strict=True)}
+        if one.fit is not None:
+            rows[one.label]["exponent"] = one.fit.text
+        if one.last is not None:
+            rows[one.label]["last"] = f"{one.last:.2f}"
+    columns: dict[Hashable, str] = {
+        m: f"m = {m}" for m in sorted({m for growth in found for m in growth.sizes})
+    }
+    fewest = min((row["trials"] for row in succeeded(results, "seconds")), default=0)
+    said = (
+        f"Median times of {count(fewest, 'run')} for each m. The exponent is that of m, fitted by "
+        "least squares to the logarithms, ± its standard error; fixed costs make it small where m "
+        "is small, so that the last column, between the two largest m, tells more of how time "
+        "grows."
+    )
+    table = _by_label(rows, columns | {"exponent": "exponent", "last": "at the end"})
+    return _claimed(experiment, [Paragraph(said), table], timing_claims(results))
+
+
+def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    found = transitions(results)
+    ratios = sorted({ratio for one in found for ratio in one.sampling})
+    shown = ratios if len(ratios) <= MOST_COLUMNS else ratios[::2]
+    rows = {
+        one.label: {r: f"{at:.2f}" for r, at in zip(one.sampling, one.sparsity, strict=True)}
+        for one in found
+    }
+    parts: list[Part] = [
+        Paragraph("The sparsity ratio k/n at which half of all supports are recovered:"),
+        _by_label(rows, {ratio: f"n/m = {ratio:g}" for ratio in shown}),
+    ]
+    return _claimed(experiment, parts, phase_claims(results))
+
+
+def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    curves = errors_at(values, SIZES)
+    rows: dict[str, dict[int, str]] = {}
+    for label, many in curves.items():
+        mean, error = mean_and_error(many)
+        at = zip(SIZES, mean.tolist(), error.tolist(), strict=True)
+        rows[label] = {size: f"{m:.2f} ± {e:.2f}" for size, m, e in at if not math.isnan(m)}
+    splits = max((len(many) for many in curves.values()), default=0)
+    shown = {size: str(size) for size in SIZES if any(size in cells for cells in rows.values())}
+    parts: list[Part] = [
+        Paragraph(BOSTON_NOTE, note=True),
+        Paragraph(
+            "Test RMSE (thousands of dollars) of models with so many features: mean over "
+            f"{count(splits, 'split')} ± standard error, errors interpolated between the models "
+            f"that different δ led to. {NOTHING}: fewer than 9 in 10 splits have models on both "
+            "sides. The splits share their 506 rows, so that the standard errors say how well the "
+            "splits are averaged, not how other data would come out. Errors of two algorithms are "
+            "compared split by split, which tells smaller differences than the table shows."
+        ),
+        _by_label(rows, shown),
+    ]
+    return _claimed(experiment, parts, boston_claims(values))
+
+
+BOSTON_NOTE = (
+    "The data are Harrison and Rubinfeld's (1978), by way of UCI and mlxtend; their column B is a "
+    "function of the share of Black residents, built on the assumption that segregation raises "
+    "prices, so use them for nothing but this comparison: see "
+    "`sparsewise/experiments/data/README.md`."
+)
+
+
+def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    claims = bounds_claims(values)
+    headline = UNDECIDED
+    if claims:
+        held = "holds" if claims[0].agrees else "does not hold"
+        headline = f"Thm. 4.5 as printed {held} against what is achieved."
+    return Section(headline, after=[Paragraph(BOUNDS_NOTE), *_claim_parts(claims)])
+
+
+BOUNDS_NOTE = (
+    "**Thm. 4.5 (percn) does not hold as printed for k >= 2.** It bounds the probability of "
+    "failure by a k-th power, the probability that all k inner products of a group of columns with "
+    "the noise are large; recovery can fail as soon as one is. With orthonormal columns what is "
+    "achieved is known, and it is below the printed bound. The black line, erf(δ/√2)^m, is proved "
+    "for every k, and still above the older bound: see `docs/guarantees.md`."
+)
+
+
+# --- one's own ------------------------------------------------------------------------------------
+
+
+def _rates(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    """Rates with intervals by the axis that varies; without one, or with more, means."""
+    rows = succeeded(results, "rate")
+    varying = [name for name, many in experiment.grid.items() if len(set(many)) > 1]
+    fixed = ", ".join(
+        f"{name} = {many[0]:g}" for name, many in experiment.grid.items() if name not in varying
+    )
+    said = (
+        f"Matrices: {plain(experiment.family)}; coefficients: {plain(experiment.signal)}; "
+        f"{experiment.realizations:,} realisations a cell" + (f"; {fixed}." if fixed else ".")
+    )
+    parts: list[Part] = [Paragraph(said)]
+    if experiment.realizations < 100:
+        parts.append(Paragraph("With few realisations the intervals are wide.", note=True))
+    if not rows:
+        parts.append(Paragraph("Nothing was run to its end."))
+    elif len(varying) == 1 and len(experiment.grid[varying[0]]) <= MOST_COLUMNS:
+        parts += _rates_by(experiment, rows, varying[0])
+    else:
+        parts += _mean_rates(experiment, rows)
+    return Section(f"{count(len(experiment.cells()), 'cell')}.", before=parts)
+
+
+def _rates_by(experiment: Experiment, rows: Sequence[dict[str, Any]], axis: str) -> list[Part]:
+    found: dict[str, dict[float, str]] = {one.label: {} for one in experiment.contenders}
+    for row in rows:
+        found[row["algorithm"]][row[axis]] = _rate(row)
+    heads = {value: f"{axis} = {value:g}" for value in sorted(set(experiment.grid[axis]))}
+    return [
+        Paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
+        _by_label(found, heads),
+    ]
+
+
+def _mean_rates(experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[Part]:
+    found = {}
+    for one in experiment.contenders:
+        mine = [row for row in rows if row["algorithm"] == one.label]
+        if mine:
+            rate = sum(row["successes"] for row in mine) / sum(row["trials"] for row in mine)
+            found[one.label] = {
+                "cells": str(len(mine)),
+                "recovered": _rate(mine[0]) if len(mine) == 1 else f"{rate:.3f}",
+                "time": duration(sorted(row["seconds"] for row in mine)[len(mine) // 2]),
+            }
+    return [
+        Paragraph("How often the support is recovered, over all cells, and the median time:"),
+        _by_label(found, {name: name for name in ("cells", "recovered", "time")}),
+    ]
+
+
+def _rate(row: dict[str, Any]) -> str:
+    return f"{row['rate']:.3f} ({row['low']:.3f}–{row['high']:.3f})"
+
+
+KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Section]] = {
+    "rates": _rates,
+    "table": _table,
+    "phase": _phase,
+    "timing": _timing,
+    "bounds": _bounds,
+    "boston": _boston,
+}
+"""How each kind of experiment is shown and judged; `drawings.KINDS` has their figures."""

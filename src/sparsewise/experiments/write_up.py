@@ -1,0 +1,201 @@
+"""The report on a run: report.md, report.html and figures, beside the paper."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from sparsewise.experiments.comparison import declared_in_paper
+from sparsewise.experiments.conduct import PACKAGES, Outcome
+from sparsewise.experiments.declaration import Experiment
+from sparsewise.experiments.document import (
+    Heading,
+    Image,
+    Items,
+    Paragraph,
+    Part,
+    Table,
+    plain,
+    to_html,
+    to_markdown,
+)
+from sparsewise.experiments.journal import unwritable, write_result
+from sparsewise.experiments.measure import duration
+from sparsewise.experiments.sections import NOTHING, Section, section
+from sparsewise.wording import count
+
+NO_FIGURES = (
+    "There are no figures, because matplotlib is missing: `pip install 'sparsewise[plot]'` brings "
+    "it, and the same command with `--resume` draws them without running anything again."
+)
+MOST_FAILURES = 40
+
+
+def write_report(outcome: Outcome) -> list[str]:
+    """Write report.md, report.html and the folder figures into the folder of a run.
+
+    Without matplotlib the report has no figures and says how to get them.
+
+    Returns
+    -------
+    list of str
+        Each experiment in one line.
+    """
+    try:
+        images = _draw(outcome)
+    except OSError as error:
+        raise unwritable(outcome.folder / "figures", error) from None
+    sections = {
+        one.name: section(one, outcome.of(one.name), outcome.values_of(one.name))
+        for one in outcome.experiments
+    }
+    parts: list[Part] = [Heading(1, _title(outcome)), *_summary(outcome, sections)]
+    if images is None:
+        parts.append(Paragraph(NO_FIGURES, note=True))
+    for one in outcome.experiments:
+        several = len(outcome.experiments) > 1 or declared_in_paper(one)
+        parts.append(Heading(2, plain(one.title) if several else "Results"))
+        drawn = (images or {}).get(one.name, [])
+        before, after = sections[one.name].before, sections[one.name].after
+        parts += [*before, *drawn, *after, *_not_drawn(one, len(drawn))]
+    parts += [*_failures(outcome), *_settings(outcome)]
+    write_result(outcome.folder / "report.md", to_markdown(parts).encode())
+    write_result(outcome.folder / "report.html", to_html(parts, _title(outcome)).encode())
+    return [f"{name}: {one.headline.replace('**', '')}" for name, one in sections.items()]
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def _draw(outcome: Outcome) -> dict[str, list[Image]] | None:
+    """All figures, written to the disk; None without matplotlib."""
+    try:
+        from sparsewise.experiments import drawings
+    except ImportError:
+        return None
+    folder = outcome.folder / "figures"
+    folder.mkdir(exist_ok=True)
+    images: dict[str, list[Image]] = {}
+    for one in outcome.experiments:
+        for picture in drawings.pictures(one, outcome.of(one.name), outcome.values_of(one.name)):
+            drawings.save(picture, folder)
+            image = Image(folder, picture.name, picture.caption)
+            images.setdefault(one.name, []).append(image)
+    return images
+
+
+def _not_drawn(experiment: Experiment, drawn: int) -> list[Part]:
+    """What is said where there would be too many figures."""
+    *others, _, _ = sorted(len(set(many)) for many in [*experiment.grid.values(), (0,), (0,)])
+    wanted = math.prod(others)
+    if drawn == 0 or wanted <= drawn:
+        return []
+    return [Paragraph(f"Drawn are {drawn} of {wanted} figures; `results.csv` has everything.")]
+
+
+# --- beginning and end ----------------------------------------------------------------------------
+
+
+def _title(outcome: Outcome) -> str:
+    if all(declared_in_paper(one) for one in outcome.experiments):
+        return "Sparse Bayesian Learning via Stepwise Regression, reproduced"
+    return plain(outcome.experiments[0].title)
+
+
+def _summary(outcome: Outcome, sections: dict[str, Section]) -> list[Part]:
+    parts: list[Part] = []
+    if any(declared_in_paper(one) for one in outcome.experiments):
+        parts.append(
+            Paragraph(
+                "The experiments of S. Ament and C. Gomes (ICML 2021), run anew and set beside the "
+                "paper's numbers."
+            )
+        )
+    if len(outcome.experiments) > 1:
+        heads = [(one.title, sections[one.name].headline) for one in outcome.experiments]
+        parts.append(Items([f"{plain(title)}. {headline}" for title, headline in heads]))
+    took = f"All of it took {duration(outcome.facts['seconds'])}"
+    if failed := outcome.failed.height:
+        took += f"; **{count(failed, 'unit')} failed**, see below"
+    return [*parts, Paragraph(f"{took}.")]
+
+
+def _settings(outcome: Outcome) -> list[Part]:
+    """Seed, sizes, versions, and what took how long."""
+    rows = [
+        [
+            plain(one.name),
+            str(len(one.cells())),
+            str(len(one.contenders)),
+            f"{one.realizations:,}",
+            _spent(outcome, one),
+        ]
+        for one in outcome.experiments
+    ]
+    facts = outcome.facts
+    jobs = facts.get("jobs")
+    many = (
+        "as many processes as cores"
+        if jobs == -1
+        else count(int(jobs or 1), "process", "processes")
+    )
+    versions = ", ".join(
+        f"{name} {facts[name]}" for name in ("python", "sparsewise", *PACKAGES) if name in facts
+    )
+    return [
+        Heading(2, "Settings and time"),
+        Table(["experiment", "cells", "algorithms", "realisations", "time"], rows),
+        Items(
+            [
+                f"In all: {duration(facts['seconds'])} by the clock, {many}, "
+                f"{count(int(facts.get('cores') or 1), 'core')}. The times in the "
+                "table are added up over all processes.",
+                f"Seed {facts['seed']}: the same seed gives the same numbers, whatever the number "
+                "of processes; times differ.",
+                f"Versions: {plain(versions)}.",
+                "All numbers: `results.csv` and `results.parquet` (a row for each cell and "
+                "algorithm), `values.parquet` (a row for each realisation).",
+            ]
+        ),
+    ]
+
+
+def _spent(outcome: Outcome, experiment: Experiment) -> str:
+    """What all units took together."""
+    known = outcome.facts.get("work_seconds", {}).get(experiment.name)
+    if known is None:
+        known = outcome.of(experiment.name)["total_seconds"].sum()
+    return duration(known) if known else NOTHING
+
+
+def _failures(outcome: Outcome) -> list[Part]:
+    if outcome.failed.is_empty():
+        return []
+    grids = {one.name: list(one.grid) for one in outcome.experiments}
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for row in outcome.failed.to_dicts():
+        where = (row["experiment"], row["algorithm"], row["error_message"])
+        alike.setdefault(where, []).append(_cell(row, grids[row["experiment"]]))
+    rows = [
+        [plain(experiment), plain(algorithm), _some(cells), plain(error)]
+        for (experiment, algorithm, error), cells in itertools.islice(alike.items(), MOST_FAILURES)
+    ]
+    more = len(alike) - len(rows)
+    parts: list[Part] = [
+        Heading(2, "What failed"),
+        Paragraph("These are left out of everything above; `--resume` tries them again."),
+        Table(["experiment", "algorithm", "cells", "error"], rows, textual=True),
+    ]
+    return [*parts, Paragraph(f"And {more} more, in `results.csv`.")] if more else parts
+
+
+def _cell(row: dict[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} = {row[name]:g}" for name in names)
+
+
+def _some(cells: Sequence[str]) -> str:
+    """The first few cells, and how many more there are."""
+    more = f" … and {len(cells) - 3} more" if len(cells) > 3 else ""
+    return "; ".join(cells[:3]) + more

@@ -1,0 +1,23 @@
+"""Every function of the search on small problems; as Python, too (`make test`)."""
+
+import numpy as np
+import pytest
+
+from sparsewise import best_subset
+from sparsewise.compiled import load_leaps
+from tests.compiled.tracing import idle
+from tests.guarantees.subsets import best
+from tests.problems import correlated, gaussian
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+def test_every_function(kind):
+    def run():
+        for p in (gaussian(0, 14, 9, 3, kind=kind), correlated(0, 14, 9, 3)):
+            for size in (1, 3, 5):
+                found = best_subset(p.A, p.y, sparsity=size)
+                columns, norm, _ = best(p.A, p.y, size)
+                np.testing.assert_array_equal(found.support, np.sort(columns))
+                assert found.residual_norm == pytest.approx(norm)
+
+    assert not idle(load_leaps(), run)
