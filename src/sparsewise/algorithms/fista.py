@@ -17,7 +17,7 @@ from sparsewise.results import L1Solution, Stop
 
 @algorithm(
     Family.L1,
-    "the lasso, told by its penalty, with many features",
+    "the lasso at a given penalty, with many features",
     result=L1Solution,
     least_squares=False,
     meant_by=("penalty",),

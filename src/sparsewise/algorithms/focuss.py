@@ -85,9 +85,9 @@ def focuss(
         model.start(x)
         for _ in range(most):
             model.log.heed()
-            model.prune()
+            all_stay = model.prune()
             x, _ = weighted_fit(model.B, np.abs(model.x) ** (1 - power / 2), model.y, bound)
-            if model.settle(x, change):
+            if model.settle(x, change) and all_stay:
                 return Stop.SETTLED
         return Stop.MAX_ITER
 

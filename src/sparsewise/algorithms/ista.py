@@ -14,7 +14,7 @@ from sparsewise.problem import check_whole, problem
 from sparsewise.results import L1Solution, Stop
 
 
-@algorithm(Family.L1, "the lasso, told by its penalty", result=L1Solution)
+@algorithm(Family.L1, "the lasso at a given penalty", result=L1Solution)
 def ista(
     A: Any,
     y: ArrayLike,

@@ -64,7 +64,7 @@ class State(NamedTuple):
         Numbers that change: see RSS and SIZE, and the following.
     columns, left, squares, X : arrays
         Room to record bends in: of each the column that came (or -1 - j for a column j that went),
-        how much of the way was left, ‖r‖² and the active coefficients.
+        how much of the way was left, ‖r‖² and the active coefficients (X begins as zeros).
     """
 
     Q: Any
@@ -151,15 +151,12 @@ def first_to_reach(s, slow, noise):
     for j in range(s.b.size):
         if s.state[j] == OPEN:
             least = slow * (abs(s.b[j]) + abs(s.delta[j]))
-            above, below = s.b[j] - s.delta[j], -s.b[j] - s.delta[j]
-            if above > least:
-                time = max(s.weight[j] - s.corr[j], 0.0) / above
-                if time < when and s.weight[j] + time * s.delta[j] > noise:
-                    first, when = j, time
-            if below > least:
-                time = max(s.weight[j] + s.corr[j], 0.0) / below
-                if time < when and s.weight[j] + time * s.delta[j] > noise:
-                    first, when = j, time
+            for side in (1, -1):
+                speed = side * s.b[j] - s.delta[j]
+                if speed > least:
+                    time = max(s.weight[j] - side * s.corr[j], 0.0) / speed
+                    if time < when and s.weight[j] + time * s.delta[j] > noise:
+                        first, when = j, time
     return first, when
 
 
@@ -361,7 +358,6 @@ def record(s, square, slow):
         s.X[last, row] = s.x[row]
     if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
         s.squares[last - 1] = square
-        s.X[last - 1, given_up] = 0
         for row in range(k):
             s.X[last - 1, row if row < given_up else row + 1] = s.x[row]
     s.count[GIVEN_UP] = NO_BEND

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from sparsewise.engine.conic import solve_conic
 from sparsewise.engine.homotopy import Homotopy
@@ -14,8 +14,6 @@ from sparsewise.problem import Problem, check_number, check_tolerance
 from sparsewise.results import L1Solution, Stop
 
 Solver = Literal["auto", "homotopy", "conic"]
-
-Kind = TypeVar("Kind", bound=L1Solution)
 
 
 class BasisPursuit:
@@ -63,19 +61,12 @@ class BasisPursuit:
         """What the last run came to."""
         return self._minimiser if self._path is None else self._path.minimiser()
 
-    def solution(
-        self,
-        algorithm: str,
-        stop: Stop,
-        debias: bool,
-        kind: type[Kind] = L1Solution,  # type: ignore[assignment]  # mypy: a default can't tell Kind
-        **more: Any,
-    ) -> Kind:
+    def solution(self, algorithm: str, stop: Stop, debias: bool, **more: Any) -> L1Solution:
         """That in the units of the data."""
+        found = self.minimiser()
         return l1_solution(
-            self.log, algorithm, stop, self.weights, self.minimiser(), self.bound, debias, kind,
-            **more,
-        )  # fmt: skip
+            self.log, algorithm, stop, self.weights, found, self.bound, debias, **more
+        )
 
 
 def check_bound(value: float, name: str = "residual") -> float:

@@ -56,7 +56,7 @@ def fitted(B: Array, y: Array) -> Array:
 # after the other; a complex vector of measurements becomes its real part, then its imaginary one.
 
 
-def real_columns(B: Array) -> Array:
+def embed(B: Array) -> Array:
     """Complex columns as pairs of real ones: [Re -Im; Im Re], interleaved."""
     if B.dtype.kind != "c":
         return B
@@ -67,22 +67,22 @@ def real_columns(B: Array) -> Array:
     return E
 
 
-def real_rows(v: Array) -> Array:
+def stack(v: Array) -> Array:
     """[Re; Im]."""
     return np.concatenate([v.real, v.imag]) if v.dtype.kind == "c" else v
 
 
-def real_coef(x: Array) -> Array:
+def interleave(x: Array) -> Array:
     """Real and imaginary parts in turn."""
     return np.column_stack([x.real, x.imag]).ravel() if x.dtype.kind == "c" else x
 
 
-def coef_of_pairs(x: Array, is_complex: bool) -> Array:
-    """The inverse of `real_coef`."""
+def deinterleave(x: Array, is_complex: bool) -> Array:
+    """The inverse of `interleave`."""
     return x[0::2] + 1j * x[1::2] if is_complex else x
 
 
-def rows_of_halves(v: Array, is_complex: bool) -> Array:
-    """The inverse of `real_rows`."""
+def unstack(v: Array, is_complex: bool) -> Array:
+    """The inverse of `stack`."""
     half = v.size // 2
     return v[:half] + 1j * v[half:] if is_complex else v

@@ -7,13 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.engine.cone_program import (
-    ConeProgram,
-    coef_of_pairs,
-    real_columns,
-    real_rows,
-    rows_of_halves,
-)
+from sparsewise.engine.cone_program import ConeProgram, deinterleave, embed, stack, unstack
 from sparsewise.errors import InputError, Parameter
 
 
@@ -27,7 +21,7 @@ def interior_point(program: ConeProgram, tol: float) -> tuple[Array, Array]:
         ) from None
     from scipy import sparse
 
-    E, y = real_columns(program.B), real_rows(program.y)
+    E, y = embed(program.B), stack(program.y)
     size, paid = E.shape[1], np.flatnonzero(program.w)
 
     # Variables: the parts of each x_j, then t_j for each column that costs something.
@@ -51,7 +45,7 @@ def interior_point(program: ConeProgram, tol: float) -> tuple[Array, Array]:
         )
     z = -np.asarray(solved.z)[len(rhs) - sizes.shape[0] - y.size :][: y.size]
     x = np.asarray(solved.x)[:size]
-    return coef_of_pairs(x, program.is_complex), rows_of_halves(z, program.is_complex)
+    return deinterleave(x, program.is_complex), unstack(z, program.is_complex)
 
 
 def _absolute_values(clarabel: Any, k: int, paid: Array, is_complex: bool) -> tuple[Any, list[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import overload
+from typing import Any
 
 import numpy as np
 
@@ -102,29 +102,26 @@ class RemainingColumns:
         rss = _squared(self.y - self.B @ x)
         self.log.record("start", order, [rss], [self._all_coef()], order.size)
 
-    def prune(self) -> None:
-        """Drop the columns whose coefficients are rounding error of the largest, for good."""
+    def prune(self) -> bool:
+        """Drop columns whose coefficients are rounding error of the largest; whether all stay."""
         size = np.abs(self.x)
         # The data know their coefficients no better than to this.
         alive = size > tolerances(self.data.y.dtype).tie * size.max()
         gone = np.flatnonzero(~alive)
-        self._pruned = bool(gone.size)
-        if not gone.size:
-            return
-        free = self.free.columns.size
-        rss = _squared(self.y - self.B[:, alive] @ self.x[alive])
-        models = Dropped(self._all_coef(), gone + free)
-        size_left = free + int(alive.sum())
-        self.log.record("drop", self.columns[gone], [rss] * gone.size, models, size_left)
-        self._keep(alive)
-        self.x = self.x[alive]
+        if gone.size:
+            free = self.free.columns.size
+            losses = [_squared(self.y - self.B[:, alive] @ self.x[alive])] * gone.size
+            models = Dropped(self._all_coef(), gone + free)
+            self.log.record("drop", self.columns[gone], losses, models, free + int(alive.sum()))
+            self._keep(alive)
+            self.x = self.x[alive]
+        return not gone.size
 
     def settle(self, x: Array, tol: float) -> bool:
-        """Take these coefficients over; whether all columns remain and none changes by much."""
+        """Take these coefficients over; whether none changes by much."""
         allowed = tol * np.abs(x) + ROUNDING * np.abs(x).max()
-        settled = not self._pruned and bool((np.abs(x - self.x) <= allowed).all())
-        self.x = x
-        return settled
+        before, self.x = self.x, x
+        return bool((np.abs(x - before) <= allowed).all())
 
     def solution(self, algorithm: str, stop: Stop, debias: bool) -> Solution:
         """The model at the end."""
@@ -152,13 +149,7 @@ class Dropped(Sequence[Array]):
     def __len__(self) -> int:
         return self.gone.size
 
-    @overload
-    def __getitem__(self, i: int) -> Array: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[Array]: ...
-    def __getitem__(self, i: int | slice) -> Array | list[Array]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(len(self))[i]]
+    def __getitem__(self, i: Any) -> Any:
         return np.delete(self.x, self.gone[: range(len(self))[i] + 1])
 
 

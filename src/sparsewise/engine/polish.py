@@ -11,12 +11,12 @@ from sparsewise.design.base import Array
 from sparsewise.engine.cone_program import (
     EPS,
     ConeProgram,
-    coef_of_pairs,
+    deinterleave,
+    embed,
     fitted,
-    real_coef,
-    real_columns,
-    real_rows,
-    rows_of_halves,
+    interleave,
+    stack,
+    unstack,
 )
 
 ROUNDS = 4
@@ -113,17 +113,17 @@ def _independent(program: ConeProgram, support: Array, x: Array, nu: Array) -> t
     phases = program.B[:, paid].conj().T @ nu
     phases = phases / np.maximum(np.abs(phases), EPS)
     fit = program.B[:, support] @ x[support]
-    either = real_columns(program.B[:, free])  # what costs nothing may have any phase
-    all_of_them = np.column_stack([real_rows(program.B[:, paid] * phases), either])
+    either = embed(program.B[:, free])  # what costs nothing may have any phase
+    all_of_them = np.column_stack([stack(program.B[:, paid] * phases), either])
     sizes = np.abs(np.diag(qr(all_of_them, mode="r", pivoting=True)[0]))
     if sizes.size == all_of_them.shape[1] and sizes[-1] > 1e-9 * sizes[0]:
         return support, x[support]
-    fit = real_rows(fit)
+    fit = stack(fit)
     amounts = nnls(np.column_stack([all_of_them, -either]), fit, maxiter=100 * fit.size)[0]
     amounts, plus, minus = np.split(amounts, [paid.size, paid.size + either.shape[1]])
     values = np.zeros_like(x)
     values[paid] = amounts * phases
-    values[free] = coef_of_pairs(plus - minus, program.is_complex)
+    values[free] = deinterleave(plus - minus, program.is_complex)
     chosen = np.flatnonzero(values)
     return chosen, values[chosen]
 
@@ -135,7 +135,7 @@ def _newton(
     from scipy.linalg import lstsq
 
     B, w = program.B[:, support], program.w[support]
-    E, y, x, nu = real_columns(B), real_rows(program.y), real_coef(x), real_rows(nu)
+    E, y, x, nu = embed(B), stack(program.y), interleave(x), stack(nu)
     k, n = x.size, y.size
     J = np.zeros((k + n + 1, k + n + 1))
     J[:k, k:-1], J[k:-1, :k] = E.T, E
@@ -159,7 +159,7 @@ def _newton(
             break
         if not np.isfinite(step).all() or np.any(x == 0):
             break
-    return coef_of_pairs(x, program.is_complex), rows_of_halves(nu, program.is_complex), penalty
+    return deinterleave(x, program.is_complex), unstack(nu, program.is_complex), penalty
 
 
 def _phases(x: Array, w: Array, is_complex: bool) -> tuple[Array, Array]:
