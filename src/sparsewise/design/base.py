@@ -59,16 +59,13 @@ class AboutMeans(NamedTuple):
     ----------
     design : Design
         The matrix, perhaps less a number for each column: constant columns are exactly zero.
-    left : ndarray of shape (m,)
-        The means of its columns.
     means : ndarray of shape (m,)
-        Those of the matrix as it was.
+        The means of the columns.
     norms : ndarray of shape (m,)
         √(Σ_i w_i |a_ij - mean_j|²), free of cancellation.
     """
 
     design: Design
-    left: Array
     means: Array
     norms: Array
 

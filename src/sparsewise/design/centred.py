@@ -59,10 +59,6 @@ class Reflection:
         whole[1:] += V
         return whole
 
-    def shift(self, mean: Array, first: Array) -> Array:
-        """What rows i > 0 of a column lose, given its mean and its first entry."""
-        return np.asarray((mean + self.first * first) / (1 + self.first))
-
     def column(self, y: Array) -> tuple[Array, float]:
         """What is left of y, and its mean."""
         rest, means = self.columns(y[:, None])
@@ -105,7 +101,7 @@ class Reflection:
         if near.size:
             near = near[np.abs(rest[:, near] - left[near]).max(axis=0) <= level[near]]
             means[near] = X[0, near]
-        shift = self.shift(left, first).astype(X.dtype, copy=False)
+        shift = ((left + self.first * first) / (1 + self.first)).astype(X.dtype, copy=False)
         for rows in pieces:
             rest[rows] -= shift
             if self.root is not None:
@@ -151,11 +147,8 @@ class Centred(Design):
         self.reflection = Reflection(n, weights)
         self.applied = design.applied
         self._means: Array | None = None
-        self._shift: Array | None = None
         if known := design.about_means(weights):
             design, self._means = known.design, known.means
-            shift = self.reflection.shift(known.left, design.row_block(slice(1))[0])
-            self._shift = shift.astype(self.dtype)
             self._measured = self._with_norms(known.norms)
         self._inner = design
         root = self.reflection.root
@@ -172,13 +165,7 @@ class Centred(Design):
         return self._means
 
     def columns(self, J: Array | slice) -> Array:
-        if self._shift is None:
-            return self.reflection.columns(self._inner.columns(J))[0]
-        block = self._inner.columns(J)[1:]
-        block -= self._shift[J]
-        if self.reflection.root is not None:
-            block *= self.reflection.root[1:, None].astype(self.dtype, copy=False)
-        return block
+        return self.reflection.columns(self._inner.columns(J))[0]
 
     def matvec(self, x: Array) -> Array:
         return self.reflection.there(self._weighted.matvec(x))

@@ -79,10 +79,10 @@ class SparseDesign(Design):
         level = CONSTANT * float(precision(self.dtype).eps) * np.abs(means)
         constant = size <= np.where(full, level, 0.0)
         means[constant] = self.row_block(slice(1))[0, constant]
-        left[constant] = norms[constant] = 0.0
+        norms[constant] = 0.0
         data[constant[columns]] = 0.0
         A = type(self.A)((data, self.A.indices, self.A.indptr), shape=self.shape)
-        return AboutMeans(SparseDesign(A, rows=self.rows), left, means, norms)
+        return AboutMeans(SparseDesign(A, rows=self.rows), means, norms)
 
 
 def _spread(
