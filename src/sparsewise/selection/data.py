@@ -106,7 +106,6 @@ class Data:
         """What must, and must not, be in a model, as every algorithm takes it."""
         return {"include": self.include, "exclude": self.exclude}
 
-
     def criteria(self, variance: float | None = None) -> Criteria:
         """Criteria of models of these data."""
         exact = tolerances(self.design.dtype).exact
