@@ -40,7 +40,9 @@ class Log:
             stop = steps()
         except Halted:
             stop = Stop.CALLBACK
-        return self._reason(stop)
+        if self.problem.is_zero:
+            return Stop.ZERO_TARGET
+        return Stop.INTERRUPTED if interrupted() else stop
 
     def record(
         self,
@@ -84,14 +86,8 @@ class Log:
             coef=units.coef(columns, x),
             residual_norm=rss**0.5 * problem.scale,
             path=Path(self._stretches, units, float(not problem.is_zero)),
-            stop=self._reason(stop),
+            stop=stop,
             n_passes=problem.passes.count,
             least_squares=least_squares,
             **more,
         )
-
-    def _reason(self, stop: Stop) -> Stop:
-        """Why it ended, if something else than the algorithm itself decided that."""
-        if self.problem.is_zero:
-            return Stop.ZERO_TARGET
-        return Stop.INTERRUPTED if interrupted() else stop
