@@ -148,10 +148,11 @@ def first_to_reach(s, slow, noise):
     Nor can it be told what happens where the weight itself is within the noise of c.
     """
     first, when = -1, np.inf
+    one = s.b.dtype.type(1)
     for j in range(s.b.size):
         if s.state[j] == OPEN:
             least = slow * (abs(s.b[j]) + abs(s.delta[j]))
-            for side in (1, -1):
+            for side in (one, -one):
                 speed = side * s.b[j] - s.delta[j]
                 if speed > least:
                     time = max(s.weight[j] - side * s.corr[j], 0.0) / speed
