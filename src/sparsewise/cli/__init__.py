@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from sparsewise.cli import algorithms, certify, experiments, fit, path, predict
 from sparsewise.cli.options import Parser
-from sparsewise.errors import InputError
+from sparsewise.errors import Either, InputError, Parameter, in_python
 from sparsewise.version import __version__
 from sparsewise.wording import printable
 
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         if debug:
             raise
-        return _complain(str(error), code=2)
+        return _complain(error.sentence(_spelled), code=2)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -72,6 +72,10 @@ def build_parser() -> argparse.ArgumentParser:
     for command in (fit, predict, path, certify, algorithms, experiments):
         command.add(commands, common)
     return parser
+
+
+def _spelled(part: Parameter | Either) -> str:
+    return part.command_line if isinstance(part, Either) else in_python(part)
 
 
 def _complain(message: str, code: int) -> int:
