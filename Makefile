@@ -31,12 +31,10 @@ test test-oldest bench: export OPENBLAS_NUM_THREADS := 1
 test test-oldest bench: export MKL_NUM_THREADS := 1
 test test-oldest bench: export OMP_NUM_THREADS := 1
 
-# The engine once more without compilation, and every compiled file with its indices checked.
+# The engine and every compiled function once more as plain Python, which also checks indices.
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine tests/compiled
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(NUMBA_CACHE_DIR)-checked \
-	  $(BIN)/python -m pytest -n $(WORKERS) tests/compiled
 
 # Whatever meets other packages; the algorithms and guarantees meet NumPy alone, and take longest.
 test-oldest: $(OLDEST)/.installed

@@ -12,12 +12,6 @@ from sparsewise.design import Design, as_design
 from sparsewise.design.base import Array, not_finite, precision
 from sparsewise.design.choose import as_floats
 from sparsewise.errors import InputError, Parameter
-from sparsewise.parameters import check_columns as check_columns
-from sparsewise.parameters import check_count as check_count
-from sparsewise.parameters import check_number as check_number
-from sparsewise.parameters import check_positive as check_positive
-from sparsewise.parameters import check_tolerance as check_tolerance
-from sparsewise.parameters import check_whole as check_whole
 
 
 class DependentColumnsError(InputError):

@@ -12,7 +12,7 @@ from sparsewise import ALGORITHMS
 from sparsewise.errors import InputError
 from sparsewise.experiments.conduct import adapted, conduct
 from sparsewise.experiments.declaration import Contender, Experiment
-from sparsewise.experiments.specification import WORDS, read_specification
+from sparsewise.experiments.specification import FIELDS, read_specification
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 GOOD = {
@@ -287,7 +287,7 @@ def survives(folder, text):
     assert one_sentence(message), message
 
 
-@given(st.dictionaries(st.sampled_from(WORDS) | st.text(max_size=5), anything, max_size=4))
+@given(st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), anything, max_size=4))
 def test_any_change_of_a_declaration(tmp_path_factory, change):
     survives(tmp_path_factory.getbasetemp(), GOOD | change)
 

@@ -11,7 +11,7 @@ from sparsewise.algorithms.forward import forward
 from sparsewise.engine.active_set import begin
 from sparsewise.errors import InputError
 from sparsewise.guarantees.search import MOST_COLUMNS, Search
-from sparsewise.problem import check_columns, check_tolerance
+from sparsewise.parameters import check_columns, check_tolerance
 from sparsewise.results import BestSubsets, Stop
 
 

@@ -13,7 +13,8 @@ from sparsewise.engine.basis_pursuit import BasisPursuit, Solver
 from sparsewise.engine.log import Callback
 from sparsewise.engine.reweighting import relevance_weights, reweighted
 from sparsewise.engine.weights import check_weights
-from sparsewise.problem import check_positive, problem
+from sparsewise.parameters import check_positive
+from sparsewise.problem import problem
 from sparsewise.results import L1Solution, Reweighted
 from sparsewise.tolerances import tolerances
 

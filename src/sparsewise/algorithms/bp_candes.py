@@ -14,7 +14,8 @@ from sparsewise.engine.basis_pursuit import BasisPursuit, Solver
 from sparsewise.engine.log import Callback
 from sparsewise.engine.reweighting import reweighted, usual_epsilon
 from sparsewise.engine.weights import check_weights
-from sparsewise.problem import check_positive, problem
+from sparsewise.parameters import check_positive
+from sparsewise.problem import problem
 from sparsewise.results import L1Solution, Reweighted
 
 

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.proximal import Lasso, inner
 from sparsewise.engine.weights import check_weights
-from sparsewise.problem import check_whole, problem
+from sparsewise.parameters import check_whole
+from sparsewise.problem import problem
 from sparsewise.results import L1Solution, Stop
 
 

@@ -12,7 +12,7 @@ from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
-from sparsewise.problem import check_tolerance
+from sparsewise.parameters import check_tolerance
 from sparsewise.results import Solution, Stop
 
 

@@ -14,7 +14,8 @@ from sparsewise.engine.minimiser import check_reachable
 from sparsewise.engine.minimum_norm import RemainingColumns, weighted_fit
 from sparsewise.engine.weights import check_weights
 from sparsewise.errors import InputError
-from sparsewise.problem import check_number, check_positive, check_whole, problem
+from sparsewise.parameters import check_number, check_positive, check_whole
+from sparsewise.problem import problem
 from sparsewise.results import Solution, Stop
 
 

@@ -11,7 +11,7 @@ from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
-from sparsewise.problem import check_whole
+from sparsewise.parameters import check_whole
 from sparsewise.results import Solution, Stop
 
 

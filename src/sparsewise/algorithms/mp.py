@@ -13,7 +13,7 @@ from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.matching import Matching
 from sparsewise.engine.stopping import StoppingCriterion
-from sparsewise.problem import check_count
+from sparsewise.parameters import check_count
 from sparsewise.results import Solution, Stop
 
 

@@ -14,7 +14,7 @@ from sparsewise.engine.log import Callback
 from sparsewise.engine.replacement import replace_until_settled
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
-from sparsewise.problem import check_tolerance
+from sparsewise.parameters import check_tolerance
 from sparsewise.results import Solution
 
 

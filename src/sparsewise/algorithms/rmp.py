@@ -13,7 +13,7 @@ from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
 from sparsewise.engine.noise_inference import NoisePrior, begin
 from sparsewise.engine.stopping import up_to
-from sparsewise.problem import check_count
+from sparsewise.parameters import check_count
 from sparsewise.results import BayesianSolution, Stop
 
 

@@ -14,7 +14,7 @@ from sparsewise.engine.joint_updates import Updates, update_all
 from sparsewise.engine.log import Callback
 from sparsewise.engine.noise_inference import NoisePrior, begin
 from sparsewise.errors import InputError
-from sparsewise.problem import check_count
+from sparsewise.parameters import check_count
 from sparsewise.results import BayesianSolution, Stop
 
 

@@ -14,7 +14,7 @@ from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.criterion import Cost, Round, StepCriterion, check_criterion, step_criterion
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
-from sparsewise.problem import check_columns
+from sparsewise.parameters import check_columns
 from sparsewise.results import Solution, Stop
 
 

@@ -104,9 +104,6 @@ def fit_table(
     model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
     table, include = load(args)
     certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
-    if parameters.get("cv", 0) > table.counted_rows:
-        rows = count(table.counted_rows, "row")
-        raise InputError(f"asks for more folds than {rows}", "ask for fewer", parameter="cv")
     _check_included(table, include, model.fit_intercept)
     model.set_params(include=include or None, certify=certify)
     X, y = pl.DataFrame(table.X, schema=list(table.names)), pl.Series(table.target, table.y)

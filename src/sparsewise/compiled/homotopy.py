@@ -24,7 +24,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.compiled.jit import abs2, inner_jit, jit
-from sparsewise.compiled.stepwise import append, apply, orthogonalise, project, reflect
+from sparsewise.compiled.stepwise import (
+    append,
+    apply,
+    close_gap,
+    orthogonalise,
+    project,
+    reflect,
+)
 
 # The state of a column.
 OPEN, ACTIVE, BARRED, PARKED = range(4)
@@ -251,9 +258,7 @@ def leave(s, i):
     for row in range(s.r.size):
         s.r[row] += s.t[k - 1] * s.Q[k - 1, row]
         squares += abs2(s.r[row])
-    for row in range(i, k - 1):
-        s.order[row] = s.order[row + 1]
-        s.locked[row] = s.locked[row + 1]
+    close_gap(s.order, s.locked, s.t[:0], k, i)  # nothing is damped
     s.count[SIZE], s.at[RSS] = k - 1, squares
     for j in range(s.state.size):
         if s.state[j] == PARKED:

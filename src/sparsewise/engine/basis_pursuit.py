@@ -10,7 +10,8 @@ from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.minimiser import Minimiser, l1_solution
 from sparsewise.engine.weights import Weights
 from sparsewise.errors import InputError, Parameter
-from sparsewise.problem import Problem, check_number, check_tolerance
+from sparsewise.parameters import check_number, check_tolerance
+from sparsewise.problem import Problem
 from sparsewise.results import L1Solution, Stop
 
 Solver = Literal["auto", "homotopy", "conic"]

@@ -14,7 +14,8 @@ from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
-from sparsewise.problem import Problem, check_columns
+from sparsewise.parameters import check_columns
+from sparsewise.problem import Problem
 from sparsewise.results import BayesianSolution, Stop, log_evidence, weight
 
 STEPS = 256

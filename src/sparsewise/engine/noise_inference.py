@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
 from sparsewise.errors import InputError
-from sparsewise.problem import Problem, check_positive, check_tolerance, problem
+from sparsewise.parameters import check_positive, check_tolerance
+from sparsewise.problem import Problem, problem
 from sparsewise.results import Stop, weight
 from sparsewise.tolerances import tolerances
 

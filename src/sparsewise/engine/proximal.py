@@ -12,7 +12,8 @@ from sparsewise.engine.free_columns import FreeColumns
 from sparsewise.engine.log import Log
 from sparsewise.engine.minimiser import Minimiser, l1_solution
 from sparsewise.engine.weights import Weights
-from sparsewise.problem import Problem, check_positive
+from sparsewise.parameters import check_positive
+from sparsewise.problem import Problem
 from sparsewise.results import L1Solution, Stop
 from sparsewise.tolerances import tolerances
 

@@ -11,7 +11,8 @@ import numpy as np
 from sparsewise.design.base import Array, Design, square_sums
 from sparsewise.engine.basis_pursuit import BasisPursuit
 from sparsewise.engine.weights import Weights
-from sparsewise.problem import Problem, check_positive, check_whole
+from sparsewise.parameters import check_positive, check_whole
+from sparsewise.problem import Problem
 from sparsewise.results import Round, Stop
 from sparsewise.tolerances import tolerances
 

@@ -16,7 +16,8 @@ from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.scores import Scores
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError, Parameter
-from sparsewise.problem import DependentColumnsError, Problem, check_columns
+from sparsewise.parameters import check_columns
+from sparsewise.problem import DependentColumnsError, Problem
 from sparsewise.results import Stop
 
 

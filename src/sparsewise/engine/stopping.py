@@ -8,7 +8,8 @@ from itertools import count
 from typing import NamedTuple
 
 from sparsewise.errors import InputError, Parameter
-from sparsewise.problem import Problem, check_count, check_tolerance
+from sparsewise.parameters import check_count, check_tolerance
+from sparsewise.problem import Problem
 from sparsewise.results import Stop
 from sparsewise.tolerances import tolerances
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
-from sparsewise.problem import Problem, check_columns
+from sparsewise.parameters import check_columns
+from sparsewise.problem import Problem
 
 
 class Weights(NamedTuple):

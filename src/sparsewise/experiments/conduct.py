@@ -19,7 +19,7 @@ from joblib import effective_n_jobs
 from sparsewise.errors import InputError
 from sparsewise.experiments.declaration import Experiment
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
-from sparsewise.experiments.journal import Journal, Record, alone, write_result
+from sparsewise.experiments.journal import OUT, RESUME, Journal, Record, alone, write_result
 from sparsewise.experiments.measure import versions
 from sparsewise.experiments.paper import QUICK
 from sparsewise.experiments.runner import OnStart, OnUnit, run_units
@@ -143,9 +143,11 @@ def conduct(
 def _check(experiments: Sequence[Experiment], seed: int, jobs: int | None) -> None:
     """Refuse what no unit could be run with."""
     if not 0 <= seed <= MOST_SEED:
-        raise InputError(f"the seed must be a whole number from 0 to {MOST_SEED}, not {seed}")
+        wrong = f"must be a whole number from 0 to {MOST_SEED}, not {seed}"
+        raise InputError(wrong, parameter="seed")
     if jobs == 0:
-        raise InputError("jobs must be 1 or more, or -1 for as many as there are cores, not 0")
+        wrong = "must be 1 or more, or -1 for as many as there are cores, not 0"
+        raise InputError(wrong, parameter="jobs")
     for experiment in experiments:
         if experiment.realizations < 1:
             raise InputError(
@@ -167,9 +169,8 @@ def _path(folder: Path, resume: bool) -> Path:
     """The journal of a folder that may be written to."""
     path = folder / JOURNAL
     if not resume and path.exists() and path.stat().st_size > 0:
-        raise InputError(
-            f"{folder} holds a run already: go on with it by --resume, or choose another --out"
-        )
+        held = f"{folder} holds a run already: go on with it by "
+        raise InputError((held, RESUME, ", or choose another ", OUT))
     return path
 
 

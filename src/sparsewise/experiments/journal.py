@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from sparsewise.errors import InputError
+from sparsewise.errors import Either, InputError
 from sparsewise.files import write_whole
 from sparsewise.wording import printable
 
@@ -19,6 +19,9 @@ Record = dict[str, Any]
 """What is kept of a unit: its settings, values and error, and how long it took."""
 
 LOCK = ".lock"
+
+RESUME = Either("resume=True", "--resume")
+OUT = Either("folder", "--out")
 
 
 class Journal:
@@ -81,9 +84,8 @@ def alone(folder: Path) -> Iterator[None]:
             _lock(file)
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
-                raise InputError(
-                    f"another run is writing to {folder}: wait for its end, or choose another --out"
-                ) from None
+                wrong = f"another run is writing to {folder}: wait for its end, or choose another "
+                raise InputError((wrong, OUT)) from None
             # Some file systems know no locks; there it is up to the user.
         yield
 
@@ -99,7 +101,7 @@ def write_result(path: Path, content: bytes) -> None:
 def unwritable(path: Path, error: OSError) -> InputError:
     """The error for a file that can't be written, on a full disk for instance."""
     reason = error.strerror or str(error)
-    return InputError(f"can't write {path}: {reason}; what is done is kept for --resume")
+    return InputError(f"can't write {path}: {reason}", ("what is done is kept for ", RESUME))
 
 
 if sys.platform == "win32":

@@ -14,9 +14,9 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
-from sparsewise.errors import InputError
+from sparsewise.errors import Either, InputError
 from sparsewise.experiments.declaration import Unit
-from sparsewise.experiments.journal import Journal, Record
+from sparsewise.experiments.journal import RESUME, Journal, Record
 from sparsewise.experiments.measure import one_thread
 from sparsewise.experiments.tasks import Entries, described, entries, perform
 from sparsewise.wording import printable
@@ -215,8 +215,8 @@ def _on_dask(address: str, units: Sequence[Unit], order: Iterable[int], seed: in
             for future in as_completed(list(numbers)):
                 if future.status == "cancelled":
                     raise InputError(
-                        f"the Dask scheduler at {printable(address)} is gone;"
-                        " what is done is kept for --resume"
+                        f"the Dask scheduler at {printable(address)} is gone",
+                        ("what is done is kept for ", RESUME),
                     )
                 failed = future.status == "error"
                 yield numbers.pop(future), future.exception() if failed else future.result()
@@ -241,9 +241,8 @@ def _client(address: str) -> Any:
     try:
         from dask.distributed import Client
     except ImportError:
-        raise InputError(
-            "--dask needs the package distributed: pip install 'sparsewise[dask]'"
-        ) from None
+        needs = " needs the package distributed: pip install 'sparsewise[dask]'"
+        raise InputError((Either("dask", "--dask"), needs)) from None
     try:
         _probe(address)
         return Client(address, timeout=PATIENCE)

@@ -21,7 +21,7 @@ from sparsewise.wording import listing, look_up, printable, quoted
 
 WHOLE = ("n", "m", "k")
 QUANTITIES = (*WHOLE, "noise", "delta", "sampling", "sparsity")
-WORDS = ("name", "title", "family", "signal", "realizations", "algorithms", *QUANTITIES)
+FIELDS = ("name", "title", "family", "signal", "realizations", "algorithms", *QUANTITIES)
 
 MOST = 10**15
 """Of any quantity: its products must stay finite."""
@@ -54,19 +54,19 @@ def read_specification(path: str | Path) -> Experiment:
     """
     path = Path(path)
     declared = _mapping(_load(path), printable(str(path)))
-    look_up(declared, WORDS, f"word in {printable(str(path))}:")
+    look_up(declared, FIELDS, f"word in {printable(str(path))}:")
     for needed in ("m", "algorithms", "realizations"):
         if needed not in declared:
             raise InputError(f'{printable(str(path))} lacks "{needed}"')
     name = _name(declared, path)
     experiment = Experiment(
         name=name,
-        title=_word(declared.get("title", name), "title"),
+        title=_text(declared.get("title", name), "title"),
         grid=_grid(declared, path),
         contenders=_contenders(_mapping(declared["algorithms"], "algorithms")),
         realizations=_count(declared["realizations"], "realizations"),
-        family=_word(declared.get("family", "gaussian"), "family"),
-        signal=_word(declared.get("signal", "signs"), "signal"),
+        family=_text(declared.get("family", "gaussian"), "family"),
+        signal=_text(declared.get("signal", "signs"), "signal"),
     )
     look_up([experiment.family], FAMILIES, "family")
     look_up([experiment.signal], SIGNALS, "signal")
@@ -82,8 +82,8 @@ class _Loader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """As ever, but a second value for a word is an error instead of the one that counts."""
-        words = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        twice = {word for word in words if words.count(word) > 1}
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = {key for key in keys if keys.count(key) > 1}
         if twice:
             raise yaml.constructor.ConstructorError(
                 problem=f"{listing(sorted(twice))} is there twice", problem_mark=node.start_mark
@@ -137,7 +137,7 @@ def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     return value
 
 
-def _word(value: Any, what: str) -> str:
+def _text(value: Any, what: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{what} must be a word, not {_shown(value)}")
     return printable(value)
@@ -213,32 +213,32 @@ def _contenders(declared: Mapping[str, Any]) -> tuple[Contender, ...]:
 
 
 def _contender(label: str, value: Any) -> Contender:
-    label = _word(label, "the name of an algorithm")
-    words = dict(_mapping(value, f"algorithm {quoted(label)}"))
-    if "algorithm" not in words:
+    label = _text(label, "the name of an algorithm")
+    parameters = dict(_mapping(value, f"algorithm {quoted(label)}"))
+    if "algorithm" not in parameters:
         raise InputError(f'algorithm {quoted(label)} lacks "algorithm": {listing(ALGORITHMS)}')
-    name = _word(words.pop("algorithm"), f'"algorithm" of {quoted(label)}')
+    name = _text(parameters.pop("algorithm"), f'"algorithm" of {quoted(label)}')
     look_up([name], ALGORITHMS, "algorithm")
-    threshold = words.pop("threshold", 0.0)
+    threshold = parameters.pop("threshold", 0.0)
     if not isinstance(threshold, str) and not (_is_number(threshold) and threshold >= 0):
         raise InputError(
             f'"threshold" of {quoted(label)} must be a number of at least 0 or a quantity such as'
             f' "0.1*delta", not {_shown(threshold)}'
         )
-    _check_parameters(label, name, words)
-    return Contender(label, name, words, threshold)
+    _check_parameters(label, name, parameters)
+    return Contender(label, name, parameters, threshold)
 
 
-def _check_parameters(label: str, name: str, words: Mapping[str, Any]) -> None:
+def _check_parameters(label: str, name: str, given: Mapping[str, Any]) -> None:
     taken = _parameters(name)
-    look_up(words, taken, f"parameter of {quoted(label)} ({name}):")
-    for word, parameter in taken.items():
-        if parameter.default is inspect.Parameter.empty and word not in words:
-            raise InputError(f'{quoted(label)} lacks "{word}", which {name} needs')
-    for word, value in words.items():
+    look_up(given, taken, f"parameter of {quoted(label)} ({name}):")
+    for parameter, one in taken.items():
+        if one.default is inspect.Parameter.empty and parameter not in given:
+            raise InputError(f'{quoted(label)} lacks "{parameter}", which {name} needs')
+    for parameter, value in given.items():
         if not all(_is_plain(one) for one in (value if isinstance(value, list) else [value])):
             raise InputError(
-                f'"{word}" of {quoted(label)} must be a number, a word or a list of such,'
+                f'"{parameter}" of {quoted(label)} must be a number, a word or a list of such,'
                 f" not {_shown(value)}"
             )
 
@@ -246,7 +246,7 @@ def _check_parameters(label: str, name: str, words: Mapping[str, Any]) -> None:
 def _parameters(name: str) -> dict[str, inspect.Parameter]:
     """What an algorithm takes that can be written down."""
     known = inspect.signature(ALGORITHMS[name]).parameters
-    return {word: known[word] for word in known if word not in ("A", "y", "callback")}
+    return {one: known[one] for one in known if one not in ("A", "y", "callback")}
 
 
 def _is_plain(value: Any) -> bool:
@@ -276,12 +276,12 @@ def _of_m(k: Number, m: Number) -> str:
 def _check_names(contender: Contender, cells: Sequence[Cell]) -> None:
     """Refuse a word that stands for nothing."""
     takes = _parameters(contender.algorithm)
-    words = {"threshold": contender.threshold, **contender.parameters}
-    for word, value in words.items():
-        if not isinstance(value, str) or (word in takes and isinstance(takes[word].default, str)):
+    given = {"threshold": contender.threshold, **contender.parameters}
+    for name, value in given.items():
+        if not isinstance(value, str) or (name in takes and isinstance(takes[name].default, str)):
             continue
         if any(isinstance(resolved(value, cell), str) for cell in cells):
             raise InputError(
-                f'"{word}" of {quoted(contender.label)} is {quoted(value)}, which is neither a'
+                f'"{name}" of {quoted(contender.label)} is {quoted(value)}, which is neither a'
                 f" number nor one of {listing(cells[0].quantities)}, perhaps with a factor in front"
             )

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.design.base import Array, precision
-from sparsewise.problem import Problem, check_number, problem
+from sparsewise.parameters import check_number
+from sparsewise.problem import Problem, problem
 from sparsewise.results.check import L1Check
 from sparsewise.results.path import Model
 from sparsewise.results.solution import Solution

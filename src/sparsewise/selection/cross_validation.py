@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,9 @@ def _splits(data: Data, cv: Any) -> list[tuple[Array, Array]]:
     A number of folds, or a splitter, sees the rows that count and no others; folds that are given
     as lists of rows, or by `PredefinedSplit`, speak of the whole table.
     """
+    if isinstance(cv, Integral) and int(cv) > len(data.y):
+        rows = count(len(data.y), "row")
+        raise InputError(f"asks for more folds than {rows}", "ask for fewer.", parameter="cv")
     splits = list(check_cv(cv).split(data.X, data.y))
     if not splits:
         raise InputError("has no folds: give how many, or some.", parameter="cv")
