@@ -91,7 +91,8 @@ def test_answers_are_least_squares_on_independent_columns(name, family):
     for call in variants(name, p).values():
         found = REFERENCES[name](p.A, p.y, **call)
         V = p.A[:, found.support]
-        assert np.linalg.matrix_rank(V) == len(found.support)
+        # NumPy 2.0 knows no rank of nothing.
+        assert V.size == 0 or np.linalg.matrix_rank(V) == len(found.support)
         r = p.y - p.A @ found.coef
         np.testing.assert_allclose(V.conj().T @ r, 0, atol=1e-9 * np.linalg.norm(p.A) ** 2)
         assert not np.any(np.delete(found.coef, found.support))

@@ -22,18 +22,7 @@ from sparsewise.design.base import Array
 from sparsewise.experiments.claims import bound_curves, errors_at, growths, mean_and_error
 from sparsewise.experiments.comparison import compared, kind_of, succeeded
 from sparsewise.experiments.declaration import Experiment
-from sparsewise.experiments.paper import (
-    BP,
-    BP_ARD,
-    FOBA,
-    FR,
-    FSBL,
-    OMP,
-    RMP,
-    RMP0,
-    RMP0_PLUS,
-    THEOREM,
-)
+from sparsewise.experiments.paper import ALL, THEOREM
 from sparsewise.plots.recovery_probability import draw_bounds
 
 STYLE: Any = {
@@ -59,17 +48,13 @@ STYLE: Any = {
     "svg.fonttype": "path",
 }
 
-LOOKS: dict[str, tuple[str, str]] = {
-    OMP.label: ("#999999", "v"),
-    FR.label: ("#222222", "^"),
-    FOBA.label: ("#e69f00", "s"),
-    RMP0.label: ("#56b4e9", "o"),
-    RMP0_PLUS.label: ("#0072b2", "P"),
-    FSBL.label: ("#cc79a7", "D"),
-    RMP.label: ("#d55e00", "X"),
-    BP.label: ("#7fcdb0", "<"),
-    BP_ARD.label: ("#00805c", ">"),
-}
+COLOURS = (
+    *("#999999", "#222222", "#e69f00", "#56b4e9", "#0072b2"),
+    *("#cc79a7", "#d55e00", "#7fcdb0", "#00805c"),
+)
+MARKERS = "v^soPDX<>"
+
+LOOKS = {one.label: pair for one, pair in zip(ALL, zip(COLOURS, MARKERS, strict=True), strict=True)}
 """Colour (after Okabe and Ito, for all kinds of sight) and marker, the same in every figure."""
 
 SPARE: tuple[tuple[str, str], ...] = (
