@@ -26,6 +26,8 @@ OPTIONS = {
     "sample_weight": "--weights",
     "drop_missing": "--drop-missing",
     "time_limit": "--time-limit",
+    "seed": "--seed",
+    "jobs": "--jobs",
     "algorithm": "--method",
 }
 """What the parameters of functions and estimators are called here."""
