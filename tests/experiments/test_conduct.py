@@ -85,7 +85,7 @@ def test_values_that_all_failed_leave_a_table_with_all_columns(tmp_path):
     outcome = conduct([bad], tmp_path, jobs=1)
     assert outcome.results["rate"].to_list() == [None, None]
     assert outcome.results["trials"].to_list() == [0, 0]
-    assert outcome.results["error_message"].str.contains("ValueError").all()
+    assert outcome.results["error_message"].str.contains("InputError").all()
     assert outcome.values.is_empty()
     assert_frame_equal(pl.read_parquet(tmp_path / "results.parquet"), outcome.results)
 

@@ -223,7 +223,7 @@ def test_a_full_disk_loses_nothing_that_is_done(tmp_path, expected, disk, jobs):
     told = []
     run(tmp_path, units=list(small().units())[:1])
     disk.limit(len(lines(tmp_path)[0]) * 3)
-    with pytest.raises(InputError, match=r"^can't write .*journal\.jsonl: .*kept for --resume$"):
+    with pytest.raises(InputError, match=r"^can't write .*journal\.jsonl: .*kept for resume=True$"):
         run(tmp_path, jobs=jobs, on_unit=lambda unit, record: told.append(record))
     disk.free()
     assert 1 <= len(told) < 6
@@ -318,8 +318,8 @@ def test_wrong_parameters_are_recorded(tmp_path):
     found = run(tmp_path, small(contenders=bad, grid=small().grid | {"k": (2,)}))
     errors = [record["error"] for record in found]
     assert errors[0].startswith("realisation 0: TypeError: ")
-    assert errors[1].startswith("realisation 0: ValueError: ")
-    assert errors[2].startswith("realisation 0: TypeError: ")
+    assert errors[1].startswith("realisation 0: InputError: ")
+    assert errors[2].startswith("realisation 0: InputTypeError: ")
     assert errors[3] == "KeyError: 'opm'"
 
 
