@@ -91,6 +91,14 @@ def line(x: Sequence[float], y: Sequence[float]) -> Line | None:
 # --- time against size ----------------------------------------------------------------------------
 
 
+def _values(results: pl.DataFrame, name: str, *axes: str) -> dict[str, dict[Any, float]]:
+    """For each contender, in the order of the results: a value at each point of these axes."""
+    found: dict[str, dict[Any, float]] = {}
+    for row in succeeded(results, name):
+        found.setdefault(row["algorithm"], {})[tuple(row[axis] for axis in axes)] = row[name]
+    return found
+
+
 class Growth(NamedTuple):
     """How the time of a contender grows: seconds ~ m^exponent.
 
@@ -98,82 +106,63 @@ class Growth(NamedTuple):
     ----------
     label : str
         The contender.
-    sizes, seconds : tuple
-        Numbers of columns, and the median time at each.
+    seconds : dict
+        The median time for each number of columns, smallest first.
     fit : Line
         Log seconds against log m.
     """
 
     label: str
-    sizes: tuple[int, ...]
-    seconds: tuple[float, ...]
+    seconds: dict[int, float]
     fit: Line | None
 
     @property
     def last(self) -> float | None:
         """The exponent between the two largest sizes, where fixed costs matter least."""
-        if len(self.sizes) < 2:
+        if len(self.seconds) < 2:
             return None
-        return math.log(self.seconds[-1] / self.seconds[-2]) / math.log(
-            self.sizes[-1] / self.sizes[-2]
-        )
+        (before, quick), (size, slow) = list(self.seconds.items())[-2:]
+        return math.log(slow / quick) / math.log(size / before)
 
 
 def growths(results: pl.DataFrame) -> list[Growth]:
     """One for each contender, in the order of the results."""
-    times: dict[str, dict[int, float]] = {}
-    for row in succeeded(results, "seconds"):
-        times.setdefault(row["algorithm"], {})[row["m"]] = row["seconds"]
     found = []
-    for label, at in times.items():
-        sizes = tuple(sorted(at))
-        seconds = tuple(at[m] for m in sizes)
-        fit = line([math.log(m) for m in sizes], [math.log(s) for s in seconds])
-        found.append(Growth(label, sizes, seconds, fit))
+    for label, times in _values(results, "seconds", "m").items():
+        seconds = {m: times[m,] for (m,) in sorted(times)}
+        fit = line([math.log(m) for m in seconds], [math.log(s) for s in seconds.values()])
+        found.append(Growth(label, seconds, fit))
     return found
 
 
 def timing_claims(results: pl.DataFrame) -> list[Claim]:
     """BP ARD is slowest; RMP two orders of magnitude faster; FoBa scales worse than RMP₀."""
     found = {growth.label: growth for growth in growths(results)}
+    ard, rmp, rmp0, foba = (found.get(one.label) for one in (BP_ARD, RMP, RMP0, FOBA))
     claims = []
-    if BP_ARD.label in found and len(found) > 1:
-        claims.append(_slowest_claim(found))
-        claims += [_faster_claim(found, one.label) for one in (RMP, RMP0) if one.label in found]
-    if RMP.label in found and RMP0.label in found:
-        ratio = _mean_ratio(found[RMP.label], found[RMP0.label])
-        claims.append(
-            Claim(
-                "RMP_σ takes longer than RMP₀, because it updates γ many times.",
-                None if ratio is None else ratio > 1,
-                "no common sizes" if ratio is None else f"RMP_σ takes {_times(ratio)} as long.",
-            )
-        )
-    if FOBA.label in found and RMP0.label in found:
-        claims += _foba_claim(found[FOBA.label], found[RMP0.label])
+    if ard and len(found) > 1:
+        claims.append(_slowest_claim(ard, found.values()))
+        claims += [_faster_claim(ard, one) for one in (rmp, rmp0) if one]
+    if rmp and rmp0:
+        ratio = _mean_ratio(rmp, rmp0)
+        said = "RMP_σ takes longer than RMP₀, because it updates γ many times."
+        here = "no common sizes" if ratio is None else f"RMP_σ takes {ratio:.3g} times as long."
+        claims.append(Claim(said, None if ratio is None else ratio > 1, here))
+    if foba and rmp0 and foba.fit and rmp0.fit:
+        claims.append(_foba_claim(foba.fit, rmp0.fit))
     return claims
 
 
-def _slowest_claim(found: Mapping[str, Growth]) -> Claim:
-    slowest = {}
-    for m in found[BP_ARD.label].sizes:
-        there = {g.label: g.seconds[g.sizes.index(m)] for g in found.values() if m in g.sizes}
-        slowest[m] = max(there, key=there.__getitem__)
-    lost = {m: label for m, label in slowest.items() if label != BP_ARD.label}
-    if not lost:
-        return Claim("BP ARD is the slowest.", True, "It is, at every m.")
-    by_label: dict[str, list[str]] = {}
-    for m, label in slowest.items():
-        by_label.setdefault(label, []).append(str(m))
-    slowest_at = "; ".join(
-        f"{label} at m = {', '.join(sizes)}" for label, sizes in by_label.items()
-    )
-    return Claim(
-        "BP ARD is the slowest.",
-        False,
-        f"Slowest here: {slowest_at}. {HOMOTOPY}",
-        partly=len(lost) < len(slowest),
-    )
+def _slowest_claim(ard: Growth, all_of_them: Iterable[Growth]) -> Claim:
+    said = "BP ARD is the slowest."
+    slowest: dict[str, list[str]] = {}
+    for m in ard.seconds:
+        there = {one.label: one.seconds[m] for one in all_of_them if m in one.seconds}
+        slowest.setdefault(max(there, key=there.__getitem__), []).append(str(m))
+    if list(slowest) == [ard.label]:
+        return Claim(said, True, "It is, at every m.")
+    at = "; ".join(f"{label} at m = {', '.join(sizes)}" for label, sizes in slowest.items())
+    return Claim(said, False, f"Slowest here: {at}. {HOMOTOPY}", partly=ard.label in slowest)
 
 
 HOMOTOPY = (
@@ -182,41 +171,31 @@ HOMOTOPY = (
 )
 
 
-def _faster_claim(found: Mapping[str, Growth], label: str) -> Claim:
-    said = f"{label} is on average two orders of magnitude faster than BP ARD."
-    ratio = _mean_ratio(found[BP_ARD.label], found[label])
+def _faster_claim(ard: Growth, quick: Growth) -> Claim:
+    said = f"{quick.label} is on average two orders of magnitude faster than BP ARD."
+    ratio = _mean_ratio(ard, quick)
     if ratio is None:
         return Claim(said, None, "They have no common sizes.")
-    here = f"BP ARD takes {_times(ratio)} as long as {label} (geometric mean over m)."
+    here = f"BP ARD takes {ratio:.3g} times as long as {quick.label} (geometric mean over m)."
     agrees = ORDERS[0] <= ratio <= ORDERS[1]
     return Claim(said, agrees, here if agrees else f"{here} {HOMOTOPY}")
 
 
-def _foba_claim(foba: Growth, rmp0: Growth) -> list[Claim]:
-    if foba.fit is None or rmp0.fit is None:
-        return []
-    apart = foba.fit.slope - rmp0.fit.slope
-    margin = 2 * math.hypot(foba.fit.error, rmp0.fit.error)
-    return [
-        Claim(
-            "FoBa scales worse than RMP₀, because it is not given the efficient backward updates.",
-            None if math.isnan(margin) else apart > margin,
-            f"Exponents are {foba.fit.text} for FoBa and {rmp0.fit.text} for RMP₀. "
-            "Here both have the same updates.",
-        )
-    ]
+def _foba_claim(foba: Line, rmp0: Line) -> Claim:
+    margin = 2 * math.hypot(foba.error, rmp0.error)
+    return Claim(
+        "FoBa scales worse than RMP₀, because it is not given the efficient backward updates.",
+        None if math.isnan(margin) else foba.slope - rmp0.slope > margin,
+        f"Exponents are {foba.text} for FoBa and {rmp0.text} for RMP₀. Here both have the same "
+        "updates.",
+    )
 
 
 def _mean_ratio(slow: Growth, quick: Growth) -> float | None:
     """How many times as long, by the geometric mean over common sizes."""
-    common = [m for m in slow.sizes if m in quick.sizes]
-    if not common:
-        return None
-    logs = [
-        math.log(slow.seconds[slow.sizes.index(m)] / quick.seconds[quick.sizes.index(m)])
-        for m in common
-    ]
-    return math.exp(sum(logs) / len(logs))
+    common = [m for m in slow.seconds if m in quick.seconds]
+    logs = [math.log(slow.seconds[m] / quick.seconds[m]) for m in common]
+    return math.exp(sum(logs) / len(logs)) if logs else None
 
 
 # --- phase transitions ----------------------------------------------------------------------------
@@ -232,22 +211,20 @@ class Transition(NamedTuple):
 
 def transitions(results: pl.DataFrame) -> list[Transition]:
     """One for each contender; sampling ratios where no k crosses 50 % are left out."""
-    table: dict[str, dict[float, list[dict[str, Any]]]] = {}
-    for row in succeeded(results, "rate"):
-        table.setdefault(row["algorithm"], {}).setdefault(row["sampling"], []).append(row)
     found = []
-    for label, columns in table.items():
-        pairs = [(ratio, _half(columns[ratio])) for ratio in sorted(columns)]
-        kept = [(ratio, at) for ratio, at in pairs if at is not None]
-        found.append(Transition(label, tuple(r for r, _ in kept), tuple(a for _, a in kept)))
+    for label, rates in _values(results, "rate", "sampling", "sparsity", "k", "n").items():
+        columns: dict[float, dict[float, list[float]]] = {}
+        for (sampling, _, k, n), rate in rates.items():
+            # k is whole, so that its own ratio counts.
+            columns.setdefault(sampling, {}).setdefault(k / n, []).append(rate)
+        halves = {sampling: _half(columns[sampling]) for sampling in sorted(columns)}
+        kept = {sampling: at for sampling, at in halves.items() if at is not None}
+        found.append(Transition(label, tuple(kept), tuple(kept.values())))
     return found
 
 
-def _half(column: Iterable[Mapping[str, Any]]) -> float | None:
-    """The k/n where the rate falls through 50 %; k is whole, so that its own ratio counts."""
-    rates: dict[float, list[float]] = {}
-    for row in column:
-        rates.setdefault(row["k"] / row["n"], []).append(row["rate"])
+def _half(rates: Mapping[float, Sequence[float]]) -> float | None:
+    """The k/n where the rate falls through 50 %."""
     points = [(at, sum(many) / len(many)) for at, many in sorted(rates.items())]
     for (x0, y0), (x1, y1) in pairwise(points):
         if y0 >= 0.5 > y1:
@@ -275,34 +252,27 @@ def phase_claims(results: pl.DataFrame) -> list[Claim]:
 
 def _fr_claim(forward: Transition, fit: Line | None, other: Line | None) -> Claim:
     """That FR does not depend on n/m: at most a quarter as much as RMP₀ does, or not clearly."""
-    agrees = None
+    agrees, here = None, _slope_text(forward, fit)
     if fit is not None and other is not None:
         agrees = abs(fit.slope) <= max(INDEPENDENT * other.slope, 2 * _certain(fit.error))
-    here = _slope_text(forward, fit)
-    if agrees is not None and fit is not None and other is not None:
-        share = abs(fit.slope / other.slope)
-        here += (
-            f" That is {share:.0%} of the slope of RMP₀; up to {INDEPENDENT:.0%} passes for none."
-        )
+        share = f"{abs(fit.slope / other.slope):.0%}"
+        here += f" That is {share} of the slope of RMP₀; up to {INDEPENDENT:.0%} passes for none."
     return Claim("FR depends on k/n and apparently not on n/m.", agrees, here)
 
 
 def _slope_text(transition: Transition, fit: Line | None) -> str:
     if fit is None:
         return "Too few sampling ratios to tell."
-    first, last = transition.sampling[0], transition.sampling[-1]
+    sampling, sparsity = transition.sampling, transition.sparsity
     return (
-        f"Half of all supports are recovered at k/n = {transition.sparsity[0]:.2f} for n/m = "
-        f"{first:g} and at {transition.sparsity[-1]:.2f} for n/m = {last:g}; a line through all "
-        f"has a slope of {fit.text}."
+        f"Half of all supports are recovered at k/n = {sparsity[0]:.2f} for n/m = {sampling[0]:g} "
+        f"and at {sparsity[-1]:.2f} for n/m = {sampling[-1]:g}; a line through all has a slope of "
+        f"{fit.text}."
     )
 
 
 def _same_claim(results: pl.DataFrame) -> list[Claim]:
-    rates: dict[str, dict[tuple[float, float], float]] = {}
-    for row in succeeded(results, "rate"):
-        where = (row["sampling"], row["sparsity"])
-        rates.setdefault(row["algorithm"], {})[where] = row["rate"]
+    rates = _values(results, "rate", "sampling", "sparsity")
     one, other = rates.get(RMP0.label, {}), rates.get(RMP.label, {})
     apart = {where: other[where] - one[where] for where in one if where in other}
     if not apart:
@@ -310,16 +280,13 @@ def _same_claim(results: pl.DataFrame) -> list[Claim]:
     mean = sum(abs(gap) for gap in apart.values()) / len(apart)
     most = max(apart, key=lambda where: abs(apart[where]))
     close = sum(abs(gap) < IDENTICAL for gap in apart.values()) / len(apart)
-    return [
-        Claim(
-            "RMP₀ and RMP_σ perform virtually identically.",
-            mean < IDENTICAL,
-            f"On average over {len(apart)} cells their rates differ by {mean:.3f} (less than "
-            f"{IDENTICAL} passes for identical), in {close:.0%} of cells by less than {IDENTICAL}. "
-            f"The largest difference is that of RMP_σ at n/m = {most[0]:g}, k/n = {most[1]:g}: "
-            f"{apart[most]:+.2f}.",
-        )
-    ]
+    here = (
+        f"On average over {len(apart)} cells their rates differ by {mean:.3f} (less than "
+        f"{IDENTICAL} passes for identical), in {close:.0%} of cells by less than {IDENTICAL}. "
+        f"The largest difference is that of RMP_σ at n/m = {most[0]:g}, k/n = {most[1]:g}: "
+        f"{apart[most]:+.2f}."
+    )
+    return [Claim("RMP₀ and RMP_σ perform virtually identically.", mean < IDENTICAL, here)]
 
 
 # --- error against sparsity -----------------------------------------------------------------------
@@ -342,18 +309,14 @@ def errors_at(values: pl.DataFrame, sizes: ArrayLike) -> dict[str, Array]:
         .agg(pl.col("rmse").mean())
         .sort("size")
     )
-    curve = dict(means.group_by("algorithm", "split", maintain_order=True))
     splits = sorted(means["split"].unique().to_list())
     wanted = np.log(np.asarray(sizes, dtype=float))
-    found = {}
-    for label in values["algorithm"].unique(maintain_order=True).to_list():
-        curves = np.full((len(splits), wanted.size), np.nan)
-        for i, split in enumerate(splits):
-            if (label, split) in curve:
-                at = np.log(curve[label, split]["size"].to_numpy())
-                of = curve[label, split]["rmse"].to_numpy()
-                curves[i] = np.interp(wanted, at, of, left=np.nan, right=np.nan)
-        found[label] = curves
+    labels = values["algorithm"].unique(maintain_order=True).to_list()
+    found = {label: np.full((len(splits), wanted.size), np.nan) for label in labels}
+    for (label, split), curve in means.group_by("algorithm", "split"):
+        at, rmse = np.log(curve["size"].to_numpy()), curve["rmse"].to_numpy()
+        row = np.interp(wanted, at, rmse, left=np.nan, right=np.nan)
+        found[str(label)][splits.index(split)] = row
     return found
 
 
@@ -451,11 +414,9 @@ def _larger_claim(curves: Mapping[str, Array], label: str, leader: str) -> Claim
         return Claim(said, None, "Too few model sizes to tell.")
     larger = [size for size, (gap, error) in gaps.items() if gap > 2 * error]
     smaller = [size for size, (gap, error) in gaps.items() if gap < -2 * error]
-    numbers = ", ".join(
-        f"{gap:+.2f} ± {error:.2f} at {size}" for size, (gap, error) in gaps.items()
-    )
+    parts = [f"{gap:+.2f} ± {error:.2f} at {size}" for size, (gap, error) in gaps.items()]
     agrees = not smaller and 2 * len(larger) >= len(gaps)
-    here = f"RMSE less that of {leader}, split by split: {numbers} features."
+    here = f"RMSE less that of {leader}, split by split: {', '.join(parts)} features."
     return Claim(said, agrees, here, partly=bool(larger))
 
 
@@ -468,24 +429,16 @@ def bounds_claims(values: pl.DataFrame) -> list[Claim]:
     if THEOREM.label not in curves or ACHIEVED.label not in curves:
         return []
     promised, achieved = curves[THEOREM.label], curves[ACHIEVED.label]
-    broken: dict[int, tuple[float, float, float]] = {}
-    for k, (at, bound) in promised.items():
-        if k in achieved:
-            real = achieved[k][1]
-            worst = int(np.argmax(bound - real))
-            if bound[worst] > real[worst] + 1e-9:
-                broken[k] = (float(at[worst]), float(bound[worst]), float(real[worst]))
-    numbers = "; ".join(
-        f"k = {k}, δ = {at:.2g}: promised {bound:.4g}, achieved {real:.4g}"
-        for k, (at, bound, real) in broken.items()
-    )
-    return [
-        Claim(
-            "Thm. 4.5 (percn) bounds the probability of recovery from below.",
-            not broken,
-            f"As printed it does not hold for k >= 2: {numbers}." if broken else "It does here.",
-        )
-    ]
+    broken = []
+    for k in (k for k in promised if k in achieved):
+        (at, bound), (_, real) = promised[k], achieved[k]
+        i = int(np.argmax(bound - real))
+        if bound[i] > real[i] + 1e-9:
+            numbers = f"promised {bound[i]:.4g}, achieved {real[i]:.4g}"
+            broken.append(f"k = {k}, δ = {at[i]:.2g}: {numbers}")
+    here = f"As printed it does not hold for k >= 2: {'; '.join(broken)}."
+    said = "Thm. 4.5 (percn) bounds the probability of recovery from below."
+    return [Claim(said, not broken, here if broken else "It does here.")]
 
 
 def bound_curves(values: pl.DataFrame) -> dict[str, dict[int, tuple[Array, Array]]]:
@@ -505,10 +458,6 @@ def bound_curves(values: pl.DataFrame) -> dict[str, dict[int, tuple[Array, Array
 def _certain(error: float) -> float:
     """A standard error, or 0 where two points leave none."""
     return 0.0 if math.isnan(error) else error
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.3g} times"
 
 
 def _joined(names: Sequence[str]) -> str:

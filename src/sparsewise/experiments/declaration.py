@@ -148,6 +148,11 @@ class Unit:
         }
 
 
+def equations(quantities: Mapping[str, Number]) -> str:
+    """Values of quantities for people: "n = 64, m = 128"."""
+    return ", ".join(f"{name} = {value:g}" for name, value in quantities.items())
+
+
 def complete(given: Quantities) -> Quantities:
     """The quantities given, and those that follow from them."""
     whole = dict(given)

@@ -153,15 +153,17 @@ def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     ends: dict[str, tuple[float, float, str]] = {}
     for growth in found:
         colour, marker = look(experiment, growth.label)
-        ax.plot(growth.sizes, growth.seconds, color=colour, marker=marker, linewidth=1.8)
+        ax.plot(
+            *zip(*growth.seconds.items(), strict=True), color=colour, marker=marker, linewidth=1.8
+        )
         slope = "" if growth.fit is None else rf" $m^{{\,{growth.fit.slope:.1f}}}$"
-        ends[growth.label] = (growth.sizes[-1], growth.seconds[-1], pretty(growth.label) + slope)
+        ends[growth.label] = (*list(growth.seconds.items())[-1], pretty(growth.label) + slope)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda m, _: f"{m:g}"))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda s, _: brief_seconds(s)))
     ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_xticks(sorted({m for growth in found for m in growth.sizes}))
+    ax.set_xticks(sorted({m for growth in found for m in growth.seconds}))
     ax.set(xlabel="columns m", ylabel="median time of a solution")
     ax.set_title("Time against size, n = m/2, k = m/4")
     _label_ends(experiment, ax, ends)

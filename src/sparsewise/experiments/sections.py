@@ -33,7 +33,7 @@ from sparsewise.experiments.comparison import (
     succeeded,
 )
 from sparsewise.experiments.declaration import Experiment
-from sparsewise.experiments.document import Heading, Items, Paragraph, Part, Table, plain
+from sparsewise.experiments.document import Part, heading, items, note, paragraph, plain, table
 from sparsewise.experiments.measure import duration
 from sparsewise.experiments.paper import EXPERIMENTS
 from sparsewise.wording import count
@@ -61,11 +61,11 @@ class Section(NamedTuple):
 def section(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
     """Judge an experiment by its rows of the two tables of an `Outcome`."""
     if results.is_empty():
-        none = Paragraph("None of the algorithms chosen takes part in this experiment.")
+        none = paragraph("None of the algorithms chosen takes part in this experiment.")
         return Section("Nothing was run.", [none])
     found = KINDS[kind_of(experiment)](experiment, results, values)
     if smaller := _smaller(experiment):
-        return found._replace(before=[Paragraph(smaller, note=True), *found.before])
+        return found._replace(before=[note(smaller), *found.before])
     return found
 
 
@@ -89,13 +89,13 @@ def _smaller(experiment: Experiment) -> str:
     )
 
 
-def _by_label(rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str]) -> Table:
+def _by_label(rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str]) -> Part:
     """A table with a line for each contender; `columns` has the heads."""
     body = [
         [plain(label), *(cells.get(column, NOTHING) for column in columns)]
         for label, cells in rows.items()
     ]
-    return Table(["algorithm", *columns.values()], body)
+    return table(["algorithm", *columns.values()], body)
 
 
 # --- claims ---------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def _claimed(experiment: Experiment, parts: Sequence[Part], claims: Sequence[Cla
 
 def _claim_parts(claims: Sequence[Claim]) -> list[Part]:
     lines = [f"**{_word(claim)}.** The paper: {claim.paper} Here: {claim.here}" for claim in claims]
-    return [Heading(3, "What the paper says of it"), Items(lines)] if lines else []
+    return [heading(3, "What the paper says of it"), items(lines)] if lines else []
 
 
 def _count_claims(experiment: Experiment, claims: Sequence[Claim]) -> str:
@@ -151,15 +151,15 @@ def _table(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
     for k in experiment.grid["k"]:
         columns |= {k: f"k = {k}", (k, "paper"): "paper"}
     said = sentences(cells)
-    parts: list[Part] = [
-        Paragraph(
+    parts = [
+        paragraph(
             "How often the support is recovered, with the 95 % interval of Wilson, and the paper's "
             "value. A cell agrees if the two differ by no more than the joint 95 % interval of two "
             "proportions (1,024 realisations in the paper) and the paper's rounding, 0.005, "
             "explain; **≠** marks one that does not."
         ),
         _by_label(rows, columns),
-        Items(said),
+        items(said),
     ]
     return Section(said[0], before=parts)
 
@@ -174,14 +174,13 @@ def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     found = growths(results)
     rows: dict[str, dict[Hashable, str]] = {}
     for one in found:
-        rows[one.label] = {m: duration(s) for m, s in zip(one.sizes, one.seconds, strict=True)}
+        rows[one.label] = {m: duration(s) for m, s in one.seconds.items()}
         if one.fit is not None:
             rows[one.label]["exponent"] = one.fit.text
         if one.last is not None:
             rows[one.label]["last"] = f"{one.last:.2f}"
-    columns: dict[Hashable, str] = {
-        m: f"m = {m}" for m in sorted({m for growth in found for m in growth.sizes})
-    }
+    sizes = sorted({m for growth in found for m in growth.seconds})
+    columns: dict[Hashable, str] = {m: f"m = {m}" for m in sizes}
     fewest = min((row["trials"] for row in succeeded(results, "seconds")), default=0)
     said = (
         f"Median times of {count(fewest, 'run')} for each m. The exponent is that of m, fitted by "
@@ -190,7 +189,7 @@ def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
         "grows."
     )
     table = _by_label(rows, columns | {"exponent": "exponent", "last": "at the end"})
-    return _claimed(experiment, [Paragraph(said), table], timing_claims(results))
+    return _claimed(experiment, [paragraph(said), table], timing_claims(results))
 
 
 def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
@@ -201,8 +200,8 @@ def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
         one.label: {r: f"{at:.2f}" for r, at in zip(one.sampling, one.sparsity, strict=True)}
         for one in found
     }
-    parts: list[Part] = [
-        Paragraph("The sparsity ratio k/n at which half of all supports are recovered:"),
+    parts = [
+        paragraph("The sparsity ratio k/n at which half of all supports are recovered:"),
         _by_label(rows, {ratio: f"n/m = {ratio:g}" for ratio in shown}),
     ]
     return _claimed(experiment, parts, phase_claims(results))
@@ -217,9 +216,9 @@ def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
         rows[label] = {size: f"{m:.2f} ± {e:.2f}" for size, m, e in at if not math.isnan(m)}
     splits = max((len(many) for many in curves.values()), default=0)
     shown = {size: str(size) for size in SIZES if any(size in cells for cells in rows.values())}
-    parts: list[Part] = [
-        Paragraph(BOSTON_NOTE, note=True),
-        Paragraph(
+    parts = [
+        note(BOSTON_NOTE),
+        paragraph(
             "Test RMSE (thousands of dollars) of models with so many features: mean over "
             f"{count(splits, 'split')} ± standard error, errors interpolated between the models "
             f"that different δ led to. {NOTHING}: fewer than 9 in 10 splits have models on both "
@@ -246,7 +245,7 @@ def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     if claims:
         held = "holds" if claims[0].agrees else "does not hold"
         headline = f"Thm. 4.5 as printed {held} against what is achieved."
-    return Section(headline, after=[Paragraph(BOUNDS_NOTE), *_claim_parts(claims)])
+    return Section(headline, after=[paragraph(BOUNDS_NOTE), *_claim_parts(claims)])
 
 
 BOUNDS_NOTE = (
@@ -272,11 +271,11 @@ def _rates(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
         f"Matrices: {plain(experiment.family)}; coefficients: {plain(experiment.signal)}; "
         f"{experiment.realizations:,} realisations a cell" + (f"; {fixed}." if fixed else ".")
     )
-    parts: list[Part] = [Paragraph(said)]
+    parts = [paragraph(said)]
     if experiment.realizations < 100:
-        parts.append(Paragraph("With few realisations the intervals are wide.", note=True))
+        parts.append(note("With few realisations the intervals are wide."))
     if not rows:
-        parts.append(Paragraph("Nothing was run to its end."))
+        parts.append(paragraph("Nothing was run to its end."))
     elif len(varying) == 1 and len(experiment.grid[varying[0]]) <= MOST_COLUMNS:
         parts += _rates_by(experiment, rows, varying[0])
     else:
@@ -290,7 +289,7 @@ def _rates_by(experiment: Experiment, rows: Sequence[dict[str, Any]], axis: str)
         found[row["algorithm"]][row[axis]] = _rate(row)
     heads = {value: f"{axis} = {value:g}" for value in sorted(set(experiment.grid[axis]))}
     return [
-        Paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
+        paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
         _by_label(found, heads),
     ]
 
@@ -307,7 +306,7 @@ def _mean_rates(experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[
                 "time": duration(sorted(row["seconds"] for row in mine)[len(mine) // 2]),
             }
     return [
-        Paragraph("How often the support is recovered, over all cells, and the median time:"),
+        paragraph("How often the support is recovered, over all cells, and the median time:"),
         _by_label(found, {name: name for name in ("cells", "recovered", "time")}),
     ]
 
