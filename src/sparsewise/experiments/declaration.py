@@ -110,6 +110,10 @@ class Experiment:
         values = itertools.product(*self.grid.values())
         return [Cell(self.name, complete(dict(zip(self.grid, v, strict=True)))) for v in values]
 
+    def varying(self) -> list[str]:
+        """The quantities that take several values."""
+        return [name for name, many in self.grid.items() if len(set(many)) > 1]
+
     def units(self) -> Iterator[Unit]:
         """What there is to be done, piece by piece."""
         for cell in self.cells():

@@ -32,7 +32,7 @@ from sparsewise.experiments.comparison import (
     sentences,
     succeeded,
 )
-from sparsewise.experiments.declaration import Experiment
+from sparsewise.experiments.declaration import Experiment, equations
 from sparsewise.experiments.document import Part, heading, items, note, paragraph, plain, table
 from sparsewise.experiments.measure import duration
 from sparsewise.experiments.paper import EXPERIMENTS
@@ -263,15 +263,15 @@ BOUNDS_NOTE = (
 def _rates(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
     """Rates with intervals by the axis that varies; without one, or with more, means."""
     rows = succeeded(results, "rate")
-    varying = [name for name, many in experiment.grid.items() if len(set(many)) > 1]
-    fixed = ", ".join(
-        f"{name} = {many[0]:g}" for name, many in experiment.grid.items() if name not in varying
-    )
-    said = (
-        f"Matrices: {plain(experiment.family)}; coefficients: {plain(experiment.signal)}; "
-        f"{experiment.realizations:,} realisations a cell" + (f"; {fixed}." if fixed else ".")
-    )
-    parts = [paragraph(said)]
+    varying = experiment.varying()
+    fixed = {name: many[0] for name, many in experiment.grid.items() if name not in varying}
+    said = [
+        f"Matrices: {plain(experiment.family)}",
+        f"coefficients: {plain(experiment.signal)}",
+        f"{experiment.realizations:,} realisations a cell",
+        *([equations(fixed)] if fixed else []),
+    ]
+    parts = [paragraph("; ".join(said) + ".")]
     if experiment.realizations < 100:
         parts.append(note("With few realisations the intervals are wide."))
     if not rows:
