@@ -12,18 +12,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
+from sparsewise.experiments import paper
 from sparsewise.experiments.comparison import succeeded
-from sparsewise.experiments.paper import (
-    ACHIEVED,
-    BP_ARD,
-    FOBA,
-    FR,
-    FSBL,
-    RMP,
-    RMP0,
-    RMP0_PLUS,
-    THEOREM,
-)
 
 SIZES = (2, 4, 8, 16, 32, 64, 128)
 """Numbers of features at which errors are compared."""
@@ -138,7 +128,9 @@ def growths(results: pl.DataFrame) -> list[Growth]:
 def timing_claims(results: pl.DataFrame) -> list[Claim]:
     """BP ARD is slowest; RMP two orders of magnitude faster; FoBa scales worse than RMP₀."""
     found = {growth.label: growth for growth in growths(results)}
-    ard, rmp, rmp0, foba = (found.get(one.label) for one in (BP_ARD, RMP, RMP0, FOBA))
+    ard, rmp, rmp0, foba = (
+        found.get(one.label) for one in (paper.BP_ARD, paper.RMP, paper.RMP0, paper.FOBA)
+    )
     claims = []
     if ard and len(found) > 1:
         claims.append(_slowest_claim(ard, found.values()))
@@ -242,11 +234,13 @@ def phase_claims(results: pl.DataFrame) -> list[Claim]:
             None if (fit := fits[label]) is None else fit.slope > 2 * _certain(fit.error),
             _slope_text(found[label], fits[label]),
         )
-        for label in (RMP0.label, RMP.label)
+        for label in (paper.RMP0.label, paper.RMP.label)
         if label in found
     ]
-    if FR.label in found:
-        claims.append(_fr_claim(found[FR.label], fits[FR.label], fits.get(RMP0.label)))
+    if paper.FR.label in found:
+        claims.append(
+            _fr_claim(found[paper.FR.label], fits[paper.FR.label], fits.get(paper.RMP0.label))
+        )
     return claims + _same_claim(results)
 
 
@@ -273,7 +267,7 @@ def _slope_text(transition: Transition, fit: Line | None) -> str:
 
 def _same_claim(results: pl.DataFrame) -> list[Claim]:
     rates = _values(results, "rate", "sampling", "sparsity")
-    one, other = rates.get(RMP0.label, {}), rates.get(RMP.label, {})
+    one, other = rates.get(paper.RMP0.label, {}), rates.get(paper.RMP.label, {})
     apart = {where: other[where] - one[where] for where in one if where in other}
     if not apart:
         return []
@@ -337,14 +331,18 @@ def mean_and_error(many: Array) -> tuple[Array, Array]:
 def boston_claims(values: pl.DataFrame) -> list[Claim]:
     """RMP and FoBa have the best trade-off, FR is competitive if sparse, SBL errs more."""
     curves = errors_at(values, SIZES)
-    leaders = [one.label for one in (RMP0, RMP0_PLUS, FOBA) if one.label in curves]
+    leaders = [
+        one.label for one in (paper.RMP0, paper.RMP0_PLUS, paper.FOBA) if one.label in curves
+    ]
     if not leaders:
         return []
     claims = [_best_claim(curves, leaders)] if len(curves) > len(leaders) else []
-    if FR.label in curves:
+    if paper.FR.label in curves:
         claims.append(_competitive_claim(curves, leaders))
     claims += [
-        _larger_claim(curves, one.label, leaders[0]) for one in (FSBL, RMP) if one.label in curves
+        _larger_claim(curves, one.label, leaders[0])
+        for one in (paper.FSBL, paper.RMP)
+        if one.label in curves
     ]
     return claims
 
@@ -388,12 +386,12 @@ def _best_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
 
 def _competitive_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
     """Close to the best leader at all highly sparse sizes, and not at some larger one."""
-    means = {label: mean_and_error(curves[label])[0] for label in (*leaders, FR.label)}
+    means = {label: mean_and_error(curves[label])[0] for label in (*leaders, paper.FR.label)}
     excess = {}
     for i, size in enumerate(SIZES):
         best = min((means[label][i] for label in leaders), default=math.nan)
-        if np.isfinite(best) and np.isfinite(means[FR.label][i]):
-            excess[size] = float(means[FR.label][i] / best - 1)
+        if np.isfinite(best) and np.isfinite(means[paper.FR.label][i]):
+            excess[size] = float(means[paper.FR.label][i] / best - 1)
     said = "FR is competitive for highly sparse models, and not as effective otherwise."
     sparse = [value for size, value in excess.items() if size <= SPARSE]
     dense = [value for size, value in excess.items() if size > SPARSE]
@@ -426,9 +424,9 @@ def _larger_claim(curves: Mapping[str, Array], label: str, leader: str) -> Claim
 def bounds_claims(values: pl.DataFrame) -> list[Claim]:
     """The printed theorem is above what is achieved; the proved bound is below."""
     curves = bound_curves(values)
-    if THEOREM.label not in curves or ACHIEVED.label not in curves:
+    if paper.THEOREM.label not in curves or paper.ACHIEVED.label not in curves:
         return []
-    promised, achieved = curves[THEOREM.label], curves[ACHIEVED.label]
+    promised, achieved = curves[paper.THEOREM.label], curves[paper.ACHIEVED.label]
     broken = []
     for k in (k for k in promised if k in achieved):
         (at, bound), (_, real) = promised[k], achieved[k]

@@ -101,9 +101,8 @@ def pictures(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame
     with rc_context(STYLE):
         if kind == "rates":
             return _rates(experiment, results)
-        draw, caption = KINDS[kind]
-        figure = draw(experiment, results, values)
-        return [] if figure is None else [Picture(experiment.name, caption, figure)]
+        figure = KINDS[kind](experiment, results, values)
+        return [] if figure is None else [Picture(experiment.name, CAPTIONS[kind], figure)]
 
 
 def save(picture: Picture, folder: Path) -> None:
@@ -196,35 +195,27 @@ def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     return figure
 
 
-KINDS: dict[str, tuple[Callable[[Experiment, pl.DataFrame, pl.DataFrame], Figure | None], str]] = {
-    "table": (
-        _table,
-        "How often the support is recovered: dots with 95 % intervals, the paper's values as "
-        "rings.",
-    ),
-    "phase": (
-        _phase,
-        "How often the support is recovered, by sampling ratio n/m and sparsity ratio k/n; the "
-        "line is where half of them are.",
-    ),
-    "timing": (
-        _timing,
-        "Median time against the number of columns, both logarithmic; powers of m fitted by least "
-        "squares.",
-    ),
-    "bounds": (
-        _bounds,
-        "Lower bounds on the probability of recovery against δ. The printed Thm. 4.5 rises above "
-        "what is achieved, so it can't hold for k >= 2.",
-    ),
-    "boston": (
-        _boston,
-        "Test error against the number of features, mean over splits; bands are two standard "
-        "errors either side.",
-    ),
+KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Figure | None]] = {
+    "table": _table,
+    "phase": _phase,
+    "timing": _timing,
+    "bounds": _bounds,
+    "boston": _boston,
 }
-"""The figure of each kind of experiment of the paper, and its caption; `sections.KINDS` has the
-text."""
+"""The figure of each kind of experiment of the paper; `sections.KINDS` has the text."""
+
+CAPTIONS = {
+    "table": "How often the support is recovered: dots with 95 % intervals, the paper's values as "
+    "rings.",
+    "phase": "How often the support is recovered, by sampling ratio n/m and sparsity ratio k/n; "
+    "the line is where half of them are.",
+    "timing": "Median time against the number of columns, both logarithmic; powers of m fitted by "
+    "least squares.",
+    "bounds": "Lower bounds on the probability of recovery against δ. The printed Thm. 4.5 rises "
+    "above what is achieved, so it can't hold for k >= 2.",
+    "boston": "Test error against the number of features, mean over splits; bands are two standard "
+    "errors either side.",
+}
 
 
 # --- one's own ------------------------------------------------------------------------------------

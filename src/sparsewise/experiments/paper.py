@@ -29,26 +29,21 @@ BP_ARD = Contender("BP ARD", "bp_ard", {"residual": "delta"}, threshold="0.1*del
 
 ALL = (OMP, FR, FOBA, RMP0, RMP0_PLUS, FSBL, RMP, BP, BP_ARD)
 
-TABLE: dict[str, Any] = {
-    "contenders": ALL,
-    "realizations": 1024,
-    "kind": "table",
-}
-
 TABLE_1 = Experiment(
     "table1",
     "Table 1: recovery probability, uncorrelated features",
     {"n": (64,), "m": (128,), "k": (12, 16, 20, 24), "noise": (5e-3,)},
-    family="gaussian",
-    **TABLE,
+    ALL,
+    realizations=1024,
+    kind="table",
 )
 
-TABLE_2 = Experiment(
-    "table2",
-    "Table 2: recovery probability, correlated features",
-    {"n": (64,), "m": (128,), "k": (2, 3, 4, 5), "noise": (5e-3,)},
+TABLE_2 = replace(
+    TABLE_1,
+    name="table2",
+    title="Table 2: recovery probability, correlated features",
+    grid={**TABLE_1.grid, "k": (2, 3, 4, 5)},
     family="correlated",
-    **TABLE,
 )
 
 PHASE = Experiment(

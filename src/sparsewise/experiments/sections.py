@@ -12,26 +12,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from sparsewise.experiments.claims import (
-    SIZES,
-    Claim,
-    boston_claims,
-    bounds_claims,
-    errors_at,
-    growths,
-    mean_and_error,
-    phase_claims,
-    timing_claims,
-    transitions,
-)
-from sparsewise.experiments.comparison import (
-    Compared,
-    compared,
-    declared_in_paper,
-    kind_of,
-    sentences,
-    succeeded,
-)
+from sparsewise.experiments import claims, comparison
+from sparsewise.experiments.claims import SIZES, Claim, errors_at, mean_and_error
+from sparsewise.experiments.comparison import declared_in_paper, kind_of, succeeded
 from sparsewise.experiments.declaration import Experiment, equations
 from sparsewise.experiments.document import Part, heading, items, note, paragraph, plain, table
 from sparsewise.experiments.measure import duration
@@ -104,18 +87,18 @@ def _by_label(rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str])
 VERBS = {"Agrees": "agree", "Agrees in part": "agree in part", "Differs": "differ"}
 
 
-def _claimed(experiment: Experiment, parts: Sequence[Part], claims: Sequence[Claim]) -> Section:
+def _claimed(experiment: Experiment, parts: Sequence[Part], stated: Sequence[Claim]) -> Section:
     """A section that ends with what the paper says."""
-    return Section(_count_claims(experiment, claims), after=[*parts, *_claim_parts(claims)])
+    return Section(_count_claims(experiment, stated), after=[*parts, *_claim_parts(stated)])
 
 
-def _claim_parts(claims: Sequence[Claim]) -> list[Part]:
-    lines = [f"**{_word(claim)}.** The paper: {claim.paper} Here: {claim.here}" for claim in claims]
+def _claim_parts(stated: Sequence[Claim]) -> list[Part]:
+    lines = [f"**{_word(claim)}.** The paper: {claim.paper} Here: {claim.here}" for claim in stated]
     return [heading(3, "What the paper says of it"), items(lines)] if lines else []
 
 
-def _count_claims(experiment: Experiment, claims: Sequence[Claim]) -> str:
-    decided = [claim for claim in claims if claim.agrees is not None]
+def _count_claims(experiment: Experiment, stated: Sequence[Claim]) -> str:
+    decided = [claim for claim in stated if claim.agrees is not None]
     if not decided:
         return UNDECIDED
     found = Counter(_word(claim) for claim in decided)
@@ -143,14 +126,14 @@ UNDECIDED = "Too little was run to compare it with the paper."
 
 
 def _table(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    cells = compared(results, experiment.name)
+    cells = comparison.compared(results, experiment.name)
     rows: dict[str, dict[Hashable, str]] = {one.label: {} for one in experiment.contenders}
     for cell in cells:
         rows[cell.label] |= {cell.k: _here(cell), (cell.k, "paper"): f"{cell.paper:.2f}"}
     columns: dict[Hashable, str] = {}
     for k in experiment.grid["k"]:
         columns |= {k: f"k = {k}", (k, "paper"): "paper"}
-    said = sentences(cells)
+    said = comparison.sentences(cells)
     parts = [
         paragraph(
             "How often the support is recovered, with the 95 % interval of Wilson, and the paper's "
@@ -164,14 +147,14 @@ def _table(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
     return Section(said[0], before=parts)
 
 
-def _here(cell: Compared) -> str:
+def _here(cell: comparison.Compared) -> str:
     low, high = cell.interval
     here = f"{cell.rate:.3f} ({low:.3f}–{high:.3f})"
     return here if cell.agrees else f"**≠ {here}**"
 
 
 def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    found = growths(results)
+    found = claims.growths(results)
     rows: dict[str, dict[Hashable, str]] = {}
     for one in found:
         rows[one.label] = {m: duration(s) for m, s in one.seconds.items()}
@@ -189,11 +172,11 @@ def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
         "grows."
     )
     table = _by_label(rows, columns | {"exponent": "exponent", "last": "at the end"})
-    return _claimed(experiment, [paragraph(said), table], timing_claims(results))
+    return _claimed(experiment, [paragraph(said), table], claims.timing_claims(results))
 
 
 def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    found = transitions(results)
+    found = claims.transitions(results)
     ratios = sorted({ratio for one in found for ratio in one.sampling})
     shown = ratios if len(ratios) <= MOST_COLUMNS else ratios[::2]
     rows = {
@@ -204,7 +187,7 @@ def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
         paragraph("The sparsity ratio k/n at which half of all supports are recovered:"),
         _by_label(rows, {ratio: f"n/m = {ratio:g}" for ratio in shown}),
     ]
-    return _claimed(experiment, parts, phase_claims(results))
+    return _claimed(experiment, parts, claims.phase_claims(results))
 
 
 def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
@@ -228,7 +211,7 @@ def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
         ),
         _by_label(rows, shown),
     ]
-    return _claimed(experiment, parts, boston_claims(values))
+    return _claimed(experiment, parts, claims.boston_claims(values))
 
 
 BOSTON_NOTE = (
@@ -240,12 +223,12 @@ BOSTON_NOTE = (
 
 
 def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    claims = bounds_claims(values)
+    stated = claims.bounds_claims(values)
     headline = UNDECIDED
-    if claims:
-        held = "holds" if claims[0].agrees else "does not hold"
+    if stated:
+        held = "holds" if stated[0].agrees else "does not hold"
         headline = f"Thm. 4.5 as printed {held} against what is achieved."
-    return Section(headline, after=[paragraph(BOUNDS_NOTE), *_claim_parts(claims)])
+    return Section(headline, after=[paragraph(BOUNDS_NOTE), *_claim_parts(stated)])
 
 
 BOUNDS_NOTE = (
