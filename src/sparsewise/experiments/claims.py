@@ -60,12 +60,17 @@ class Line(NamedTuple):
     height: float
 
     @property
+    def margin(self) -> float:
+        """Two standard errors of the slope, or 0 where two points leave none."""
+        return 0.0 if math.isnan(self.error) else 2 * self.error
+
+    @property
     def text(self) -> str:
         """The slope with its standard error."""
         return f"{self.slope:.2f}" + ("" if math.isnan(self.error) else f" ± {self.error:.2f}")
 
 
-def line(x: Sequence[float], y: Sequence[float]) -> Line | None:
+def line(x: ArrayLike, y: ArrayLike) -> Line | None:
     """Fit y = height + slope·x; None for fewer than two different x."""
     at, of = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if np.unique(at).size < 2:
@@ -98,13 +103,15 @@ class Growth(NamedTuple):
         The contender.
     seconds : dict
         The median time for each number of columns, smallest first.
-    fit : Line
-        Log seconds against log m.
     """
 
     label: str
     seconds: dict[int, float]
-    fit: Line | None
+
+    @property
+    def fit(self) -> Line | None:
+        """Log seconds against log m."""
+        return line(np.log([*self.seconds]), np.log([*self.seconds.values()]))
 
     @property
     def last(self) -> float | None:
@@ -117,12 +124,10 @@ class Growth(NamedTuple):
 
 def growths(results: pl.DataFrame) -> list[Growth]:
     """One for each contender, in the order of the results."""
-    found = []
-    for label, times in _values(results, "seconds", "m").items():
-        seconds = {m: times[m,] for (m,) in sorted(times)}
-        fit = line([math.log(m) for m in seconds], [math.log(s) for s in seconds.values()])
-        found.append(Growth(label, seconds, fit))
-    return found
+    return [
+        Growth(label, {m: times[m,] for (m,) in sorted(times)})
+        for label, times in _values(results, "seconds", "m").items()
+    ]
 
 
 def timing_claims(results: pl.DataFrame) -> list[Claim]:
@@ -200,6 +205,22 @@ class Transition(NamedTuple):
     sampling: tuple[float, ...]
     sparsity: tuple[float, ...]
 
+    @property
+    def fit(self) -> Line | None:
+        """A line through all; None for fewer than two."""
+        return line(self.sampling, self.sparsity)
+
+    @property
+    def text(self) -> str:
+        """Where it begins and ends, and its slope."""
+        if self.fit is None:
+            return "Too few sampling ratios to tell."
+        return (
+            f"Half of all supports are recovered at k/n = {self.sparsity[0]:.2f} for n/m = "
+            f"{self.sampling[0]:g} and at {self.sparsity[-1]:.2f} for n/m = "
+            f"{self.sampling[-1]:g}; a line through all has a slope of {self.fit.text}."
+        )
+
 
 def transitions(results: pl.DataFrame) -> list[Transition]:
     """One for each contender; sampling ratios where no k crosses 50 % are left out."""
@@ -227,42 +248,29 @@ def _half(rates: Mapping[float, Sequence[float]]) -> float | None:
 def phase_claims(results: pl.DataFrame) -> list[Claim]:
     """RMP improves with n/m, FR does not; RMP₀ and RMP_σ are nearly the same."""
     found = {one.label: one for one in transitions(results)}
-    fits = {label: line(one.sampling, one.sparsity) for label, one in found.items()}
     claims = [
         Claim(
-            f"{label} recovers denser signals the larger n/m is.",
-            None if (fit := fits[label]) is None else fit.slope > 2 * _certain(fit.error),
-            _slope_text(found[label], fits[label]),
+            f"{one.label} recovers denser signals the larger n/m is.",
+            None if (fit := one.fit) is None else fit.slope > fit.margin,
+            one.text,
         )
         for label in (paper.RMP0.label, paper.RMP.label)
-        if label in found
+        if (one := found.get(label))
     ]
-    if paper.FR.label in found:
-        claims.append(
-            _fr_claim(found[paper.FR.label], fits[paper.FR.label], fits.get(paper.RMP0.label))
-        )
+    if forward := found.get(paper.FR.label):
+        claims.append(_fr_claim(forward, found.get(paper.RMP0.label)))
     return claims + _same_claim(results)
 
 
-def _fr_claim(forward: Transition, fit: Line | None, other: Line | None) -> Claim:
+def _fr_claim(forward: Transition, rmp0: Transition | None) -> Claim:
     """That FR does not depend on n/m: at most a quarter as much as RMP₀ does, or not clearly."""
-    agrees, here = None, _slope_text(forward, fit)
-    if fit is not None and other is not None:
-        agrees = abs(fit.slope) <= max(INDEPENDENT * other.slope, 2 * _certain(fit.error))
+    agrees, here = None, forward.text
+    fit, other = forward.fit, rmp0.fit if rmp0 else None
+    if fit and other:
+        agrees = abs(fit.slope) <= max(INDEPENDENT * other.slope, fit.margin)
         share = f"{abs(fit.slope / other.slope):.0%}"
         here += f" That is {share} of the slope of RMP₀; up to {INDEPENDENT:.0%} passes for none."
     return Claim("FR depends on k/n and apparently not on n/m.", agrees, here)
-
-
-def _slope_text(transition: Transition, fit: Line | None) -> str:
-    if fit is None:
-        return "Too few sampling ratios to tell."
-    sampling, sparsity = transition.sampling, transition.sparsity
-    return (
-        f"Half of all supports are recovered at k/n = {sparsity[0]:.2f} for n/m = {sampling[0]:g} "
-        f"and at {sparsity[-1]:.2f} for n/m = {sampling[-1]:g}; a line through all has a slope of "
-        f"{fit.text}."
-    )
 
 
 def _same_claim(results: pl.DataFrame) -> list[Claim]:
@@ -451,11 +459,6 @@ def bound_curves(values: pl.DataFrame) -> dict[str, dict[int, tuple[Array, Array
 
 
 # --- text -----------------------------------------------------------------------------------------
-
-
-def _certain(error: float) -> float:
-    """A standard error, or 0 where two points leave none."""
-    return 0.0 if math.isnan(error) else error
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -116,9 +116,8 @@ class Experiment:
 
     def units(self) -> Iterator[Unit]:
         """What there is to be done, piece by piece."""
-        for cell in self.cells():
-            for contender in self.contenders:
-                yield Unit(self, cell, contender)
+        for cell, contender in itertools.product(self.cells(), self.contenders):
+            yield Unit(self, cell, contender)
 
     def only(self, labels: list[str]) -> Experiment:
         """The same with these contenders alone."""

@@ -57,13 +57,11 @@ def _smaller(experiment: Experiment) -> str:
     if not declared_in_paper(experiment):
         return ""
     whole = EXPERIMENTS[experiment.name]
-    said = []
-    if experiment.realizations < whole.realizations:
-        drawn = count(experiment.realizations, "realisation")
-        said.append(f"{drawn} in place of {whole.realizations:,}")
-    cells, all_cells = len(experiment.cells()), len(whole.cells())
-    if cells < all_cells:
-        said.append(f"{count(cells, 'cell')} in place of {all_cells}")
+    sizes = (
+        (experiment.realizations, whole.realizations, "realisation"),
+        (len(experiment.cells()), len(whole.cells()), "cell"),
+    )
+    said = [f"{count(n, what)} in place of {most:,}" for n, most, what in sizes if n < most]
     if not said:
         return ""
     return (
@@ -148,8 +146,7 @@ def _table(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
 
 
 def _here(cell: comparison.Compared) -> str:
-    low, high = cell.interval
-    here = f"{cell.rate:.3f} ({low:.3f}–{high:.3f})"
+    here = _rate(cell.rate, *cell.interval)
     return here if cell.agrees else f"**≠ {here}**"
 
 
@@ -269,7 +266,7 @@ def _rates(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
 def _rates_by(experiment: Experiment, rows: Sequence[dict[str, Any]], axis: str) -> list[Part]:
     found: dict[str, dict[float, str]] = {one.label: {} for one in experiment.contenders}
     for row in rows:
-        found[row["algorithm"]][row[axis]] = _rate(row)
+        found[row["algorithm"]][row[axis]] = _rate(row["rate"], row["low"], row["high"])
     heads = {value: f"{axis} = {value:g}" for value in sorted(set(experiment.grid[axis]))}
     return [
         paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
@@ -282,10 +279,11 @@ def _mean_rates(experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[
     for one in experiment.contenders:
         mine = [row for row in rows if row["algorithm"] == one.label]
         if mine:
-            rate = sum(row["successes"] for row in mine) / sum(row["trials"] for row in mine)
+            successes, trials = (sum(row[name] for row in mine) for name in ("successes", "trials"))
+            [rate, *others] = [_rate(row["rate"], row["low"], row["high"]) for row in mine]
             found[one.label] = {
                 "cells": str(len(mine)),
-                "recovered": _rate(mine[0]) if len(mine) == 1 else f"{rate:.3f}",
+                "recovered": f"{successes / trials:.3f}" if others else rate,
                 "time": duration(sorted(row["seconds"] for row in mine)[len(mine) // 2]),
             }
     return [
@@ -294,8 +292,8 @@ def _mean_rates(experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[
     ]
 
 
-def _rate(row: dict[str, Any]) -> str:
-    return f"{row['rate']:.3f} ({row['low']:.3f}–{row['high']:.3f})"
+def _rate(rate: float, low: float, high: float) -> str:
+    return f"{rate:.3f} ({low:.3f}–{high:.3f})"
 
 
 KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Section]] = {
