@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sparsewise.design.base import Array
 from sparsewise.experiments import paper
 from sparsewise.experiments.comparison import succeeded
+from sparsewise.experiments.declaration import Contender
 
 SIZES = (2, 4, 8, 16, 32, 64, 128)
 """Numbers of features at which errors are compared."""
@@ -254,8 +255,7 @@ def phase_claims(results: pl.DataFrame) -> list[Claim]:
             None if (fit := one.fit) is None else fit.slope > fit.margin,
             one.text,
         )
-        for label in (paper.RMP0.label, paper.RMP.label)
-        if (one := found.get(label))
+        for one in (found[label] for label in _present(found, paper.RMP0, paper.RMP))
     ]
     if forward := found.get(paper.FR.label):
         claims.append(_fr_claim(forward, found.get(paper.RMP0.label)))
@@ -336,33 +336,23 @@ def mean_and_error(many: Array) -> tuple[Array, Array]:
     return np.where(enough, mean, np.nan), np.where(enough, np.sqrt(square / safe), np.nan)
 
 
+def by_size(many: Array) -> dict[int, tuple[float, float]]:
+    """The same for each of `SIZES` where it is known."""
+    means = zip(SIZES, *(column.tolist() for column in mean_and_error(many)), strict=True)
+    return {size: (mean, error) for size, mean, error in means if math.isfinite(mean)}
+
+
 def boston_claims(values: pl.DataFrame) -> list[Claim]:
     """RMP and FoBa have the best trade-off, FR is competitive if sparse, SBL errs more."""
     curves = errors_at(values, SIZES)
-    leaders = [
-        one.label for one in (paper.RMP0, paper.RMP0_PLUS, paper.FOBA) if one.label in curves
-    ]
+    leaders = _present(curves, paper.RMP0, paper.RMP0_PLUS, paper.FOBA)
     if not leaders:
         return []
     claims = [_best_claim(curves, leaders)] if len(curves) > len(leaders) else []
     if paper.FR.label in curves:
         claims.append(_competitive_claim(curves, leaders))
-    claims += [
-        _larger_claim(curves, one.label, leaders[0])
-        for one in (paper.FSBL, paper.RMP)
-        if one.label in curves
-    ]
-    return claims
-
-
-def _apart(curves: Mapping[str, Array], one: str, other: str) -> dict[int, tuple[float, float]]:
-    """Mean difference of errors, split by split, and its standard error, at every size."""
-    mean, error = mean_and_error(curves[one] - curves[other])
-    return {
-        size: (float(mean[i]), float(error[i]))
-        for i, size in enumerate(SIZES)
-        if np.isfinite(mean[i])
-    }
+    bayesian = _present(curves, paper.FSBL, paper.RMP)
+    return claims + [_larger_claim(curves, label, leaders[0]) for label in bayesian]
 
 
 def _best_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
@@ -372,7 +362,7 @@ def _best_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
     gaps = [
         (other, leader, size, gap, error)
         for other, leader in product(others, leaders)
-        for size, (gap, error) in _apart(curves, other, leader).items()
+        for size, (gap, error) in by_size(curves[other] - curves[leader]).items()
     ]
     if not gaps:
         return Claim(said, None, "Too few model sizes to tell.")
@@ -394,12 +384,12 @@ def _best_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
 
 def _competitive_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
     """Close to the best leader at all highly sparse sizes, and not at some larger one."""
-    means = {label: mean_and_error(curves[label])[0] for label in (*leaders, paper.FR.label)}
-    excess = {}
-    for i, size in enumerate(SIZES):
-        best = min((means[label][i] for label in leaders), default=math.nan)
-        if np.isfinite(best) and np.isfinite(means[paper.FR.label][i]):
-            excess[size] = float(means[paper.FR.label][i] / best - 1)
+    forward, *means = (by_size(curves[label]) for label in (paper.FR.label, *leaders))
+    excess = {
+        size: error / min(found[size][0] for found in means if size in found) - 1
+        for size, (error, _) in forward.items()
+        if size in means[0]
+    }
     said = "FR is competitive for highly sparse models, and not as effective otherwise."
     sparse = [value for size, value in excess.items() if size <= SPARSE]
     dense = [value for size, value in excess.items() if size > SPARSE]
@@ -414,7 +404,7 @@ def _competitive_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> C
 
 
 def _larger_claim(curves: Mapping[str, Array], label: str, leader: str) -> Claim:
-    gaps = _apart(curves, label, leader)
+    gaps = by_size(curves[label] - curves[leader])
     said = f"SBL has larger errors ({label})."
     if not gaps:
         return Claim(said, None, "Too few model sizes to tell.")
@@ -459,6 +449,11 @@ def bound_curves(values: pl.DataFrame) -> dict[str, dict[int, tuple[Array, Array
 
 
 # --- text -----------------------------------------------------------------------------------------
+
+
+def _present(found: Container[str], *contenders: Contender) -> list[str]:
+    """The labels of those that took part."""
+    return [one.label for one in contenders if one.label in found]
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -140,11 +140,10 @@ def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     ends: dict[str, tuple[float, float, str]] = {}
     for growth in found:
         colour, marker = look(experiment, growth.label)
-        ax.plot(
-            *zip(*growth.seconds.items(), strict=True), color=colour, marker=marker, linewidth=1.8
-        )
+        sizes, seconds = list(growth.seconds), list(growth.seconds.values())
+        ax.plot(sizes, seconds, color=colour, marker=marker, linewidth=1.8)
         slope = "" if growth.fit is None else rf" $m^{{\,{growth.fit.slope:.1f}}}$"
-        ends[growth.label] = (*list(growth.seconds.items())[-1], pretty(growth.label) + slope)
+        ends[growth.label] = (sizes[-1], seconds[-1], pretty(growth.label) + slope)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda m, _: f"{m:g}"))
@@ -311,7 +310,7 @@ def _dots(
             Line2D([], [], label="paper", marker="o", linestyle="", **RING),
         ]
         figure.legend(handles=handles, loc="upper right", ncols=2, fontsize="small")
-    _set_title(figure, title)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure
 
 
@@ -339,18 +338,15 @@ def _heat(
     axes = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     at = {name: sorted(set(experiment.grid[name])) for name in (x, y)}
     place = {name: _places(at[name]) for name in at}
-    mesh = None
-    for ax, label in itertools.zip_longest(axes.flat, labels):
-        if label is None:
-            ax.set_visible(False)
-            continue
+    edges = [_edges(place[name]) for name in (x, y)]
+    for ax in axes.flat[len(labels) :]:
+        ax.set_visible(False)
+    for ax, label in zip(axes.flat, labels, strict=False):
         grid = _grid(rates[label], x, y, at)
-        edges = [_edges(place[name]) for name in (x, y)]
         mesh = ax.pcolormesh(*edges, grid, cmap="viridis", vmin=0, vmax=1)
         ax.grid(visible=False)
         _half_line(ax, place[x], place[y], grid)
         ax.set_title(pretty(label))
-    assert mesh is not None
     _mark(axes[0, 0].xaxis, at[x], place[x])
     _mark(axes[0, 0].yaxis, at[y], place[y])
     for ax in axes[-1]:
@@ -360,12 +356,8 @@ def _heat(
     bar = figure.colorbar(mesh, ax=axes, label="supports recovered", shrink=0.95, pad=0.015)
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1))
     bar.ax.axhline(0.5, color="white", linewidth=1.8)
-    _set_title(figure, title)
-    return figure
-
-
-def _set_title(figure: Figure, title: str) -> None:
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    return figure
 
 
 def _places(values: Sequence[float]) -> Array:
@@ -424,18 +416,11 @@ def _label_ends(
     for label, moved in zip(order, heights, strict=True):
         x, y, text = ends[label]
         colour = look(experiment, label)[0]
-        ax.annotate(
-            text,
-            xy=(x, y),
-            xytext=(1.05, moved),
-            textcoords="axes fraction",
-            color=_darker(colour),
-            va="center",
-            fontweight="bold",
-            arrowprops=ARROW | {"color": colour},
-        )
+        arrow = ARROW | {"color": colour}
+        ax.annotate(text, (x, y), (1.05, moved), color=_darker(colour), arrowprops=arrow, **BESIDE)
 
 
+BESIDE: Any = {"textcoords": "axes fraction", "va": "center", "fontweight": "bold"}
 ARROW = {"arrowstyle": "-", "linewidth": 0.8, "relpos": (0.0, 0.5), "shrinkA": 2, "shrinkB": 3}
 
 
@@ -447,13 +432,10 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
     """
     blocks: list[list[float]] = []
     for place in places:
-        blocks.append([place])
-        while (
-            len(blocks) > 1
-            and _bottom(blocks[-1], gap) < _bottom(blocks[-2], gap) + len(blocks[-2]) * gap
-        ):
-            last = blocks.pop()
-            blocks[-1] += last
+        block = [place]
+        while blocks and _bottom(block, gap) < _bottom(blocks[-1], gap) + len(blocks[-1]) * gap:
+            block = blocks.pop() + block
+        blocks.append(block)
     return [_bottom(block, gap) + i * gap for block in blocks for i in range(len(block))]
 
 

@@ -5,7 +5,6 @@ One function for each kind of experiment; `KINDS` has them by the names that dec
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from sparsewise.experiments import claims, comparison
-from sparsewise.experiments.claims import SIZES, Claim, errors_at, mean_and_error
+from sparsewise.experiments.claims import SIZES, Claim
 from sparsewise.experiments.comparison import declared_in_paper, kind_of, succeeded
 from sparsewise.experiments.declaration import Experiment, equations
 from sparsewise.experiments.document import Part, heading, items, note, paragraph, plain, table
@@ -188,12 +187,11 @@ def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
 
 
 def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    curves = errors_at(values, SIZES)
-    rows: dict[str, dict[int, str]] = {}
-    for label, many in curves.items():
-        mean, error = mean_and_error(many)
-        at = zip(SIZES, mean.tolist(), error.tolist(), strict=True)
-        rows[label] = {size: f"{m:.2f} ± {e:.2f}" for size, m, e in at if not math.isnan(m)}
+    curves = claims.errors_at(values, SIZES)
+    rows = {
+        label: {size: f"{m:.2f} ± {e:.2f}" for size, (m, e) in claims.by_size(many).items()}
+        for label, many in curves.items()
+    }
     splits = max((len(many) for many in curves.values()), default=0)
     shown = {size: str(size) for size in SIZES if any(size in cells for cells in rows.values())}
     parts = [
