@@ -10,6 +10,7 @@ import base64
 import html
 import re
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,8 +92,9 @@ def to_markdown(parts: Sequence[Part]) -> str:
 
 
 def to_html(parts: Sequence[Part], title: str) -> str:
-    """The whole as one HTML file that asks for no other."""
-    before, after = PAGE.split("{body}")
+    """The whole as one HTML file that asks for no other; page.html is what is around it."""
+    page = files("sparsewise.experiments").joinpath("page.html").read_text("utf-8")
+    before, after = page.split("{body}")
     head = before.replace("{title}", html.escape(title))
     return head + "\n".join(part.html for part in parts) + after
 
@@ -111,60 +113,3 @@ def _marked(match: re.Match[str]) -> str:
     kind = str(match.lastgroup)
     inner = MARKS.sub(_marked, match[kind]) if kind == "strong" else match[kind]
     return MARKED[kind].format(inner)
-
-
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-:root { --ink: #1c1e21; --soft: #5b6168; --paper: #ffffff; --line: #dfe2e6; --tint: #f4f6f8;
-  --mark: #0072b2; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e8ea; --soft: #a2a9b0; --paper: #15181b; --line: #353b41; --tint: #1f2429;
-    --mark: #56b4e9; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 62rem; padding: 1.2rem; background: var(--paper);
-  color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
-  overflow-wrap: break-word; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0.6rem 0 1rem; }
-h2 { font-size: 1.3rem; line-height: 1.25; margin: 2.4rem 0 0.8rem; padding-top: 1rem;
-  border-top: 1px solid var(--line); }
-h3 { font-size: 1.05rem; margin: 1.6rem 0 0.5rem; }
-p, ul { max-width: 46rem; }
-li { margin: 0.35rem 0; }
-.note { border-left: 4px solid var(--mark); background: var(--tint); padding: 0.6rem 0.9rem;
-  border-radius: 0 6px 6px 0; }
-.wide { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: 0.82rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.3rem 0.45rem; border-bottom: 1px solid var(--line); text-align: right;
-  white-space: nowrap; vertical-align: top; }
-th { color: var(--soft); font-weight: 600; }
-.left { text-align: left; }
-td:first-child { font-weight: 600; }
-sub { line-height: 0; }
-code { background: var(--tint); padding: 0.1em 0.3em; border-radius: 4px; font-size: 0.92em; }
-figure { margin: 1.2rem 0; }
-figure img { display: block; width: 100%; height: auto; background: #ffffff; padding: 0.4rem;
-  border: 1px solid var(--line); border-radius: 8px; }
-figcaption { color: var(--soft); font-size: 0.9rem; margin-top: 0.4rem; }
-@media print {
-  :root { --ink: #000000; --soft: #444444; --paper: #ffffff; --line: #bbbbbb; --tint: #f4f4f4; }
-  body { max-width: none; padding: 0; font-size: 10.5pt; }
-  figure, tr, li, .note { break-inside: avoid; }
-  h2, h3 { break-after: avoid; }
-  .wide { overflow: visible; }
-  table { font-size: 8.5pt; }
-  th, td { padding: 0.2rem 0.4rem; }
-}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
