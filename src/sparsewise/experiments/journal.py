@@ -41,8 +41,7 @@ class Journal:
         content = _content(path)
         self._cut = bool(content) and not content.endswith(b"\n")
         for line in content.split(b"\n"):
-            record = _parsed(line)
-            if record is not None:
+            if (record := _parsed(line)) is not None:
                 self._remember(record)
 
     def find(self, settings: dict[str, Any]) -> Record | None:

@@ -61,18 +61,15 @@ def read_specification(path: str | Path) -> Experiment:
         if needed not in declared:
             raise InputError(f'{shown} lacks "{needed}"')
     name = _name(declared.get("name", re.sub(r"[^\w.-]+", "-", path.stem).strip(".-")))
+    title = _text(declared.get("title", name), "title")
+    grid = _grid(declared, shown)
+    algorithms = _mapping(declared["algorithms"], "algorithms")
+    contenders = tuple(_contender(label, value) for label, value in algorithms.items())
     draws = declared["realizations"]
     _require(_is_count(draws) and draws <= MOST, f"realizations must be {COUNT}", draws)
-    algorithms = _mapping(declared["algorithms"], "algorithms")
-    experiment = Experiment(
-        name=name,
-        title=_text(declared.get("title", name), "title"),
-        grid=_grid(declared, shown),
-        contenders=tuple(_contender(label, value) for label, value in algorithms.items()),
-        realizations=draws,
-        family=_text(declared.get("family", "gaussian"), "family"),
-        signal=_text(declared.get("signal", "signs"), "signal"),
-    )
+    family = _text(declared.get("family", "gaussian"), "family")
+    signal = _text(declared.get("signal", "signs"), "signal")
+    experiment = Experiment(name, title, grid, contenders, draws, family=family, signal=signal)
     look_up([experiment.family], FAMILIES, "family")
     look_up([experiment.signal], SIGNALS, "signal")
     _check_cells(experiment)
