@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -12,18 +12,9 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
+from sparsewise.experiments import paper
 from sparsewise.experiments.comparison import succeeded
-from sparsewise.experiments.paper import (
-    ACHIEVED,
-    BP_ARD,
-    FOBA,
-    FR,
-    FSBL,
-    RMP,
-    RMP0,
-    RMP0_PLUS,
-    THEOREM,
-)
+from sparsewise.experiments.declaration import Contender
 
 SIZES = (2, 4, 8, 16, 32, 64, 128)
 """Numbers of features at which errors are compared."""
@@ -70,12 +61,17 @@ class Line(NamedTuple):
     height: float
 
     @property
+    def margin(self) -> float:
+        """Two standard errors of the slope, or 0 where two points leave none."""
+        return 0.0 if math.isnan(self.error) else 2 * self.error
+
+    @property
     def text(self) -> str:
         """The slope with its standard error."""
         return f"{self.slope:.2f}" + ("" if math.isnan(self.error) else f" ± {self.error:.2f}")
 
 
-def line(x: Sequence[float], y: Sequence[float]) -> Line | None:
+def line(x: ArrayLike, y: ArrayLike) -> Line | None:
     """Fit y = height + slope·x; None for fewer than two different x."""
     at, of = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if np.unique(at).size < 2:
@@ -91,6 +87,14 @@ def line(x: Sequence[float], y: Sequence[float]) -> Line | None:
 # --- time against size ----------------------------------------------------------------------------
 
 
+def _values(results: pl.DataFrame, name: str, *axes: str) -> dict[str, dict[Any, float]]:
+    """For each contender, in the order of the results: a value at each point of these axes."""
+    found: dict[str, dict[Any, float]] = {}
+    for row in succeeded(results, name):
+        found.setdefault(row["algorithm"], {})[tuple(row[axis] for axis in axes)] = row[name]
+    return found
+
+
 class Growth(NamedTuple):
     """How the time of a contender grows: seconds ~ m^exponent.
 
@@ -98,82 +102,65 @@ class Growth(NamedTuple):
     ----------
     label : str
         The contender.
-    sizes, seconds : tuple
-        Numbers of columns, and the median time at each.
-    fit : Line
-        Log seconds against log m.
+    seconds : dict
+        The median time for each number of columns, smallest first.
     """
 
     label: str
-    sizes: tuple[int, ...]
-    seconds: tuple[float, ...]
-    fit: Line | None
+    seconds: dict[int, float]
+
+    @property
+    def fit(self) -> Line | None:
+        """Log seconds against log m."""
+        return line(np.log([*self.seconds]), np.log([*self.seconds.values()]))
 
     @property
     def last(self) -> float | None:
         """The exponent between the two largest sizes, where fixed costs matter least."""
-        if len(self.sizes) < 2:
+        if len(self.seconds) < 2:
             return None
-        return math.log(self.seconds[-1] / self.seconds[-2]) / math.log(
-            self.sizes[-1] / self.sizes[-2]
-        )
+        (before, quick), (size, slow) = list(self.seconds.items())[-2:]
+        return math.log(slow / quick) / math.log(size / before)
 
 
 def growths(results: pl.DataFrame) -> list[Growth]:
     """One for each contender, in the order of the results."""
-    times: dict[str, dict[int, float]] = {}
-    for row in succeeded(results, "seconds"):
-        times.setdefault(row["algorithm"], {})[row["m"]] = row["seconds"]
-    found = []
-    for label, at in times.items():
-        sizes = tuple(sorted(at))
-        seconds = tuple(at[m] for m in sizes)
-        fit = line([math.log(m) for m in sizes], [math.log(s) for s in seconds])
-        found.append(Growth(label, sizes, seconds, fit))
-    return found
+    return [
+        Growth(label, {m: times[m,] for (m,) in sorted(times)})
+        for label, times in _values(results, "seconds", "m").items()
+    ]
 
 
 def timing_claims(results: pl.DataFrame) -> list[Claim]:
     """BP ARD is slowest; RMP two orders of magnitude faster; FoBa scales worse than RMP₀."""
     found = {growth.label: growth for growth in growths(results)}
+    ard, rmp, rmp0, foba = (
+        found.get(one.label) for one in (paper.BP_ARD, paper.RMP, paper.RMP0, paper.FOBA)
+    )
     claims = []
-    if BP_ARD.label in found and len(found) > 1:
-        claims.append(_slowest_claim(found))
-        claims += [_faster_claim(found, one.label) for one in (RMP, RMP0) if one.label in found]
-    if RMP.label in found and RMP0.label in found:
-        ratio = _mean_ratio(found[RMP.label], found[RMP0.label])
-        claims.append(
-            Claim(
-                "RMP_σ takes longer than RMP₀, because it updates γ many times.",
-                None if ratio is None else ratio > 1,
-                "no common sizes" if ratio is None else f"RMP_σ takes {_times(ratio)} as long.",
-            )
-        )
-    if FOBA.label in found and RMP0.label in found:
-        claims += _foba_claim(found[FOBA.label], found[RMP0.label])
+    if ard and len(found) > 1:
+        claims.append(_slowest_claim(ard, found.values()))
+        claims += [_faster_claim(ard, one) for one in (rmp, rmp0) if one]
+    if rmp and rmp0:
+        ratio = _mean_ratio(rmp, rmp0)
+        said = "RMP_σ takes longer than RMP₀, because it updates γ many times."
+        here = "no common sizes" if ratio is None else f"RMP_σ takes {ratio:.3g} times as long."
+        claims.append(Claim(said, None if ratio is None else ratio > 1, here))
+    if foba and rmp0 and foba.fit and rmp0.fit:
+        claims.append(_foba_claim(foba.fit, rmp0.fit))
     return claims
 
 
-def _slowest_claim(found: Mapping[str, Growth]) -> Claim:
-    slowest = {}
-    for m in found[BP_ARD.label].sizes:
-        there = {g.label: g.seconds[g.sizes.index(m)] for g in found.values() if m in g.sizes}
-        slowest[m] = max(there, key=there.__getitem__)
-    lost = {m: label for m, label in slowest.items() if label != BP_ARD.label}
-    if not lost:
-        return Claim("BP ARD is the slowest.", True, "It is, at every m.")
-    by_label: dict[str, list[str]] = {}
-    for m, label in slowest.items():
-        by_label.setdefault(label, []).append(str(m))
-    slowest_at = "; ".join(
-        f"{label} at m = {', '.join(sizes)}" for label, sizes in by_label.items()
-    )
-    return Claim(
-        "BP ARD is the slowest.",
-        False,
-        f"Slowest here: {slowest_at}. {HOMOTOPY}",
-        partly=len(lost) < len(slowest),
-    )
+def _slowest_claim(ard: Growth, all_of_them: Iterable[Growth]) -> Claim:
+    said = "BP ARD is the slowest."
+    slowest: dict[str, list[str]] = {}
+    for m in ard.seconds:
+        there = {one.label: one.seconds[m] for one in all_of_them if m in one.seconds}
+        slowest.setdefault(max(there, key=there.__getitem__), []).append(str(m))
+    if list(slowest) == [ard.label]:
+        return Claim(said, True, "It is, at every m.")
+    at = "; ".join(f"{label} at m = {', '.join(sizes)}" for label, sizes in slowest.items())
+    return Claim(said, False, f"Slowest here: {at}. {HOMOTOPY}", partly=ard.label in slowest)
 
 
 HOMOTOPY = (
@@ -182,41 +169,31 @@ HOMOTOPY = (
 )
 
 
-def _faster_claim(found: Mapping[str, Growth], label: str) -> Claim:
-    said = f"{label} is on average two orders of magnitude faster than BP ARD."
-    ratio = _mean_ratio(found[BP_ARD.label], found[label])
+def _faster_claim(ard: Growth, quick: Growth) -> Claim:
+    said = f"{quick.label} is on average two orders of magnitude faster than BP ARD."
+    ratio = _mean_ratio(ard, quick)
     if ratio is None:
         return Claim(said, None, "They have no common sizes.")
-    here = f"BP ARD takes {_times(ratio)} as long as {label} (geometric mean over m)."
+    here = f"BP ARD takes {ratio:.3g} times as long as {quick.label} (geometric mean over m)."
     agrees = ORDERS[0] <= ratio <= ORDERS[1]
     return Claim(said, agrees, here if agrees else f"{here} {HOMOTOPY}")
 
 
-def _foba_claim(foba: Growth, rmp0: Growth) -> list[Claim]:
-    if foba.fit is None or rmp0.fit is None:
-        return []
-    apart = foba.fit.slope - rmp0.fit.slope
-    margin = 2 * math.hypot(foba.fit.error, rmp0.fit.error)
-    return [
-        Claim(
-            "FoBa scales worse than RMP₀, because it is not given the efficient backward updates.",
-            None if math.isnan(margin) else apart > margin,
-            f"Exponents are {foba.fit.text} for FoBa and {rmp0.fit.text} for RMP₀. "
-            "Here both have the same updates.",
-        )
-    ]
+def _foba_claim(foba: Line, rmp0: Line) -> Claim:
+    margin = 2 * math.hypot(foba.error, rmp0.error)
+    return Claim(
+        "FoBa scales worse than RMP₀, because it is not given the efficient backward updates.",
+        None if math.isnan(margin) else foba.slope - rmp0.slope > margin,
+        f"Exponents are {foba.text} for FoBa and {rmp0.text} for RMP₀. Here both have the same "
+        "updates.",
+    )
 
 
 def _mean_ratio(slow: Growth, quick: Growth) -> float | None:
     """How many times as long, by the geometric mean over common sizes."""
-    common = [m for m in slow.sizes if m in quick.sizes]
-    if not common:
-        return None
-    logs = [
-        math.log(slow.seconds[slow.sizes.index(m)] / quick.seconds[quick.sizes.index(m)])
-        for m in common
-    ]
-    return math.exp(sum(logs) / len(logs))
+    common = [m for m in slow.seconds if m in quick.seconds]
+    logs = [math.log(slow.seconds[m] / quick.seconds[m]) for m in common]
+    return math.exp(sum(logs) / len(logs)) if logs else None
 
 
 # --- phase transitions ----------------------------------------------------------------------------
@@ -229,25 +206,39 @@ class Transition(NamedTuple):
     sampling: tuple[float, ...]
     sparsity: tuple[float, ...]
 
+    @property
+    def fit(self) -> Line | None:
+        """A line through all; None for fewer than two."""
+        return line(self.sampling, self.sparsity)
+
+    @property
+    def text(self) -> str:
+        """Where it begins and ends, and its slope."""
+        if self.fit is None:
+            return "Too few sampling ratios to tell."
+        return (
+            f"Half of all supports are recovered at k/n = {self.sparsity[0]:.2f} for n/m = "
+            f"{self.sampling[0]:g} and at {self.sparsity[-1]:.2f} for n/m = "
+            f"{self.sampling[-1]:g}; a line through all has a slope of {self.fit.text}."
+        )
+
 
 def transitions(results: pl.DataFrame) -> list[Transition]:
     """One for each contender; sampling ratios where no k crosses 50 % are left out."""
-    table: dict[str, dict[float, list[dict[str, Any]]]] = {}
-    for row in succeeded(results, "rate"):
-        table.setdefault(row["algorithm"], {}).setdefault(row["sampling"], []).append(row)
     found = []
-    for label, columns in table.items():
-        pairs = [(ratio, _half(columns[ratio])) for ratio in sorted(columns)]
-        kept = [(ratio, at) for ratio, at in pairs if at is not None]
-        found.append(Transition(label, tuple(r for r, _ in kept), tuple(a for _, a in kept)))
+    for label, rates in _values(results, "rate", "sampling", "sparsity", "k", "n").items():
+        columns: dict[float, dict[float, list[float]]] = {}
+        for (sampling, _, k, n), rate in rates.items():
+            # k is whole, so that its own ratio counts.
+            columns.setdefault(sampling, {}).setdefault(k / n, []).append(rate)
+        halves = {sampling: _half(columns[sampling]) for sampling in sorted(columns)}
+        kept = {sampling: at for sampling, at in halves.items() if at is not None}
+        found.append(Transition(label, tuple(kept), tuple(kept.values())))
     return found
 
 
-def _half(column: Iterable[Mapping[str, Any]]) -> float | None:
-    """The k/n where the rate falls through 50 %; k is whole, so that its own ratio counts."""
-    rates: dict[float, list[float]] = {}
-    for row in column:
-        rates.setdefault(row["k"] / row["n"], []).append(row["rate"])
+def _half(rates: Mapping[float, Sequence[float]]) -> float | None:
+    """The k/n where the rate falls through 50 %."""
     points = [(at, sum(many) / len(many)) for at, many in sorted(rates.items())]
     for (x0, y0), (x1, y1) in pairwise(points):
         if y0 >= 0.5 > y1:
@@ -258,68 +249,46 @@ def _half(column: Iterable[Mapping[str, Any]]) -> float | None:
 def phase_claims(results: pl.DataFrame) -> list[Claim]:
     """RMP improves with n/m, FR does not; RMP₀ and RMP_σ are nearly the same."""
     found = {one.label: one for one in transitions(results)}
-    fits = {label: line(one.sampling, one.sparsity) for label, one in found.items()}
     claims = [
         Claim(
-            f"{label} recovers denser signals the larger n/m is.",
-            None if (fit := fits[label]) is None else fit.slope > 2 * _certain(fit.error),
-            _slope_text(found[label], fits[label]),
+            f"{one.label} recovers denser signals the larger n/m is.",
+            None if (fit := one.fit) is None else fit.slope > fit.margin,
+            one.text,
         )
-        for label in (RMP0.label, RMP.label)
-        if label in found
+        for one in (found[label] for label in _present(found, paper.RMP0, paper.RMP))
     ]
-    if FR.label in found:
-        claims.append(_fr_claim(found[FR.label], fits[FR.label], fits.get(RMP0.label)))
+    if forward := found.get(paper.FR.label):
+        claims.append(_fr_claim(forward, found.get(paper.RMP0.label)))
     return claims + _same_claim(results)
 
 
-def _fr_claim(forward: Transition, fit: Line | None, other: Line | None) -> Claim:
+def _fr_claim(forward: Transition, rmp0: Transition | None) -> Claim:
     """That FR does not depend on n/m: at most a quarter as much as RMP₀ does, or not clearly."""
-    agrees = None
-    if fit is not None and other is not None:
-        agrees = abs(fit.slope) <= max(INDEPENDENT * other.slope, 2 * _certain(fit.error))
-    here = _slope_text(forward, fit)
-    if agrees is not None and fit is not None and other is not None:
-        share = abs(fit.slope / other.slope)
-        here += (
-            f" That is {share:.0%} of the slope of RMP₀; up to {INDEPENDENT:.0%} passes for none."
-        )
+    agrees, here = None, forward.text
+    fit, other = forward.fit, rmp0.fit if rmp0 else None
+    if fit and other:
+        agrees = abs(fit.slope) <= max(INDEPENDENT * other.slope, fit.margin)
+        share = f"{abs(fit.slope / other.slope):.0%}"
+        here += f" That is {share} of the slope of RMP₀; up to {INDEPENDENT:.0%} passes for none."
     return Claim("FR depends on k/n and apparently not on n/m.", agrees, here)
 
 
-def _slope_text(transition: Transition, fit: Line | None) -> str:
-    if fit is None:
-        return "Too few sampling ratios to tell."
-    first, last = transition.sampling[0], transition.sampling[-1]
-    return (
-        f"Half of all supports are recovered at k/n = {transition.sparsity[0]:.2f} for n/m = "
-        f"{first:g} and at {transition.sparsity[-1]:.2f} for n/m = {last:g}; a line through all "
-        f"has a slope of {fit.text}."
-    )
-
-
 def _same_claim(results: pl.DataFrame) -> list[Claim]:
-    rates: dict[str, dict[tuple[float, float], float]] = {}
-    for row in succeeded(results, "rate"):
-        where = (row["sampling"], row["sparsity"])
-        rates.setdefault(row["algorithm"], {})[where] = row["rate"]
-    one, other = rates.get(RMP0.label, {}), rates.get(RMP.label, {})
+    rates = _values(results, "rate", "sampling", "sparsity")
+    one, other = rates.get(paper.RMP0.label, {}), rates.get(paper.RMP.label, {})
     apart = {where: other[where] - one[where] for where in one if where in other}
     if not apart:
         return []
     mean = sum(abs(gap) for gap in apart.values()) / len(apart)
     most = max(apart, key=lambda where: abs(apart[where]))
     close = sum(abs(gap) < IDENTICAL for gap in apart.values()) / len(apart)
-    return [
-        Claim(
-            "RMP₀ and RMP_σ perform virtually identically.",
-            mean < IDENTICAL,
-            f"On average over {len(apart)} cells their rates differ by {mean:.3f} (less than "
-            f"{IDENTICAL} passes for identical), in {close:.0%} of cells by less than {IDENTICAL}. "
-            f"The largest difference is that of RMP_σ at n/m = {most[0]:g}, k/n = {most[1]:g}: "
-            f"{apart[most]:+.2f}.",
-        )
-    ]
+    here = (
+        f"On average over {len(apart)} cells their rates differ by {mean:.3f} (less than "
+        f"{IDENTICAL} passes for identical), in {close:.0%} of cells by less than {IDENTICAL}. "
+        f"The largest difference is that of RMP_σ at n/m = {most[0]:g}, k/n = {most[1]:g}: "
+        f"{apart[most]:+.2f}."
+    )
+    return [Claim("RMP₀ and RMP_σ perform virtually identically.", mean < IDENTICAL, here)]
 
 
 # --- error against sparsity -----------------------------------------------------------------------
@@ -342,18 +311,14 @@ def errors_at(values: pl.DataFrame, sizes: ArrayLike) -> dict[str, Array]:
         .agg(pl.col("rmse").mean())
         .sort("size")
     )
-    curve = dict(means.group_by("algorithm", "split", maintain_order=True))
     splits = sorted(means["split"].unique().to_list())
     wanted = np.log(np.asarray(sizes, dtype=float))
-    found = {}
-    for label in values["algorithm"].unique(maintain_order=True).to_list():
-        curves = np.full((len(splits), wanted.size), np.nan)
-        for i, split in enumerate(splits):
-            if (label, split) in curve:
-                at = np.log(curve[label, split]["size"].to_numpy())
-                of = curve[label, split]["rmse"].to_numpy()
-                curves[i] = np.interp(wanted, at, of, left=np.nan, right=np.nan)
-        found[label] = curves
+    labels = values["algorithm"].unique(maintain_order=True).to_list()
+    found = {label: np.full((len(splits), wanted.size), np.nan) for label in labels}
+    for (label, split), curve in means.group_by("algorithm", "split"):
+        at, rmse = np.log(curve["size"].to_numpy()), curve["rmse"].to_numpy()
+        row = np.interp(wanted, at, rmse, left=np.nan, right=np.nan)
+        found[str(label)][splits.index(split)] = row
     return found
 
 
@@ -371,29 +336,23 @@ def mean_and_error(many: Array) -> tuple[Array, Array]:
     return np.where(enough, mean, np.nan), np.where(enough, np.sqrt(square / safe), np.nan)
 
 
+def by_size(many: Array) -> dict[int, tuple[float, float]]:
+    """The same for each of `SIZES` where it is known."""
+    means = zip(SIZES, *(column.tolist() for column in mean_and_error(many)), strict=True)
+    return {size: (mean, error) for size, mean, error in means if math.isfinite(mean)}
+
+
 def boston_claims(values: pl.DataFrame) -> list[Claim]:
     """RMP and FoBa have the best trade-off, FR is competitive if sparse, SBL errs more."""
     curves = errors_at(values, SIZES)
-    leaders = [one.label for one in (RMP0, RMP0_PLUS, FOBA) if one.label in curves]
+    leaders = _present(curves, paper.RMP0, paper.RMP0_PLUS, paper.FOBA)
     if not leaders:
         return []
     claims = [_best_claim(curves, leaders)] if len(curves) > len(leaders) else []
-    if FR.label in curves:
+    if paper.FR.label in curves:
         claims.append(_competitive_claim(curves, leaders))
-    claims += [
-        _larger_claim(curves, one.label, leaders[0]) for one in (FSBL, RMP) if one.label in curves
-    ]
-    return claims
-
-
-def _apart(curves: Mapping[str, Array], one: str, other: str) -> dict[int, tuple[float, float]]:
-    """Mean difference of errors, split by split, and its standard error, at every size."""
-    mean, error = mean_and_error(curves[one] - curves[other])
-    return {
-        size: (float(mean[i]), float(error[i]))
-        for i, size in enumerate(SIZES)
-        if np.isfinite(mean[i])
-    }
+    bayesian = _present(curves, paper.FSBL, paper.RMP)
+    return claims + [_larger_claim(curves, label, leaders[0]) for label in bayesian]
 
 
 def _best_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
@@ -403,7 +362,7 @@ def _best_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
     gaps = [
         (other, leader, size, gap, error)
         for other, leader in product(others, leaders)
-        for size, (gap, error) in _apart(curves, other, leader).items()
+        for size, (gap, error) in by_size(curves[other] - curves[leader]).items()
     ]
     if not gaps:
         return Claim(said, None, "Too few model sizes to tell.")
@@ -425,12 +384,12 @@ def _best_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
 
 def _competitive_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> Claim:
     """Close to the best leader at all highly sparse sizes, and not at some larger one."""
-    means = {label: mean_and_error(curves[label])[0] for label in (*leaders, FR.label)}
-    excess = {}
-    for i, size in enumerate(SIZES):
-        best = min((means[label][i] for label in leaders), default=math.nan)
-        if np.isfinite(best) and np.isfinite(means[FR.label][i]):
-            excess[size] = float(means[FR.label][i] / best - 1)
+    forward, *means = (by_size(curves[label]) for label in (paper.FR.label, *leaders))
+    excess = {
+        size: error / min(found[size][0] for found in means if size in found) - 1
+        for size, (error, _) in forward.items()
+        if size in means[0]
+    }
     said = "FR is competitive for highly sparse models, and not as effective otherwise."
     sparse = [value for size, value in excess.items() if size <= SPARSE]
     dense = [value for size, value in excess.items() if size > SPARSE]
@@ -445,17 +404,15 @@ def _competitive_claim(curves: Mapping[str, Array], leaders: Sequence[str]) -> C
 
 
 def _larger_claim(curves: Mapping[str, Array], label: str, leader: str) -> Claim:
-    gaps = _apart(curves, label, leader)
+    gaps = by_size(curves[label] - curves[leader])
     said = f"SBL has larger errors ({label})."
     if not gaps:
         return Claim(said, None, "Too few model sizes to tell.")
     larger = [size for size, (gap, error) in gaps.items() if gap > 2 * error]
     smaller = [size for size, (gap, error) in gaps.items() if gap < -2 * error]
-    numbers = ", ".join(
-        f"{gap:+.2f} ± {error:.2f} at {size}" for size, (gap, error) in gaps.items()
-    )
+    parts = [f"{gap:+.2f} ± {error:.2f} at {size}" for size, (gap, error) in gaps.items()]
     agrees = not smaller and 2 * len(larger) >= len(gaps)
-    here = f"RMSE less that of {leader}, split by split: {numbers} features."
+    here = f"RMSE less that of {leader}, split by split: {', '.join(parts)} features."
     return Claim(said, agrees, here, partly=bool(larger))
 
 
@@ -465,27 +422,19 @@ def _larger_claim(curves: Mapping[str, Array], label: str, leader: str) -> Claim
 def bounds_claims(values: pl.DataFrame) -> list[Claim]:
     """The printed theorem is above what is achieved; the proved bound is below."""
     curves = bound_curves(values)
-    if THEOREM.label not in curves or ACHIEVED.label not in curves:
+    if paper.THEOREM.label not in curves or paper.ACHIEVED.label not in curves:
         return []
-    promised, achieved = curves[THEOREM.label], curves[ACHIEVED.label]
-    broken: dict[int, tuple[float, float, float]] = {}
-    for k, (at, bound) in promised.items():
-        if k in achieved:
-            real = achieved[k][1]
-            worst = int(np.argmax(bound - real))
-            if bound[worst] > real[worst] + 1e-9:
-                broken[k] = (float(at[worst]), float(bound[worst]), float(real[worst]))
-    numbers = "; ".join(
-        f"k = {k}, δ = {at:.2g}: promised {bound:.4g}, achieved {real:.4g}"
-        for k, (at, bound, real) in broken.items()
-    )
-    return [
-        Claim(
-            "Thm. 4.5 (percn) bounds the probability of recovery from below.",
-            not broken,
-            f"As printed it does not hold for k >= 2: {numbers}." if broken else "It does here.",
-        )
-    ]
+    promised, achieved = curves[paper.THEOREM.label], curves[paper.ACHIEVED.label]
+    broken = []
+    for k in (k for k in promised if k in achieved):
+        (at, bound), (_, real) = promised[k], achieved[k]
+        i = int(np.argmax(bound - real))
+        if bound[i] > real[i] + 1e-9:
+            numbers = f"promised {bound[i]:.4g}, achieved {real[i]:.4g}"
+            broken.append(f"k = {k}, δ = {at[i]:.2g}: {numbers}")
+    here = f"As printed it does not hold for k >= 2: {'; '.join(broken)}."
+    said = "Thm. 4.5 (percn) bounds the probability of recovery from below."
+    return [Claim(said, not broken, here if broken else "It does here.")]
 
 
 def bound_curves(values: pl.DataFrame) -> dict[str, dict[int, tuple[Array, Array]]]:
@@ -502,13 +451,9 @@ def bound_curves(values: pl.DataFrame) -> dict[str, dict[int, tuple[Array, Array
 # --- text -----------------------------------------------------------------------------------------
 
 
-def _certain(error: float) -> float:
-    """A standard error, or 0 where two points leave none."""
-    return 0.0 if math.isnan(error) else error
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.3g} times"
+def _present(found: Container[str], *contenders: Contender) -> list[str]:
+    """The labels of those that took part."""
+    return [one.label for one in contenders if one.label in found]
 
 
 def _joined(names: Sequence[str]) -> str:

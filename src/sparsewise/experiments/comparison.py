@@ -125,18 +125,13 @@ def succeeded(results: pl.DataFrame, *needed: str) -> list[dict[str, Any]]:
 def compared(results: pl.DataFrame, experiment: str) -> list[Compared]:
     """Every cell of a table that was run, beside the paper's value."""
     sizes, paper = EXPERIMENTS[experiment].grid["k"], PAPER[experiment]
-    return [
-        Compared(
-            experiment,
-            row["algorithm"],
-            row["k"],
-            row["successes"],
-            row["trials"],
-            paper[row["algorithm"]][sizes.index(row["k"])],
-        )
-        for row in succeeded(results, "rate")
-        if row["experiment"] == experiment and row["algorithm"] in paper and row["k"] in sizes
-    ]
+    found = []
+    for row in succeeded(results, "rate"):
+        label, k = row["algorithm"], row.get("k")
+        if row["experiment"] == experiment and label in paper and k in sizes:
+            printed = paper[label][sizes.index(k)]
+            found.append(Compared(experiment, label, k, row["successes"], row["trials"], printed))
+    return found
 
 
 def rows(cells: Sequence[Compared]) -> list[Row]:
@@ -187,18 +182,19 @@ def sentences(cells: Sequence[Compared]) -> list[str]:
         return ["No cell of this table was run to its end, so that nothing can be compared."]
     different = [cell for cell in cells if not cell.agrees]
     chance = expected_outside(cells)
-    said = [
+    return [
         _count_sentence(len(cells), len(different)),
         f"By chance alone {chance:.1f} of {len(cells)} would be expected to fall outside: fewer "
         "than 5 %, because the paper's values are rounded and a rate of 0 or 1 hardly scatters. "
         "All algorithms see the same draws, so that their differences go together.",
-    ]
-    for cell in different:
-        said.append(
+        *(
             f"**{cell.label} at k = {cell.k} differs**: {cell.rate:.3f} here, {cell.paper:.2f} in "
             f"the paper, where {cell.margin:.3f} could be chance: {cell.explanation}."
-        )
-    return [*said, *_row_sentences(rows(cells)), *_width_sentences(cells)]
+            for cell in different
+        ),
+        *_row_sentences(rows(cells)),
+        *_width_sentences(cells),
+    ]
 
 
 def _count_sentence(many: int, different: int) -> str:

@@ -134,9 +134,9 @@ def conduct(
         )
         facts = clock.write(work_seconds=_work(records))
         results, every = tidy(records), values(records)
-        write_result(folder / "results.parquet", _bytes(results.write_parquet))
-        write_result(folder / "results.csv", _bytes(results.write_csv))
-        write_result(folder / "values.parquet", _bytes(every.write_parquet))
+        _write(folder / "results.parquet", results.write_parquet)
+        _write(folder / "results.csv", results.write_csv)
+        _write(folder / "values.parquet", every.write_parquet)
     return Outcome(folder, list(experiments), results, every, facts)
 
 
@@ -149,10 +149,8 @@ def _check(experiments: Sequence[Experiment], seed: int, jobs: int | None) -> No
         wrong = "must be 1 or more, or -1 for as many as there are cores, not 0"
         raise InputError(wrong, parameter="jobs")
     for experiment in experiments:
-        if experiment.realizations < 1:
-            raise InputError(
-                f"{experiment.name} needs at least 1 realisation, not {experiment.realizations}"
-            )
+        if (draws := experiment.realizations) < 1:
+            raise InputError(f"{experiment.name} needs at least 1 realisation, not {draws}")
         look_up([experiment.task], TASKS, "task")
         look_up([experiment.family], FAMILIES, "family")
         look_up([experiment.signal], SIGNALS, "signal")
@@ -223,7 +221,7 @@ def _facts(seed: int, jobs: int | None, dask: str | None) -> dict[str, Any]:
     }
 
 
-def _bytes(write: Callable[[io.BytesIO], Any]) -> bytes:
+def _write(path: Path, write: Callable[[io.BytesIO], Any]) -> None:
     buffer = io.BytesIO()
     write(buffer)
-    return buffer.getvalue()
+    write_result(path, buffer.getvalue())

@@ -110,11 +110,14 @@ class Experiment:
         values = itertools.product(*self.grid.values())
         return [Cell(self.name, complete(dict(zip(self.grid, v, strict=True)))) for v in values]
 
+    def varying(self) -> list[str]:
+        """The quantities that take several values."""
+        return [name for name, many in self.grid.items() if len(set(many)) > 1]
+
     def units(self) -> Iterator[Unit]:
         """What there is to be done, piece by piece."""
-        for cell in self.cells():
-            for contender in self.contenders:
-                yield Unit(self, cell, contender)
+        for cell, contender in itertools.product(self.cells(), self.contenders):
+            yield Unit(self, cell, contender)
 
     def only(self, labels: list[str]) -> Experiment:
         """The same with these contenders alone."""
@@ -146,6 +149,11 @@ class Unit:
             "realizations": experiment.realizations,
             "seed": seed,
         }
+
+
+def equations(quantities: Mapping[str, Number]) -> str:
+    """Values of quantities for people: "n = 64, m = 128"."""
+    return ", ".join(f"{name} = {value:g}" for name, value in quantities.items())
 
 
 def complete(given: Quantities) -> Quantities:

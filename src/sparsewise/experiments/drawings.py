@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import polars as pl
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
@@ -21,7 +22,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 from sparsewise.design.base import Array
 from sparsewise.experiments.claims import bound_curves, errors_at, growths, mean_and_error
 from sparsewise.experiments.comparison import compared, kind_of, succeeded
-from sparsewise.experiments.declaration import Experiment
+from sparsewise.experiments.declaration import Experiment, equations
 from sparsewise.experiments.paper import ALL, THEOREM
 from sparsewise.plots.recovery_probability import draw_bounds
 
@@ -57,16 +58,11 @@ MARKERS = "v^soPDX<>"
 LOOKS = {one.label: pair for one, pair in zip(ALL, zip(COLOURS, MARKERS, strict=True), strict=True)}
 """Colour (after Okabe and Ito, for all kinds of sight) and marker, the same in every figure."""
 
-SPARE: tuple[tuple[str, str], ...] = (
-    ("#0072b2", "o"),
-    ("#d55e00", "s"),
-    ("#00805c", "D"),
-    ("#cc79a7", "^"),
-    ("#e69f00", "v"),
-    ("#222222", "P"),
-    ("#56b4e9", "X"),
-    ("#999999", "<"),
+SPARE_COLOURS = (
+    *("#0072b2", "#d55e00", "#00805c", "#cc79a7"),
+    *("#e69f00", "#222222", "#56b4e9", "#999999"),
 )
+SPARE = tuple(zip(SPARE_COLOURS, "osD^vPX<", strict=True))
 """For contenders that the paper does not have."""
 
 AXIS_LABELS = {
@@ -101,8 +97,12 @@ def pictures(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame
     results, values : DataFrame
         Its rows of the two tables of an `Outcome`.
     """
+    kind = kind_of(experiment)
     with rc_context(STYLE):
-        return KINDS[kind_of(experiment)](experiment, results, values)
+        if kind == "rates":
+            return _rates(experiment, results)
+        figure = KINDS[kind](experiment, results, values)
+        return [] if figure is None else [Picture(experiment.name, CAPTIONS[kind], figure)]
 
 
 def save(picture: Picture, folder: Path) -> None:
@@ -118,64 +118,48 @@ def save(picture: Picture, folder: Path) -> None:
 # --- the paper's ----------------------------------------------------------------------------------
 
 
-def _table(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+def _table(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Figure | None:
     """One panel for each k, one line for each contender: dots, intervals, the paper's as rings."""
     cells = compared(results, experiment.name)
     if not cells:
-        return []
+        return None
     panels = {f"k = {k}": {"k": k} for k in sorted({cell.k for cell in cells})}
     paper = {(cell.label, f"k = {cell.k}"): cell.paper for cell in cells}
-    figure = _dots(experiment, results, panels, paper)
-    figure.suptitle(experiment.title, x=0.01, ha="left", fontweight="bold")
-    caption = (
-        "How often the support is recovered: dots with 95 % intervals, the paper's values as rings."
-    )
-    return [Picture(experiment.name, caption, figure)]
+    return _dots(experiment, results, experiment.title, panels, paper)
 
 
-def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
-    figure = _heat(experiment, results, "sampling", "sparsity")
-    if figure is None:
-        return []
-    figure.suptitle("Support recovery, m = 128", x=0.01, ha="left", fontweight="bold")
-    caption = (
-        "How often the support is recovered, by sampling ratio n/m and sparsity ratio k/n; the "
-        "line is where half of them are."
-    )
-    return [Picture(experiment.name, caption, figure)]
+def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Figure | None:
+    return _heat(experiment, results, "Support recovery, m = 128", "sampling", "sparsity")
 
 
-def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Figure | None:
     found = growths(results)
     if not found:
-        return []
+        return None
     figure, ax = _single(8.4, 5.6)
     ends: dict[str, tuple[float, float, str]] = {}
     for growth in found:
         colour, marker = look(experiment, growth.label)
-        ax.plot(growth.sizes, growth.seconds, color=colour, marker=marker, linewidth=1.8)
+        sizes, seconds = list(growth.seconds), list(growth.seconds.values())
+        ax.plot(sizes, seconds, color=colour, marker=marker, linewidth=1.8)
         slope = "" if growth.fit is None else rf" $m^{{\,{growth.fit.slope:.1f}}}$"
-        ends[growth.label] = (growth.sizes[-1], growth.seconds[-1], pretty(growth.label) + slope)
+        ends[growth.label] = (sizes[-1], seconds[-1], pretty(growth.label) + slope)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda m, _: f"{m:g}"))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda s, _: brief_seconds(s)))
     ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_xticks(sorted({m for growth in found for m in growth.sizes}))
+    ax.set_xticks(sorted({m for growth in found for m in growth.seconds}))
     ax.set(xlabel="columns m", ylabel="median time of a solution")
     ax.set_title("Time against size, n = m/2, k = m/4")
     _label_ends(experiment, ax, ends)
-    caption = (
-        "Median time against the number of columns, both logarithmic; powers of m fitted by least "
-        "squares."
-    )
-    return [Picture(experiment.name, caption, figure)]
+    return figure
 
 
-def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Figure | None:
     curves = bound_curves(values)
     if not curves:
-        return []
+        return None
     kinds = {one.label: one.algorithm for one in experiment.contenders}
     printed, others = curves.pop(THEOREM.label, {}), {}
     for label, by_size in curves.items():
@@ -187,19 +171,15 @@ def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     figure, ax = _single(8.0, 5.0)
     draw_bounds(ax, THEOREM.label, printed, others)
     ax.set_title("Bounds for OMP and Forward Regression, m = 16, orthonormal columns")
-    caption = (
-        "Lower bounds on the probability of recovery against δ. The printed Thm. 4.5 rises above "
-        "what is achieved, so it can't hold for k >= 2."
-    )
-    return [Picture(experiment.name, caption, figure)]
+    return figure
 
 
-def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Figure | None:
     sizes = np.geomspace(1, 256, 65)
     curves = {label: mean_and_error(many) for label, many in errors_at(values, sizes).items()}
     curves = {label: pair for label, pair in curves.items() if np.isfinite(pair[0]).any()}
     if not curves:
-        return []
+        return None
     figure, ax = _single(8.4, 5.4)
     for label, (mean, error) in curves.items():
         colour, _ = look(experiment, label)
@@ -211,52 +191,59 @@ def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     ax.set_title("Kernel regression on the Boston housing data")
     # The lines end in one place: names beside them would have to be moved too far.
     ax.legend(loc="upper right")
-    caption = (
-        "Test error against the number of features, mean over splits; bands are two standard "
-        "errors either side."
-    )
-    return [Picture(experiment.name, caption, figure)]
+    return figure
+
+
+KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Figure | None]] = {
+    "table": _table,
+    "phase": _phase,
+    "timing": _timing,
+    "bounds": _bounds,
+    "boston": _boston,
+}
+"""The figure of each kind of experiment of the paper; `sections.KINDS` has the text."""
+
+CAPTIONS = {
+    "table": "How often the support is recovered: dots with 95 % intervals, the paper's values as "
+    "rings.",
+    "phase": "How often the support is recovered, by sampling ratio n/m and sparsity ratio k/n; "
+    "the line is where half of them are.",
+    "timing": "Median time against the number of columns, both logarithmic; powers of m fitted by "
+    "least squares.",
+    "bounds": "Lower bounds on the probability of recovery against δ. The printed Thm. 4.5 rises "
+    "above what is achieved, so it can't hold for k >= 2.",
+    "boston": "Test error against the number of features, mean over splits; bands are two standard "
+    "errors either side.",
+}
 
 
 # --- one's own ------------------------------------------------------------------------------------
 
 
-def _rates(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> list[Picture]:
+def _rates(experiment: Experiment, results: pl.DataFrame) -> list[Picture]:
     """By as many axes as vary: dots, lines, or heat maps."""
     if experiment.task != "recovery" or not succeeded(results, "rate"):
         return []
-    stem = file_name(experiment.name)
-    varying = sorted(
-        (name for name, many in experiment.grid.items() if len(set(many)) > 1),
-        key=lambda name: -len(experiment.grid[name]),
-    )
+    stem, title = file_name(experiment.name), _safe(experiment.title)
+    varying = sorted(experiment.varying(), key=lambda name: -len(experiment.grid[name]))
     if not varying:
-        figure: Figure | None = _dots(experiment, results, {"": {}}, {})
-        assert figure is not None
-        figure.suptitle(_safe(experiment.title), x=0.01, ha="left", fontweight="bold")
+        figure = _dots(experiment, results, title, {"": {}}, {})
         return [Picture(stem, "How often the support is recovered, with 95 % intervals.", figure)]
     if len(varying) == 1:
         return [_curves(experiment, results, varying[0], stem)]
     found = []
     x, y = sorted(varying[:2], key=list(experiment.grid).index, reverse=True)
-    for fixed in itertools.islice(_settings(experiment, varying[2:]), MOST_FIGURES):
-        figure = _heat(experiment, _at(results, fixed), x, y)
-        if figure is not None:
-            where = ", ".join(f"{name} = {value:g}" for name, value in fixed.items())
-            title = _safe(experiment.title) + (f" ({where})" if where else "")
-            figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    others = itertools.product(*(experiment.grid[name] for name in varying[2:]))
+    for combination in itertools.islice(others, MOST_FIGURES):
+        fixed = dict(zip(varying[2:], combination, strict=True))
+        where = equations(fixed)
+        shown = f"{title} ({where})" if where else title
+        if heat := _heat(experiment, _at(results, fixed), shown, x, y):
             name = "-".join([stem, *(f"{name}{value:g}" for name, value in fixed.items())])
-            caption = f"How often the support is recovered, by {x} and {y}" + (
-                f", at {where}." if where else "."
-            )
-            found.append(Picture(name, caption, figure))
+            at = f", at {where}" if where else ""
+            caption = f"How often the support is recovered, by {x} and {y}{at}."
+            found.append(Picture(name, caption, heat))
     return found
-
-
-def _settings(experiment: Experiment, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """All combinations of values of these quantities."""
-    for values in itertools.product(*(experiment.grid[name] for name in names)):
-        yield dict(zip(names, values, strict=True))
 
 
 def _curves(experiment: Experiment, results: pl.DataFrame, axis: str, stem: str) -> Picture:
@@ -283,23 +270,13 @@ def _curves(experiment: Experiment, results: pl.DataFrame, axis: str, stem: str)
     return Picture(stem, caption, figure)
 
 
-KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], list[Picture]]] = {
-    "rates": _rates,
-    "table": _table,
-    "phase": _phase,
-    "timing": _timing,
-    "bounds": _bounds,
-    "boston": _boston,
-}
-"""The figures of each kind of experiment; `sections.KINDS` has the text."""
-
-
 # --- kinds of drawing -----------------------------------------------------------------------------
 
 
 def _dots(
     experiment: Experiment,
     results: pl.DataFrame,
+    title: str,
     panels: Mapping[str, Mapping[str, Any]],
     paper: Mapping[tuple[str, str], float],
 ) -> Figure:
@@ -308,16 +285,16 @@ def _dots(
     height = 1.5 + 0.36 * len(labels)
     figure = Figure(figsize=(2.6 + 2.2 * len(panels), height), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for ax, (title, where) in zip(axes, panels.items(), strict=True):
+    for ax, (head, where) in zip(axes, panels.items(), strict=True):
         chosen = _at(results, where)
         for i, label in enumerate(labels):
             colour = look(experiment, label)[0]
-            for row in succeeded(_of(chosen, label), "rate"):
+            for row in _of(chosen, label).to_dicts():
                 ax.plot([row["low"], row["high"]], [i, i], color=colour, linewidth=2.2, alpha=0.6)
                 ax.plot(row["rate"], i, "o", color=colour, markersize=5.5)
-            if (label, title) in paper:
-                ax.plot(paper[label, title], i, "o", **RING)
-        ax.set_title(title)
+            if (label, head) in paper:
+                ax.plot(paper[label, head], i, "o", **RING)
+        ax.set_title(head)
         ax.set(xlim=(-0.04, 1.04), ylim=(len(labels) - 0.4, -0.6), xticks=(0, 0.5, 1))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
         ax.tick_params(axis="y", length=0)
@@ -329,22 +306,16 @@ def _dots(
     figure.supxlabel("supports recovered", fontsize="medium")
     if paper:
         handles = [
-            Line2D(
-                [],
-                [],
-                marker="o",
-                color="#444444",
-                markersize=5.5,
-                lw=2.2,
-                label="here, 95 % interval",
-            ),
-            Line2D([], [], linestyle="", marker="o", label="paper", **RING),
+            Line2D([], [], label="here, 95 % interval", marker="o", **HERE),
+            Line2D([], [], label="paper", marker="o", linestyle="", **RING),
         ]
         figure.legend(handles=handles, loc="upper right", ncols=2, fontsize="small")
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure
 
 
-RING: dict[str, Any] = {
+HERE: Any = {"color": "#444444", "markersize": 5.5, "linewidth": 2.2}
+RING: Any = {
     "markersize": 10.5,
     "markerfacecolor": "none",
     "markeredgecolor": "#333333",
@@ -353,11 +324,12 @@ RING: dict[str, Any] = {
 }
 
 
-def _heat(experiment: Experiment, results: pl.DataFrame, x: str, y: str) -> Figure | None:
+def _heat(
+    experiment: Experiment, results: pl.DataFrame, title: str, x: str, y: str
+) -> Figure | None:
     """Heat maps side by side, one for each contender, with one colour bar."""
-    labels = [one.label for one in experiment.contenders]
-    rates = {label: _of(results, label) for label in labels}
-    labels = [label for label in labels if not rates[label].is_empty()]
+    rates = {one.label: _of(results, one.label) for one in experiment.contenders}
+    labels = [label for label, rows in rates.items() if not rows.is_empty()]
     if not labels:
         return None
     across = min(3, len(labels))
@@ -366,19 +338,15 @@ def _heat(experiment: Experiment, results: pl.DataFrame, x: str, y: str) -> Figu
     axes = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     at = {name: sorted(set(experiment.grid[name])) for name in (x, y)}
     place = {name: _places(at[name]) for name in at}
-    mesh = None
-    for ax, label in itertools.zip_longest(axes.flat, labels):
-        if label is None:
-            ax.set_visible(False)
-            continue
+    edges = [_edges(place[name]) for name in (x, y)]
+    for ax in axes.flat[len(labels) :]:
+        ax.set_visible(False)
+    for ax, label in zip(axes.flat, labels, strict=False):
         grid = _grid(rates[label], x, y, at)
-        mesh = ax.pcolormesh(
-            _edges(place[x]), _edges(place[y]), grid, cmap="viridis", vmin=0, vmax=1
-        )
+        mesh = ax.pcolormesh(*edges, grid, cmap="viridis", vmin=0, vmax=1)
         ax.grid(visible=False)
         _half_line(ax, place[x], place[y], grid)
         ax.set_title(pretty(label))
-    assert mesh is not None
     _mark(axes[0, 0].xaxis, at[x], place[x])
     _mark(axes[0, 0].yaxis, at[y], place[y])
     for ax in axes[-1]:
@@ -388,6 +356,7 @@ def _heat(experiment: Experiment, results: pl.DataFrame, x: str, y: str) -> Figu
     bar = figure.colorbar(mesh, ax=axes, label="supports recovered", shrink=0.95, pad=0.015)
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1))
     bar.ax.axhline(0.5, color="white", linewidth=1.8)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure
 
 
@@ -437,37 +406,22 @@ def _label_ends(
     experiment: Experiment, ax: Axes, ends: Mapping[str, tuple[float, float, str]]
 ) -> None:
     """Write each name beside the end of its line, moved apart where they would overlap."""
-    if not ends:
-        return
-    figure = ax.get_figure()
-    assert figure is not None
     ax.margins(x=0.03)
     # Limits are worked out when they are asked for, and the transform below does not ask.
     ax.get_xlim(), ax.get_ylim()
     to_axes = ax.transData + ax.transAxes.inverted()
-    places = {label: to_axes.transform((x, y)) for label, (x, y, _) in ends.items()}
-    order = sorted(ends, key=lambda label: float(places[label][1]))
-    heights = spread([float(places[label][1]) for label in order], 0.056)
-    for label, height in zip(order, heights, strict=True):
+    height = {label: float(to_axes.transform((x, y))[1]) for label, (x, y, _) in ends.items()}
+    order = sorted(ends, key=height.__getitem__)
+    heights = spread([height[label] for label in order], 0.056)
+    for label, moved in zip(order, heights, strict=True):
         x, y, text = ends[label]
         colour = look(experiment, label)[0]
-        ax.annotate(
-            text,
-            xy=(x, y),
-            xytext=(1.05, height),
-            textcoords="axes fraction",
-            color=_darker(colour),
-            va="center",
-            fontweight="bold",
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "linewidth": 0.8,
-                "relpos": (0.0, 0.5),
-                "shrinkA": 2,
-                "shrinkB": 3,
-            },
-        )
+        arrow = ARROW | {"color": colour}
+        ax.annotate(text, (x, y), (1.05, moved), color=_darker(colour), arrowprops=arrow, **BESIDE)
+
+
+BESIDE: Any = {"textcoords": "axes fraction", "va": "center", "fontweight": "bold"}
+ARROW = {"arrowstyle": "-", "linewidth": 0.8, "relpos": (0.0, 0.5), "shrinkA": 2, "shrinkB": 3}
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:
@@ -478,19 +432,15 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
     """
     blocks: list[list[float]] = []
     for place in places:
-        blocks.append([place])
-        while len(blocks) > 1 and _bottom(blocks[-1], gap) < _top(blocks[-2], gap) + gap:
-            last = blocks.pop()
-            blocks[-1] += last
+        block = [place]
+        while blocks and _bottom(block, gap) < _bottom(blocks[-1], gap) + len(blocks[-1]) * gap:
+            block = blocks.pop() + block
+        blocks.append(block)
     return [_bottom(block, gap) + i * gap for block in blocks for i in range(len(block))]
 
 
 def _bottom(block: Sequence[float], gap: float) -> float:
     return sum(block) / len(block) - gap * (len(block) - 1) / 2
-
-
-def _top(block: Sequence[float], gap: float) -> float:
-    return _bottom(block, gap) + gap * (len(block) - 1)
 
 
 # --- looks ----------------------------------------------------------------------------------------
@@ -511,10 +461,7 @@ def look(experiment: Experiment, label: str) -> tuple[str, str]:
 
 def pretty(label: str) -> str:
     """A label with its subscripts set, and nothing else taken for a formula."""
-    text = _safe(label)
-    for plain, formula in (("RMP₀", "RMP$_0$"), ("RMP_σ", r"RMP$_\sigma$")):
-        text = text.replace(plain, formula)
-    return text
+    return _safe(label).replace("RMP₀", "RMP$_0$").replace("RMP_σ", r"RMP$_\sigma$")
 
 
 def _safe(text: str) -> str:
@@ -549,5 +496,4 @@ def _of(results: pl.DataFrame, label: str) -> pl.DataFrame:
 
 def _darker(colour: str) -> tuple[float, ...]:
     """For writing: light colours are hard to read."""
-    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    return tuple((0.8 * channels).tolist())
+    return tuple(0.8 * channel for channel in to_rgb(colour))

@@ -19,8 +19,16 @@ class Draw(NamedTuple):
     x: Array
 
 
-def _gaussian(rng: np.random.Generator, n: int, m: int) -> Array:
-    return rng.standard_normal((n, m))
+def _normal(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.standard_normal(shape)
+
+
+def _signs(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.choice([-1.0, 1.0], shape)
+
+
+def _uniform(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.uniform(-1, 1, shape)
 
 
 def _correlated(rng: np.random.Generator, n: int, m: int) -> Array:
@@ -45,10 +53,6 @@ def chain(A: Array, correlation: float) -> Array:
     return A
 
 
-def _signs(rng: np.random.Generator, n: int, m: int) -> Array:
-    return rng.choice([-1.0, 1.0], (n, m))
-
-
 def _cosines(rng: np.random.Generator, n: int, m: int) -> Array:
     """Rows of the discrete cosine transform, at random (with repeats if n > m)."""
     rows = rng.choice(m, n, replace=n > m)
@@ -56,7 +60,7 @@ def _cosines(rng: np.random.Generator, n: int, m: int) -> Array:
 
 
 FAMILIES: dict[str, Callable[[np.random.Generator, int, int], Array]] = {
-    "gaussian": _gaussian,
+    "gaussian": _normal,
     "correlated": _correlated,
     "neighbours": _neighbours,
     "signs": _signs,
@@ -65,20 +69,8 @@ FAMILIES: dict[str, Callable[[np.random.Generator, int, int], Array]] = {
 """Matrices by name; their columns are scaled to unit norm afterwards."""
 
 
-def _plus_minus_ones(rng: np.random.Generator, k: int) -> Array:
-    return rng.choice([-1.0, 1.0], k)
-
-
-def _normal(rng: np.random.Generator, k: int) -> Array:
-    return rng.standard_normal(k)
-
-
-def _uniform(rng: np.random.Generator, k: int) -> Array:
-    return rng.uniform(-1, 1, k)
-
-
 SIGNALS: dict[str, Callable[[np.random.Generator, int], Array]] = {
-    "signs": _plus_minus_ones,
+    "signs": _signs,
     "normal": _normal,
     "uniform": _uniform,
 }

@@ -41,8 +41,7 @@ class Journal:
         content = _content(path)
         self._cut = bool(content) and not content.endswith(b"\n")
         for line in content.split(b"\n"):
-            record = _parsed(line)
-            if record is not None:
+            if (record := _parsed(line)) is not None:
                 self._remember(record)
 
     def find(self, settings: dict[str, Any]) -> Record | None:
@@ -134,9 +133,8 @@ def _identity(settings: dict[str, Any]) -> str:
         return json.dumps(settings, sort_keys=True, default=_plain)
     except (TypeError, ValueError) as error:
         where = f"{settings['contender']} of {settings['experiment']}"
-        raise InputError(
-            f"the parameters of {printable(where)} can't be written down: {printable(str(error))}"
-        ) from None
+        wrong = f"the parameters of {where} can't be written down: {error}"
+        raise InputError(printable(wrong)) from None
 
 
 def _plain(value: Any) -> Any:
@@ -152,18 +150,11 @@ def _parsed(line: bytes) -> Record | None:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return record if _is_record(record) else None
-
-
-def _is_record(record: Any) -> bool:
-    return (
-        isinstance(record, dict)
-        and isinstance(record.get("settings"), dict)
-        and isinstance(record.get("values"), dict)
-        and all(_numbers(found) for found in record["values"].values())
-        and isinstance(record.get("error", ...), str | None)
-        and bool(record["values"]) != bool(record["error"])
-    )
+    match record:
+        case {"settings": dict(), "values": dict(values), "error": str() | None as error}:
+            if all(map(_numbers, values.values())) and bool(values) != bool(error):
+                return dict(record)
+    return None
 
 
 def _numbers(found: Any) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
-from types import TracebackType
 
 import scipy.linalg  # noqa: F401  (its BLAS must be there to be limited)
 from threadpoolctl import threadpool_limits
@@ -56,12 +55,7 @@ class OneThread:
                 self._limits = limits
             self._running += 1
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *reason: object) -> None:
         with self._lock:
             self._running -= 1
             if self._running == 0:

@@ -5,35 +5,17 @@ One function for each kind of experiment; `KINDS` has them by the names that dec
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from sparsewise.experiments.claims import (
-    SIZES,
-    Claim,
-    boston_claims,
-    bounds_claims,
-    errors_at,
-    growths,
-    mean_and_error,
-    phase_claims,
-    timing_claims,
-    transitions,
-)
-from sparsewise.experiments.comparison import (
-    Compared,
-    compared,
-    declared_in_paper,
-    kind_of,
-    sentences,
-    succeeded,
-)
-from sparsewise.experiments.declaration import Experiment
-from sparsewise.experiments.document import Heading, Items, Paragraph, Part, Table, plain
+from sparsewise.experiments import claims, comparison
+from sparsewise.experiments.claims import SIZES, Claim
+from sparsewise.experiments.comparison import declared_in_paper, kind_of, succeeded
+from sparsewise.experiments.declaration import Experiment, equations
+from sparsewise.experiments.document import Part, heading, items, note, paragraph, plain, table
 from sparsewise.experiments.measure import duration
 from sparsewise.experiments.paper import EXPERIMENTS
 from sparsewise.wording import count
@@ -61,11 +43,11 @@ class Section(NamedTuple):
 def section(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
     """Judge an experiment by its rows of the two tables of an `Outcome`."""
     if results.is_empty():
-        none = Paragraph("None of the algorithms chosen takes part in this experiment.")
+        none = paragraph("None of the algorithms chosen takes part in this experiment.")
         return Section("Nothing was run.", [none])
     found = KINDS[kind_of(experiment)](experiment, results, values)
     if smaller := _smaller(experiment):
-        return found._replace(before=[Paragraph(smaller, note=True), *found.before])
+        return found._replace(before=[note(smaller), *found.before])
     return found
 
 
@@ -74,13 +56,11 @@ def _smaller(experiment: Experiment) -> str:
     if not declared_in_paper(experiment):
         return ""
     whole = EXPERIMENTS[experiment.name]
-    said = []
-    if experiment.realizations < whole.realizations:
-        drawn = count(experiment.realizations, "realisation")
-        said.append(f"{drawn} in place of {whole.realizations:,}")
-    cells, all_cells = len(experiment.cells()), len(whole.cells())
-    if cells < all_cells:
-        said.append(f"{count(cells, 'cell')} in place of {all_cells}")
+    sizes = (
+        (experiment.realizations, whole.realizations, "realisation"),
+        (len(experiment.cells()), len(whole.cells()), "cell"),
+    )
+    said = [f"{count(n, what)} in place of {most:,}" for n, most, what in sizes if n < most]
     if not said:
         return ""
     return (
@@ -89,13 +69,13 @@ def _smaller(experiment: Experiment) -> str:
     )
 
 
-def _by_label(rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str]) -> Table:
+def _by_label(rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str]) -> Part:
     """A table with a line for each contender; `columns` has the heads."""
     body = [
         [plain(label), *(cells.get(column, NOTHING) for column in columns)]
         for label, cells in rows.items()
     ]
-    return Table(["algorithm", *columns.values()], body)
+    return table(["algorithm", *columns.values()], body)
 
 
 # --- claims ---------------------------------------------------------------------------------------
@@ -104,18 +84,18 @@ def _by_label(rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str])
 VERBS = {"Agrees": "agree", "Agrees in part": "agree in part", "Differs": "differ"}
 
 
-def _claimed(experiment: Experiment, parts: Sequence[Part], claims: Sequence[Claim]) -> Section:
+def _claimed(experiment: Experiment, parts: Sequence[Part], stated: Sequence[Claim]) -> Section:
     """A section that ends with what the paper says."""
-    return Section(_count_claims(experiment, claims), after=[*parts, *_claim_parts(claims)])
+    return Section(_count_claims(experiment, stated), after=[*parts, *_claim_parts(stated)])
 
 
-def _claim_parts(claims: Sequence[Claim]) -> list[Part]:
-    lines = [f"**{_word(claim)}.** The paper: {claim.paper} Here: {claim.here}" for claim in claims]
-    return [Heading(3, "What the paper says of it"), Items(lines)] if lines else []
+def _claim_parts(stated: Sequence[Claim]) -> list[Part]:
+    lines = [f"**{_word(claim)}.** The paper: {claim.paper} Here: {claim.here}" for claim in stated]
+    return [heading(3, "What the paper says of it"), items(lines)] if lines else []
 
 
-def _count_claims(experiment: Experiment, claims: Sequence[Claim]) -> str:
-    decided = [claim for claim in claims if claim.agrees is not None]
+def _count_claims(experiment: Experiment, stated: Sequence[Claim]) -> str:
+    decided = [claim for claim in stated if claim.agrees is not None]
     if not decided:
         return UNDECIDED
     found = Counter(_word(claim) for claim in decided)
@@ -143,45 +123,43 @@ UNDECIDED = "Too little was run to compare it with the paper."
 
 
 def _table(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    cells = compared(results, experiment.name)
+    cells = comparison.compared(results, experiment.name)
     rows: dict[str, dict[Hashable, str]] = {one.label: {} for one in experiment.contenders}
     for cell in cells:
         rows[cell.label] |= {cell.k: _here(cell), (cell.k, "paper"): f"{cell.paper:.2f}"}
     columns: dict[Hashable, str] = {}
     for k in experiment.grid["k"]:
         columns |= {k: f"k = {k}", (k, "paper"): "paper"}
-    said = sentences(cells)
-    parts: list[Part] = [
-        Paragraph(
+    said = comparison.sentences(cells)
+    parts = [
+        paragraph(
             "How often the support is recovered, with the 95 % interval of Wilson, and the paper's "
             "value. A cell agrees if the two differ by no more than the joint 95 % interval of two "
             "proportions (1,024 realisations in the paper) and the paper's rounding, 0.005, "
             "explain; **≠** marks one that does not."
         ),
         _by_label(rows, columns),
-        Items(said),
+        items(said),
     ]
     return Section(said[0], before=parts)
 
 
-def _here(cell: Compared) -> str:
-    low, high = cell.interval
-    here = f"{cell.rate:.3f} ({low:.3f}–{high:.3f})"
+def _here(cell: comparison.Compared) -> str:
+    here = _rate(cell.rate, *cell.interval)
     return here if cell.agrees else f"**≠ {here}**"
 
 
 def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    found = growths(results)
+    found = claims.growths(results)
     rows: dict[str, dict[Hashable, str]] = {}
     for one in found:
-        rows[one.label] = {m: duration(s) for m, s in zip(one.sizes, one.seconds, strict=True)}
+        rows[one.label] = {m: duration(s) for m, s in one.seconds.items()}
         if one.fit is not None:
             rows[one.label]["exponent"] = one.fit.text
         if one.last is not None:
             rows[one.label]["last"] = f"{one.last:.2f}"
-    columns: dict[Hashable, str] = {
-        m: f"m = {m}" for m in sorted({m for growth in found for m in growth.sizes})
-    }
+    sizes = sorted({m for growth in found for m in growth.seconds})
+    columns: dict[Hashable, str] = {m: f"m = {m}" for m in sizes}
     fewest = min((row["trials"] for row in succeeded(results, "seconds")), default=0)
     said = (
         f"Median times of {count(fewest, 'run')} for each m. The exponent is that of m, fitted by "
@@ -190,36 +168,35 @@ def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
         "grows."
     )
     table = _by_label(rows, columns | {"exponent": "exponent", "last": "at the end"})
-    return _claimed(experiment, [Paragraph(said), table], timing_claims(results))
+    return _claimed(experiment, [paragraph(said), table], claims.timing_claims(results))
 
 
 def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    found = transitions(results)
+    found = claims.transitions(results)
     ratios = sorted({ratio for one in found for ratio in one.sampling})
     shown = ratios if len(ratios) <= MOST_COLUMNS else ratios[::2]
     rows = {
         one.label: {r: f"{at:.2f}" for r, at in zip(one.sampling, one.sparsity, strict=True)}
         for one in found
     }
-    parts: list[Part] = [
-        Paragraph("The sparsity ratio k/n at which half of all supports are recovered:"),
+    parts = [
+        paragraph("The sparsity ratio k/n at which half of all supports are recovered:"),
         _by_label(rows, {ratio: f"n/m = {ratio:g}" for ratio in shown}),
     ]
-    return _claimed(experiment, parts, phase_claims(results))
+    return _claimed(experiment, parts, claims.phase_claims(results))
 
 
 def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    curves = errors_at(values, SIZES)
-    rows: dict[str, dict[int, str]] = {}
-    for label, many in curves.items():
-        mean, error = mean_and_error(many)
-        at = zip(SIZES, mean.tolist(), error.tolist(), strict=True)
-        rows[label] = {size: f"{m:.2f} ± {e:.2f}" for size, m, e in at if not math.isnan(m)}
+    curves = claims.errors_at(values, SIZES)
+    rows = {
+        label: {size: f"{m:.2f} ± {e:.2f}" for size, (m, e) in claims.by_size(many).items()}
+        for label, many in curves.items()
+    }
     splits = max((len(many) for many in curves.values()), default=0)
     shown = {size: str(size) for size in SIZES if any(size in cells for cells in rows.values())}
-    parts: list[Part] = [
-        Paragraph(BOSTON_NOTE, note=True),
-        Paragraph(
+    parts = [
+        note(BOSTON_NOTE),
+        paragraph(
             "Test RMSE (thousands of dollars) of models with so many features: mean over "
             f"{count(splits, 'split')} ± standard error, errors interpolated between the models "
             f"that different δ led to. {NOTHING}: fewer than 9 in 10 splits have models on both "
@@ -229,7 +206,7 @@ def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
         ),
         _by_label(rows, shown),
     ]
-    return _claimed(experiment, parts, boston_claims(values))
+    return _claimed(experiment, parts, claims.boston_claims(values))
 
 
 BOSTON_NOTE = (
@@ -241,12 +218,12 @@ BOSTON_NOTE = (
 
 
 def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
-    claims = bounds_claims(values)
+    stated = claims.bounds_claims(values)
     headline = UNDECIDED
-    if claims:
-        held = "holds" if claims[0].agrees else "does not hold"
+    if stated:
+        held = "holds" if stated[0].agrees else "does not hold"
         headline = f"Thm. 4.5 as printed {held} against what is achieved."
-    return Section(headline, after=[Paragraph(BOUNDS_NOTE), *_claim_parts(claims)])
+    return Section(headline, after=[paragraph(BOUNDS_NOTE), *_claim_parts(stated)])
 
 
 BOUNDS_NOTE = (
@@ -264,19 +241,19 @@ BOUNDS_NOTE = (
 def _rates(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
     """Rates with intervals by the axis that varies; without one, or with more, means."""
     rows = succeeded(results, "rate")
-    varying = [name for name, many in experiment.grid.items() if len(set(many)) > 1]
-    fixed = ", ".join(
-        f"{name} = {many[0]:g}" for name, many in experiment.grid.items() if name not in varying
-    )
-    said = (
-        f"Matrices: {plain(experiment.family)}; coefficients: {plain(experiment.signal)}; "
-        f"{experiment.realizations:,} realisations a cell" + (f"; {fixed}." if fixed else ".")
-    )
-    parts: list[Part] = [Paragraph(said)]
+    varying = experiment.varying()
+    fixed = {name: many[0] for name, many in experiment.grid.items() if name not in varying}
+    said = [
+        f"Matrices: {plain(experiment.family)}",
+        f"coefficients: {plain(experiment.signal)}",
+        f"{experiment.realizations:,} realisations a cell",
+        *([equations(fixed)] if fixed else []),
+    ]
+    parts = [paragraph("; ".join(said) + ".")]
     if experiment.realizations < 100:
-        parts.append(Paragraph("With few realisations the intervals are wide.", note=True))
+        parts.append(note("With few realisations the intervals are wide."))
     if not rows:
-        parts.append(Paragraph("Nothing was run to its end."))
+        parts.append(paragraph("Nothing was run to its end."))
     elif len(varying) == 1 and len(experiment.grid[varying[0]]) <= MOST_COLUMNS:
         parts += _rates_by(experiment, rows, varying[0])
     else:
@@ -287,10 +264,10 @@ def _rates(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
 def _rates_by(experiment: Experiment, rows: Sequence[dict[str, Any]], axis: str) -> list[Part]:
     found: dict[str, dict[float, str]] = {one.label: {} for one in experiment.contenders}
     for row in rows:
-        found[row["algorithm"]][row[axis]] = _rate(row)
+        found[row["algorithm"]][row[axis]] = _rate(row["rate"], row["low"], row["high"])
     heads = {value: f"{axis} = {value:g}" for value in sorted(set(experiment.grid[axis]))}
     return [
-        Paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
+        paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
         _by_label(found, heads),
     ]
 
@@ -300,20 +277,21 @@ def _mean_rates(experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[
     for one in experiment.contenders:
         mine = [row for row in rows if row["algorithm"] == one.label]
         if mine:
-            rate = sum(row["successes"] for row in mine) / sum(row["trials"] for row in mine)
+            successes, trials = (sum(row[name] for row in mine) for name in ("successes", "trials"))
+            [rate, *others] = [_rate(row["rate"], row["low"], row["high"]) for row in mine]
             found[one.label] = {
                 "cells": str(len(mine)),
-                "recovered": _rate(mine[0]) if len(mine) == 1 else f"{rate:.3f}",
+                "recovered": f"{successes / trials:.3f}" if others else rate,
                 "time": duration(sorted(row["seconds"] for row in mine)[len(mine) // 2]),
             }
     return [
-        Paragraph("How often the support is recovered, over all cells, and the median time:"),
+        paragraph("How often the support is recovered, over all cells, and the median time:"),
         _by_label(found, {name: name for name in ("cells", "recovered", "time")}),
     ]
 
 
-def _rate(row: dict[str, Any]) -> str:
-    return f"{row['rate']:.3f} ({row['low']:.3f}–{row['high']:.3f})"
+def _rate(rate: float, low: float, high: float) -> str:
+    return f"{rate:.3f} ({low:.3f}–{high:.3f})"
 
 
 KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Section]] = {

@@ -26,6 +26,7 @@ FIELDS = ("name", "title", "family", "signal", "realizations", "algorithms", *QU
 MOST = 10**15
 """Of any quantity: its products must stay finite."""
 
+COUNT = "a whole number of at least 1"
 MOST_CELLS = 10_000
 MOST_ENTRIES = 2**30
 """Of a matrix; so many take 8 GB."""
@@ -53,21 +54,22 @@ def read_specification(path: str | Path) -> Experiment:
           BP: {algorithm: bpdn, residual: delta, threshold: 0.1*delta}
     """
     path = Path(path)
-    declared = _mapping(_load(path), printable(str(path)))
-    look_up(declared, FIELDS, f"word in {printable(str(path))}:")
+    shown = printable(str(path))
+    declared = _mapping(_load(path, shown), shown)
+    look_up(declared, FIELDS, f"word in {shown}:")
     for needed in ("m", "algorithms", "realizations"):
         if needed not in declared:
-            raise InputError(f'{printable(str(path))} lacks "{needed}"')
-    name = _name(declared, path)
-    experiment = Experiment(
-        name=name,
-        title=_text(declared.get("title", name), "title"),
-        grid=_grid(declared, path),
-        contenders=_contenders(_mapping(declared["algorithms"], "algorithms")),
-        realizations=_count(declared["realizations"], "realizations"),
-        family=_text(declared.get("family", "gaussian"), "family"),
-        signal=_text(declared.get("signal", "signs"), "signal"),
-    )
+            raise InputError(f'{shown} lacks "{needed}"')
+    name = _name(declared.get("name", re.sub(r"[^\w.-]+", "-", path.stem).strip(".-")))
+    title = _text(declared.get("title", name), "title")
+    grid = _grid(declared, shown)
+    algorithms = _mapping(declared["algorithms"], "algorithms")
+    contenders = tuple(_contender(label, value) for label, value in algorithms.items())
+    draws = declared["realizations"]
+    _require(_is_count(draws) and draws <= MOST, f"realizations must be {COUNT}", draws)
+    family = _text(declared.get("family", "gaussian"), "family")
+    signal = _text(declared.get("signal", "signs"), "signal")
+    experiment = Experiment(name, title, grid, contenders, draws, family=family, signal=signal)
     look_up([experiment.family], FAMILIES, "family")
     look_up([experiment.signal], SIGNALS, "signal")
     _check_cells(experiment)
@@ -99,8 +101,7 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _load(path: Path) -> Any:
-    shown = printable(str(path))
+def _load(path: Path, shown: str) -> Any:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -131,41 +132,42 @@ def _shown(value: Any) -> str:
 # --- words and numbers ----------------------------------------------------------------------------
 
 
+def _require(fits: object, rule: str, value: Any) -> None:
+    """Refuse a value that breaks a rule."""
+    if not fits:
+        raise InputError(f"{rule}, not {_shown(value)}")
+
+
 def _mapping(value: Any, what: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict) or not value or not all(isinstance(k, str) for k in value):
-        raise InputError(f"{what} must hold pairs of a word and a value, not {_shown(value)}")
+    pairs = isinstance(value, dict) and value and all(isinstance(key, str) for key in value)
+    _require(pairs, f"{what} must hold pairs of a word and a value", value)
     return value
 
 
 def _text(value: Any, what: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{what} must be a word, not {_shown(value)}")
+    _require(isinstance(value, str) and value.strip(), f"{what} must be a word", value)
     return printable(value)
 
 
-def _name(declared: Mapping[str, Any], path: Path) -> str:
+def _name(name: Any) -> str:
     """What files are called after."""
-    name = declared.get("name", re.sub(r"[^\w.-]+", "-", path.stem).strip(".-"))
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise InputError(
-            f"name must be of letters, digits, dots, - and _, 80 at the most, not {_shown(name)}"
-        )
+    rule = "name must be of letters, digits, dots, - and _, 80 at the most"
+    _require(isinstance(name, str) and NAME.fullmatch(name), rule, name)
     if name in EXPERIMENTS:
         raise InputError(f"{quoted(name)} is an experiment of the paper: choose another name")
-    return name
+    return str(name)
 
 
-def _grid(declared: Mapping[str, Any], path: Path) -> dict[str, tuple[Number, ...]]:
+def _grid(declared: Mapping[str, Any], shown: str) -> dict[str, tuple[Number, ...]]:
     grid = {name: _values(declared[name], name) for name in QUANTITIES if name in declared}
     for wanted, other in (("n", "sampling"), ("k", "sparsity")):
         if (wanted in grid) == (other in grid):
-            raise InputError(f'{printable(str(path))} must have one of "{wanted}" and "{other}"')
+            raise InputError(f'{shown} must have one of "{wanted}" and "{other}"')
     cells = math.prod(len(values) for values in grid.values())
     if cells > MOST_CELLS:
-        raise InputError(
-            f"the lists of {listing(name for name in grid if len(grid[name]) > 1)} make"
-            f" {cells:,} cells; there may be {MOST_CELLS:,}: make them shorter"
-        )
+        lists = listing(name for name in grid if len(grid[name]) > 1)
+        most = f"there may be {MOST_CELLS:,}: make them shorter"
+        raise InputError(f"the lists of {lists} make {cells:,} cells", most)
     return grid
 
 
@@ -174,10 +176,9 @@ def _values(value: Any, name: str) -> tuple[Number, ...]:
     many = value if isinstance(value, list) else [value]
     if not many:
         raise InputError(f"{name} is an empty list")
+    fits, kind = (_is_count, COUNT) if name in WHOLE else (_is_size, "a number of at least 0")
     for i, one in enumerate(many):
-        if not _valid(one, name):
-            kind = "a whole number of at least 1" if name in WHOLE else "a number of at least 0"
-            raise InputError(f"{name} must be {kind}, or a list of such, not {_shown(one)}")
+        _require(fits(one), f"{name} must be {kind}, or a list of such", one)
         if one > MOST:
             raise InputError(f"{name} is too large: {_shown(one)}")
         if one in many[:i]:
@@ -185,31 +186,21 @@ def _values(value: Any, name: str) -> tuple[Number, ...]:
     return tuple(many)
 
 
-def _valid(value: Any, name: str) -> bool:
-    if name in WHOLE:
-        return _is_whole(value) and value >= 1
+def _is_number(value: Any) -> bool:
+    return (isinstance(value, int) and not isinstance(value, bool)) or (
+        isinstance(value, float) and not math.isnan(value)
+    )
+
+
+def _is_size(value: Any) -> bool:
     return _is_number(value) and value >= 0
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return _is_whole(value) or (isinstance(value, float) and not math.isnan(value))
-
-
-def _count(value: Any, name: str) -> int:
-    if not _is_whole(value) or not 1 <= value <= MOST:
-        raise InputError(f"{name} must be a whole number of at least 1, not {_shown(value)}")
-    return int(value)
+def _is_count(value: Any) -> bool:
+    return _is_size(value) and isinstance(value, int) and value >= 1
 
 
 # --- algorithms -----------------------------------------------------------------------------------
-
-
-def _contenders(declared: Mapping[str, Any]) -> tuple[Contender, ...]:
-    return tuple(_contender(label, value) for label, value in declared.items())
 
 
 def _contender(label: str, value: Any) -> Contender:
@@ -220,11 +211,9 @@ def _contender(label: str, value: Any) -> Contender:
     name = _text(parameters.pop("algorithm"), f'"algorithm" of {quoted(label)}')
     look_up([name], ALGORITHMS, "algorithm")
     threshold = parameters.pop("threshold", 0.0)
-    if not isinstance(threshold, str) and not (_is_number(threshold) and threshold >= 0):
-        raise InputError(
-            f'"threshold" of {quoted(label)} must be a number of at least 0 or a quantity such as'
-            f' "0.1*delta", not {_shown(threshold)}'
-        )
+    rule = 'must be a number of at least 0 or a quantity such as "0.1*delta"'
+    fits = isinstance(threshold, str) or _is_size(threshold)
+    _require(fits, f'"threshold" of {quoted(label)} {rule}', threshold)
     _check_parameters(label, name, parameters)
     return Contender(label, name, parameters, threshold)
 
@@ -236,11 +225,9 @@ def _check_parameters(label: str, name: str, given: Mapping[str, Any]) -> None:
         if one.default is inspect.Parameter.empty and parameter not in given:
             raise InputError(f'{quoted(label)} lacks "{parameter}", which {name} needs')
     for parameter, value in given.items():
-        if not all(_is_plain(one) for one in (value if isinstance(value, list) else [value])):
-            raise InputError(
-                f'"{parameter}" of {quoted(label)} must be a number, a word or a list of such,'
-                f" not {_shown(value)}"
-            )
+        fits = all(_is_plain(one) for one in (value if isinstance(value, list) else [value]))
+        rule = f'"{parameter}" of {quoted(label)} must be a number, a word or a list of such'
+        _require(fits, rule, value)
 
 
 def _parameters(name: str) -> dict[str, inspect.Parameter]:
@@ -262,15 +249,12 @@ def _check_cells(experiment: Experiment) -> None:
     for cell in cells:
         n, m, k = cell["n"], cell["m"], cell["k"]
         if not 1 <= k <= m:
-            raise InputError(f"{_of_m(k, m)}: there is no cell with {cell.name}")
+            wrong = "k must be at least 1" if k < 1 else f"{k} of {m} columns can't be chosen"
+            raise InputError(f"{wrong}: there is no cell with {cell.name}")
         if n * m > MOST_ENTRIES:
             raise InputError(f"a matrix of {n:,} × {m:,} is too large: make n or m smaller")
     for contender in experiment.contenders:
         _check_names(contender, cells)
-
-
-def _of_m(k: Number, m: Number) -> str:
-    return "k must be at least 1" if k < 1 else f"{k} of {m} columns can't be chosen"
 
 
 def _check_names(contender: Contender, cells: Sequence[Cell]) -> None:
@@ -281,7 +265,7 @@ def _check_names(contender: Contender, cells: Sequence[Cell]) -> None:
         if not isinstance(value, str) or (name in takes and isinstance(takes[name].default, str)):
             continue
         if any(isinstance(resolved(value, cell), str) for cell in cells):
-            raise InputError(
-                f'"{name}" of {quoted(contender.label)} is {quoted(value)}, which is neither a'
-                f" number nor one of {listing(cells[0].quantities)}, perhaps with a factor in front"
-            )
+            known = f"a number nor one of {listing(cells[0].quantities)}"
+            wrong = f'"{name}" of {quoted(contender.label)} is {quoted(value)}'
+            neither = f"which is neither {known}, perhaps with a factor in front"
+            raise InputError(f"{wrong}, {neither}")

@@ -53,27 +53,19 @@ def tidy(records: Sequence[Record]) -> pl.DataFrame:
 
 def values(records: Sequence[Record]) -> pl.DataFrame:
     """One row for each realisation."""
-    frames = [
-        pl.DataFrame(
-            {
-                **{name: [value] * _trials(record) for name, value in _where(record).items()},
-                "realization": list(range(_trials(record))),
-                **record["values"],
-            }
-        )
-        for record in records
-        if record["values"]
-    ]
+    frames = []
+    for record in records:
+        if record["values"]:
+            many = _trials(record)
+            where = {name: [value] * many for name, value in _where(record).items()}
+            frames.append(pl.DataFrame(where | {"realization": range(many)} | record["values"]))
     return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
 
 def _where(record: Record) -> dict[str, Any]:
     settings = record["settings"]
-    return {
-        "experiment": settings["experiment"],
-        "algorithm": settings["contender"],
-        **settings["cell"],
-    }
+    names = {"experiment": settings["experiment"], "algorithm": settings["contender"]}
+    return names | settings["cell"]
 
 
 def _trials(record: Record) -> int:
@@ -91,9 +83,6 @@ def _row(record: Record) -> dict[str, Any]:
     for name, many in found.items():
         if name not in ("success", "seconds"):
             row[name] = float(np.mean(many)) if many else None
-    if found.get("seconds"):
-        row |= {
-            "seconds": float(np.median(found["seconds"])),
-            "total_seconds": float(np.sum(found["seconds"])),
-        }
+    if seconds := found.get("seconds"):
+        row |= {"seconds": float(np.median(seconds)), "total_seconds": float(np.sum(seconds))}
     return row | {"error_message": record["error"], "seed": record["settings"]["seed"]}

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
+from sparsewise.experiments import document
 from sparsewise.experiments.comparison import declared_in_paper
 from sparsewise.experiments.conduct import PACKAGES, Outcome
-from sparsewise.experiments.declaration import Experiment
-from sparsewise.experiments.document import (
-    Heading,
-    Image,
-    Items,
-    Paragraph,
-    Part,
-    Table,
-    plain,
-    to_html,
-    to_markdown,
-)
+from sparsewise.experiments.declaration import Experiment, equations
+from sparsewise.experiments.document import Part, heading, items, note, paragraph, plain, table
 from sparsewise.experiments.journal import unwritable, write_result
 from sparsewise.experiments.measure import duration
 from sparsewise.experiments.sections import NOTHING, Section, section
@@ -29,6 +18,10 @@ from sparsewise.wording import count
 NO_FIGURES = (
     "There are no figures, because matplotlib is missing: `pip install 'sparsewise[plot]'` brings "
     "it, and the same command with `--resume` draws them without running anything again."
+)
+REPRODUCED = (
+    "The experiments of S. Ament and C. Gomes (ICML 2021), run anew and set beside the paper's "
+    "numbers."
 )
 MOST_FAILURES = 40
 
@@ -51,25 +44,26 @@ def write_report(outcome: Outcome) -> list[str]:
         one.name: section(one, outcome.of(one.name), outcome.values_of(one.name))
         for one in outcome.experiments
     }
-    parts: list[Part] = [Heading(1, _title(outcome)), *_summary(outcome, sections)]
+    parts = [heading(1, _title(outcome)), *_summary(outcome, sections)]
     if images is None:
-        parts.append(Paragraph(NO_FIGURES, note=True))
+        parts.append(note(NO_FIGURES))
     for one in outcome.experiments:
         several = len(outcome.experiments) > 1 or declared_in_paper(one)
-        parts.append(Heading(2, plain(one.title) if several else "Results"))
+        parts.append(heading(2, plain(one.title) if several else "Results"))
         drawn = (images or {}).get(one.name, [])
         before, after = sections[one.name].before, sections[one.name].after
         parts += [*before, *drawn, *after, *_not_drawn(one, len(drawn))]
     parts += [*_failures(outcome), *_settings(outcome)]
-    write_result(outcome.folder / "report.md", to_markdown(parts).encode())
-    write_result(outcome.folder / "report.html", to_html(parts, _title(outcome)).encode())
+    write_result(outcome.folder / "report.md", document.to_markdown(parts).encode())
+    page = document.to_html(parts, _title(outcome))
+    write_result(outcome.folder / "report.html", page.encode())
     return [f"{name}: {one.headline.replace('**', '')}" for name, one in sections.items()]
 
 
 # --- figures --------------------------------------------------------------------------------------
 
 
-def _draw(outcome: Outcome) -> dict[str, list[Image]] | None:
+def _draw(outcome: Outcome) -> dict[str, list[Part]] | None:
     """All figures, written to the disk; None without matplotlib."""
     try:
         from sparsewise.experiments import drawings
@@ -77,11 +71,11 @@ def _draw(outcome: Outcome) -> dict[str, list[Image]] | None:
         return None
     folder = outcome.folder / "figures"
     folder.mkdir(exist_ok=True)
-    images: dict[str, list[Image]] = {}
+    images: dict[str, list[Part]] = {}
     for one in outcome.experiments:
         for picture in drawings.pictures(one, outcome.of(one.name), outcome.values_of(one.name)):
             drawings.save(picture, folder)
-            image = Image(folder, picture.name, picture.caption)
+            image = document.image(folder, picture.name, picture.caption)
             images.setdefault(one.name, []).append(image)
     return images
 
@@ -92,7 +86,7 @@ def _not_drawn(experiment: Experiment, drawn: int) -> list[Part]:
     wanted = math.prod(others)
     if drawn == 0 or wanted <= drawn:
         return []
-    return [Paragraph(f"Drawn are {drawn} of {wanted} figures; `results.csv` has everything.")]
+    return [paragraph(f"Drawn are {drawn} of {wanted} figures; `results.csv` has everything.")]
 
 
 # --- beginning and end ----------------------------------------------------------------------------
@@ -105,61 +99,41 @@ def _title(outcome: Outcome) -> str:
 
 
 def _summary(outcome: Outcome, sections: dict[str, Section]) -> list[Part]:
-    parts: list[Part] = []
+    parts = []
     if any(declared_in_paper(one) for one in outcome.experiments):
-        parts.append(
-            Paragraph(
-                "The experiments of S. Ament and C. Gomes (ICML 2021), run anew and set beside the "
-                "paper's numbers."
-            )
-        )
+        parts.append(paragraph(REPRODUCED))
     if len(outcome.experiments) > 1:
         heads = [(one.title, sections[one.name].headline) for one in outcome.experiments]
-        parts.append(Items([f"{plain(title)}. {headline}" for title, headline in heads]))
+        parts.append(items([f"{plain(title)}. {headline}" for title, headline in heads]))
     took = f"All of it took {duration(outcome.facts['seconds'])}"
     if failed := outcome.failed.height:
         took += f"; **{count(failed, 'unit')} failed**, see below"
-    return [*parts, Paragraph(f"{took}.")]
+    return [*parts, paragraph(f"{took}.")]
 
 
 def _settings(outcome: Outcome) -> list[Part]:
     """Seed, sizes, versions, and what took how long."""
-    rows = [
-        [
-            plain(one.name),
-            str(len(one.cells())),
-            str(len(one.contenders)),
-            f"{one.realizations:,}",
-            _spent(outcome, one),
-        ]
-        for one in outcome.experiments
-    ]
+    rows = []
+    for one in outcome.experiments:
+        sizes = f"{len(one.cells())}", f"{len(one.contenders)}", f"{one.realizations:,}"
+        rows.append([plain(one.name), *sizes, _spent(outcome, one)])
     facts = outcome.facts
-    jobs = facts.get("jobs")
-    many = (
-        "as many processes as cores"
-        if jobs == -1
-        else count(int(jobs or 1), "process", "processes")
-    )
-    versions = ", ".join(
-        f"{name} {facts[name]}" for name in ("python", "sparsewise", *PACKAGES) if name in facts
-    )
-    return [
-        Heading(2, "Settings and time"),
-        Table(["experiment", "cells", "algorithms", "realisations", "time"], rows),
-        Items(
-            [
-                f"In all: {duration(facts['seconds'])} by the clock, {many}, "
-                f"{count(int(facts.get('cores') or 1), 'core')}. The times in the "
-                "table are added up over all processes.",
-                f"Seed {facts['seed']}: the same seed gives the same numbers, whatever the number "
-                "of processes; times differ.",
-                f"Versions: {plain(versions)}.",
-                "All numbers: `results.csv` and `results.parquet` (a row for each cell and "
-                "algorithm), `values.parquet` (a row for each realisation).",
-            ]
-        ),
+    jobs, cores = facts.get("jobs"), count(int(facts.get("cores") or 1), "core")
+    processes = count(int(jobs or 1), "process", "processes")
+    many = "as many processes as cores" if jobs == -1 else processes
+    known = [name for name in ("python", "sparsewise", *PACKAGES) if name in facts]
+    versions = ", ".join(f"{name} {facts[name]}" for name in known)
+    said = [
+        f"In all: {duration(facts['seconds'])} by the clock, {many}, {cores}. The times in the "
+        "table are added up over all processes.",
+        f"Seed {facts['seed']}: the same seed gives the same numbers, whatever the number of "
+        "processes; times differ.",
+        f"Versions: {plain(versions)}.",
+        "All numbers: `results.csv` and `results.parquet` (a row for each cell and algorithm), "
+        "`values.parquet` (a row for each realisation).",
     ]
+    head = ["experiment", "cells", "algorithms", "realisations", "time"]
+    return [heading(2, "Settings and time"), table(head, rows), items(said)]
 
 
 def _spent(outcome: Outcome, experiment: Experiment) -> str:
@@ -171,28 +145,25 @@ def _spent(outcome: Outcome, experiment: Experiment) -> str:
 
 
 def _failures(outcome: Outcome) -> list[Part]:
-    if outcome.failed.is_empty():
-        return []
-    grids = {one.name: list(one.grid) for one in outcome.experiments}
+    grids = {one.name: one.grid for one in outcome.experiments}
     alike: dict[tuple[str, str, str], list[str]] = {}
     for row in outcome.failed.to_dicts():
         where = (row["experiment"], row["algorithm"], row["error_message"])
-        alike.setdefault(where, []).append(_cell(row, grids[row["experiment"]]))
+        cell = equations({name: row[name] for name in grids[row["experiment"]]})
+        alike.setdefault(where, []).append(cell)
     rows = [
         [plain(experiment), plain(algorithm), _some(cells), plain(error)]
-        for (experiment, algorithm, error), cells in itertools.islice(alike.items(), MOST_FAILURES)
+        for (experiment, algorithm, error), cells in alike.items()
     ]
-    more = len(alike) - len(rows)
-    parts: list[Part] = [
-        Heading(2, "What failed"),
-        Paragraph("These are left out of everything above; `--resume` tries them again."),
-        Table(["experiment", "algorithm", "cells", "error"], rows, textual=True),
+    if not rows:
+        return []
+    parts = [
+        heading(2, "What failed"),
+        paragraph("These are left out of everything above; `--resume` tries them again."),
+        table(["experiment", "algorithm", "cells", "error"], rows[:MOST_FAILURES], textual=True),
     ]
-    return [*parts, Paragraph(f"And {more} more, in `results.csv`.")] if more else parts
-
-
-def _cell(row: dict[str, Any], names: Sequence[str]) -> str:
-    return ", ".join(f"{name} = {row[name]:g}" for name in names)
+    more = len(rows) - MOST_FAILURES
+    return [*parts, paragraph(f"And {more} more, in `results.csv`.")] if more > 0 else parts
 
 
 def _some(cells: Sequence[str]) -> str:
