@@ -7,6 +7,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -42,6 +43,7 @@ SEARCH_SECONDS = 1.0
 
 
 # scikit-learn ships no types: its base classes are Any to the checker.
+@dataclass(kw_only=True, eq=False, repr=False)
 class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model of few features; a selector of these, too.
 
@@ -84,10 +86,10 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         "certify": ["boolean", Interval(Real, 0, None, closed="left")],
     }
 
-    fit_intercept: bool
-    include: Sequence[int | str] | None
-    exclude: Sequence[int | str] | None
-    certify: bool | float
+    fit_intercept: bool = True
+    include: Sequence[int | str] | None = None
+    exclude: Sequence[int | str] | None = None
+    certify: bool | float = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Add the attributes that all have to the documentation of a subclass."""
@@ -100,7 +102,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
     @classmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
         """The estimator that runs an algorithm; here, by its name."""
-        return cls(record.name, **parameters)
+        return cls(**{"algorithm": record.name, **parameters})
 
     @abstractmethod
     def _solve(self, data: Data) -> Solution:

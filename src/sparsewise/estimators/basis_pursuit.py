@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -33,6 +32,7 @@ REWEIGHTED = {weights: one for one in L1.values() if (weights := own_weights(one
 """Algorithms that make their own weights, by what these are called."""
 
 
+@dataclass(eq=False, repr=False)
 class BasisPursuitRegressor(SparseRegressor):
     """The smallest ℓ1 norm, Σ|β_j|, that leaves a residual of given size.
 
@@ -96,32 +96,14 @@ class BasisPursuitRegressor(SparseRegressor):
         "solver": [StrOptions({"auto", "homotopy", "conic", *PROXIMAL})],
     }
 
-    def __init__(
-        self,
-        weights: str | ArrayLike | None = None,
-        *,
-        residual: float | None = None,
-        penalty: float | None = None,
-        sigma: float | None = None,
-        debias: bool = False,
-        fit_intercept: bool = True,
-        include: Sequence[int | str] | None = None,
-        exclude: Sequence[int | str] | None = None,
-        certify: bool | float = False,
-        standardize: bool = True,
-        solver: str = "auto",
-    ) -> None:
-        self.weights = weights
-        self.residual = residual
-        self.penalty = penalty
-        self.sigma = sigma
-        self.debias = debias
-        self.fit_intercept = fit_intercept
-        self.include = include
-        self.exclude = exclude
-        self.certify = certify
-        self.standardize = standardize
-        self.solver = solver
+    weights: str | ArrayLike | None = None
+    _: KW_ONLY
+    residual: float | None = None
+    penalty: float | None = None
+    sigma: float | None = None
+    debias: bool = False
+    standardize: bool = True
+    solver: str = "auto"
 
     @classmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:

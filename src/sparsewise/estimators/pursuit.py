@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity
 """Algorithms that can be asked for so many features."""
 
 
+@dataclass(eq=False, repr=False)
 class PursuitRegressor(SparseRegressor):
     """Greedy algorithms that are told how many features are wanted.
 
@@ -77,28 +78,12 @@ class PursuitRegressor(SparseRegressor):
         "batch": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        algorithm: str = "omp",
-        *,
-        sparsity: int | None = None,
-        residual: float | None = None,
-        delta: float | None = None,
-        batch: int = 2,
-        fit_intercept: bool = True,
-        include: Sequence[int | str] | None = None,
-        exclude: Sequence[int | str] | None = None,
-        certify: bool | float = False,
-    ) -> None:
-        self.algorithm = algorithm
-        self.sparsity = sparsity
-        self.residual = residual
-        self.delta = delta
-        self.batch = batch
-        self.fit_intercept = fit_intercept
-        self.include = include
-        self.exclude = exclude
-        self.certify = certify
+    algorithm: str = "omp"
+    _: KW_ONLY
+    sparsity: int | None = None
+    residual: float | None = None
+    delta: float | None = None
+    batch: int = 2
 
     def _solve(self, data: Data) -> Solution:
         run, A, y = PURSUITS[self.algorithm], data.design, data.target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -34,6 +35,7 @@ STEPWISE = _algorithms(Family.STEPWISE, "delta")
 
 
 # scikit-learn ships no types: its base classes are Any to the checker.
+@dataclass(eq=False, repr=False)
 class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Regression by a few kernels, each centred at a training point.
 
@@ -127,30 +129,17 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        kernel: str | Kernel = "matern32",
-        *,
-        length_scale: float | str = "median",
-        algorithm: str = "rmp",
-        sigma: float | None = None,
-        delta: float | None = None,
-        n_candidates: int | None = None,
-        fit_intercept: bool = True,
-        cache_size: float = 200,
-        certify: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.length_scale = length_scale
-        self.algorithm = algorithm
-        self.sigma = sigma
-        self.delta = delta
-        self.n_candidates = n_candidates
-        self.fit_intercept = fit_intercept
-        self.cache_size = cache_size
-        self.certify = certify
-        self.random_state = random_state
+    kernel: str | Kernel = "matern32"
+    _: KW_ONLY
+    length_scale: float | str = "median"
+    algorithm: str = "rmp"
+    sigma: float | None = None
+    delta: float | None = None
+    n_candidates: int | None = None
+    fit_intercept: bool = True
+    cache_size: float = 200
+    certify: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose relevance vectors and their weights.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from sparsewise.selection.residual_variance import check_rows
 BAYESIAN = {name: one for name, one in ALGORITHMS.items() if one.family is Family.BAYESIAN}
 
 
+@dataclass(eq=False, repr=False)
 class SparseBayesRegressor(SparseRegressor):
     """Sparse Bayesian Learning: coefficients have normal priors, most of variance zero.
 
@@ -82,30 +83,13 @@ class SparseBayesRegressor(SparseRegressor):
         "noise_prior": ["array-like", None],
     }
 
-    solution_: BayesianSolution
-
-    def __init__(
-        self,
-        algorithm: str = "rmp",
-        *,
-        updates: str | None = None,
-        sigma: float | None = None,
-        price: float | None = None,
-        noise_prior: tuple[float, float] | None = None,
-        fit_intercept: bool = True,
-        include: Sequence[int | str] | None = None,
-        exclude: Sequence[int | str] | None = None,
-        certify: bool | float = False,
-    ) -> None:
-        self.algorithm = algorithm
-        self.updates = updates
-        self.sigma = sigma
-        self.price = price
-        self.noise_prior = noise_prior
-        self.fit_intercept = fit_intercept
-        self.include = include
-        self.exclude = exclude
-        self.certify = certify
+    algorithm: str = "rmp"
+    _: KW_ONLY
+    updates: str | None = None
+    sigma: float | None = None
+    price: float | None = None
+    noise_prior: tuple[float, float] | None = None
+    solution_: BayesianSolution = field(init=False)
 
     def _solve(self, data: Data) -> BayesianSolution:
         run = BAYESIAN[self.algorithm]

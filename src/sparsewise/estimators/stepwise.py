@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -39,6 +39,7 @@ CRITERIA = (*BY_RESIDUAL, "loo", "cv")
 """What can choose the number of features."""
 
 
+@dataclass(eq=False, repr=False)
 class StepwiseRegressor(SparseRegressor):
     """Least squares on few features, added and dropped one at a time.
 
@@ -116,36 +117,16 @@ class StepwiseRegressor(SparseRegressor):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        direction: str = "forward",
-        *,
-        criterion: str = "bic",
-        sparsity: int | None = None,
-        delta: float | str | None = None,
-        start: str | None = None,
-        cv: Any = 5,
-        one_standard_error: bool = True,
-        fit_intercept: bool = True,
-        include: Sequence[int | str] | None = None,
-        exclude: Sequence[int | str] | None = None,
-        certify: bool | float = False,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.direction = direction
-        self.criterion = criterion
-        self.sparsity = sparsity
-        self.delta = delta
-        self.start = start
-        self.cv = cv
-        self.one_standard_error = one_standard_error
-        self.fit_intercept = fit_intercept
-        self.include = include
-        self.exclude = exclude
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    direction: str = "forward"
+    _: KW_ONLY
+    criterion: str = "bic"
+    sparsity: int | None = None
+    delta: float | str | None = None
+    start: str | None = None
+    cv: Any = 5
+    one_standard_error: bool = True
+    n_jobs: int | None = None
+    verbose: bool = False
 
     @classmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:

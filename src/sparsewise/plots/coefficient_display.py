@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ MOST = 40
 INTERCEPT = "(intercept)"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CoefficientDisplay:
     """The chosen coefficients, largest first, with bars of two standard deviations.
 
@@ -64,22 +66,12 @@ class CoefficientDisplay:
         Names of what is drawn, from above.
     """
 
-    def __init__(
-        self,
-        *,
-        coefs: ArrayLike,
-        feature_names: Sequence[str],
-        stds: ArrayLike | None = None,
-        spreads: ArrayLike | None = None,
-        intercept: tuple[float, float | None] | None = None,
-        note: str = "± 2 standard errors",
-    ) -> None:
-        self.coefs = coefs
-        self.feature_names = feature_names
-        self.stds = stds
-        self.spreads = spreads
-        self.intercept = intercept
-        self.note = note
+    coefs: ArrayLike
+    feature_names: Sequence[str]
+    stds: ArrayLike | None = None
+    spreads: ArrayLike | None = None
+    intercept: tuple[float, float | None] | None = None
+    note: str = "± 2 standard errors"
 
     @classmethod
     def from_estimator(

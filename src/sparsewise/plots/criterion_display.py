@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -53,6 +54,7 @@ BAD = 3.0
 """What is farther from the best than so many times three quarters of the values is very bad."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CriterionDisplay:
     """Criteria against the number of features, with the choice marked.
 
@@ -89,22 +91,12 @@ class CriterionDisplay:
         One standard error above the best.
     """
 
-    def __init__(
-        self,
-        *,
-        sizes: ArrayLike,
-        criteria: Mapping[str, ArrayLike],
-        chosen: int,
-        errors: Mapping[str, ArrayLike] | None = None,
-        one_standard_error: bool = False,
-        price: float = 0.0,
-    ) -> None:
-        self.sizes = sizes
-        self.criteria = criteria
-        self.chosen = chosen
-        self.errors = errors
-        self.one_standard_error = one_standard_error
-        self.price = price
+    sizes: ArrayLike
+    criteria: Mapping[str, ArrayLike]
+    chosen: int
+    errors: Mapping[str, ArrayLike] | None = None
+    one_standard_error: bool = False
+    price: float = 0.0
 
     @classmethod
     def from_estimator(

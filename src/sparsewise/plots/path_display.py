@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ BEYOND = 15
 """Steps drawn beyond the chosen model, or as many as it has features."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PathDisplay:
     """Coefficients against steps, or against the size of the model.
 
@@ -80,24 +82,16 @@ class PathDisplay:
     >>> display.figure_.savefig("path.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        *,
-        coefs: ArrayLike,
-        sizes: ArrayLike,
-        squared_residuals: ArrayLike,
-        chosen: int,
-        feature_names: Sequence[str],
-        spreads: ArrayLike | None = None,
-        intercept: bool = True,
-    ) -> None:
-        self.coefs = coefs
-        self.sizes = sizes
-        self.squared_residuals = squared_residuals
-        self.chosen = chosen
-        self.feature_names = feature_names
-        self.spreads = spreads
-        self.intercept = intercept
+    coefs: ArrayLike
+    sizes: ArrayLike
+    squared_residuals: ArrayLike
+    chosen: int
+    feature_names: Sequence[str]
+    spreads: ArrayLike | None = None
+    intercept: bool = True
+    lines_: list[Line2D] = field(init=False)
+    labels_: list[Text] = field(init=False)
+    mark_: Line2D | None = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -207,10 +201,6 @@ class PathDisplay:
         met, first = np.unique(sizes[order], return_index=True)
         rows = order[first]
         return rows, met, int(np.flatnonzero(rows == self.chosen)[0])
-
-    lines_: list[Line2D]
-    labels_: list[Text]
-    mark_: Line2D | None
 
     def _draw(
         self, ax: Axes, x: Array, values: Array, at: int, line_kwargs: dict[str, Any]
