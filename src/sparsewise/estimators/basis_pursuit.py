@@ -115,14 +115,13 @@ class BasisPursuitRegressor(SparseRegressor):
 
     def _solve(self, data: Data) -> Solution:
         self._check_parameters()
-        A, y = data.design, data.target
         self.residual_ = None if self.penalty is not None else self._bound(data)
         if self.residual_ is None:
             return self._penalised(data)
-        parameters = {"residual": self.residual_, "debias": self.debias, **data.constraints}
+        parameters = {"residual": self.residual_, "debias": self.debias}
         if isinstance(self.weights, str):
             return self._reweighted(data, parameters)
-        return bpdn(A, y, weights=self._costs(data), solver=self._exact_solver(), **parameters)
+        return data.run(bpdn, weights=self._costs(data), solver=self._exact_solver(), **parameters)
 
     def _reweighted(self, data: Data, parameters: dict[str, Any]) -> Solution:
         run = REWEIGHTED[str(self.weights)]
@@ -130,19 +129,17 @@ class BasisPursuitRegressor(SparseRegressor):
             parameters["solver"] = self._exact_solver()
         if run.takes("sigma") and self.residual_:
             parameters["sigma"] = self.residual_ / math.sqrt(data.rows)  # the noise of each row
-        return run.function(data.design, data.target, **parameters)
+        return data.run(run.function, **parameters)
 
     def _penalised(self, data: Data) -> L1Solution:
-        A, y = data.design, data.target
-        parameters = {"penalty": self.penalty, "weights": self._costs(data), **data.constraints}
+        parameters = {"penalty": self.penalty, "weights": self._costs(data)}
         if self.solver in PROXIMAL:
-            solution: L1Solution = PROXIMAL[self.solver](A, y, debias=self.debias, **parameters)
+            solution: L1Solution = data.run(PROXIMAL[self.solver], debias=self.debias, **parameters)
             return solution
         if self.solver == "conic":
-            raise InputError(
-                (Parameter("solver", "conic"), " takes a bound on the residual, not a penalty.")
-            )
-        path = l1_path(A, y, **parameters)
+            conic = Parameter("solver", "conic")
+            raise InputError((conic, " takes a bound on the residual, not a penalty."))
+        path = data.run(l1_path, **parameters)
         return refitted(data, path) if self.debias else path
 
     def _bound(self, data: Data) -> float:

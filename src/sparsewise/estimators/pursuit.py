@@ -12,13 +12,7 @@ from sparsewise.algorithms import ALGORITHMS, Algorithm, omp
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import SparseRegressor
 from sparsewise.results import Solution
-from sparsewise.selection.choice import (
-    from_full,
-    least,
-    most_features,
-    path_sizes,
-    warn_if_still_better,
-)
+from sparsewise.selection import choice
 from sparsewise.selection.data import Data
 
 PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity")}
@@ -86,18 +80,15 @@ class PursuitRegressor(SparseRegressor):
     batch: int = 2
 
     def _solve(self, data: Data) -> Solution:
-        run, A, y = PURSUITS[self.algorithm], data.design, data.target
-        parameters = {**self._stops(data, run), **data.constraints}
+        run = PURSUITS[self.algorithm]
+        parameters = self._stops(data, run)
         self.sparsity_ = parameters.get("sparsity")
         if run.takes("batch"):
-            parameters["batch"] = min(self.batch, *A.shape)
+            parameters["batch"] = min(self.batch, *data.design.shape)
         if run.starts_full:
-            return from_full(
-                data,
-                max(most_features(data), self.sparsity_ or 0),
-                lambda start: run(A, y, start=start, **parameters),
-            )
-        return run.function(A, y, **parameters)
+            most = max(choice.most_features(data), self.sparsity_ or 0)
+            return choice.from_full(data, most, run, **parameters)
+        return data.run(run.function, **parameters)
 
     def _stops(self, data: Data, run: Algorithm) -> dict[str, Any]:
         """The parameters that end the algorithm."""
@@ -121,9 +112,9 @@ class PursuitRegressor(SparseRegressor):
 
 def usual_sparsity(data: Data) -> int:
     """As many features as the BIC chooses on the path of Orthogonal Matching Pursuit."""
-    most = most_features(data)
-    path = omp(data.design, data.target, sparsity=most, **data.constraints).path
-    rss, size = path_sizes(path)
-    best = least(data.criteria().costs("bic", rss, size), size)
-    warn_if_still_better(data, path.after(best), most, "bic")
+    most = choice.most_features(data)
+    path = data.run(omp, sparsity=most).path
+    rss, size = choice.path_sizes(path)
+    best = choice.least(data.criteria().costs("bic", rss, size), size)
+    choice.warn_if_still_better(data, path.after(best), most, "bic")
     return int(size[best])

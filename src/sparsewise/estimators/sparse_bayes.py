@@ -97,7 +97,6 @@ class SparseBayesRegressor(SparseRegressor):
             "sigma": None if self.sigma is None else float(self.sigma),
             "price": uniform_price(data) if self.price is None else float(self.price),
             "noise_prior": self.noise_prior,
-            **data.constraints,
         }
         if self.updates is not None:
             if not run.takes("updates"):
@@ -108,7 +107,7 @@ class SparseBayesRegressor(SparseRegressor):
                 )
             parameters["updates"] = self.updates
         check_rows(data)
-        solution: BayesianSolution = run(data.design, data.target, **parameters)
+        solution: BayesianSolution = data.run(run, **parameters)
         return solution
 
     def _path_columns(self) -> dict[str, list[Any]]:

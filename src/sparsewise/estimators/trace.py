@@ -7,6 +7,7 @@ tests/data.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from sparsewise.engine.criterion import Round
@@ -23,28 +24,9 @@ DIGITS = 5
 """Significant digits of a table; a header has two more."""
 
 INDENT = 4
-RESERVED = frozenset(
-    [
-        "if",
-        "else",
-        "repeat",
-        "while",
-        "function",
-        "for",
-        "next",
-        "break",
-        "in",
-        "TRUE",
-        "FALSE",
-        "NULL",
-        "Inf",
-        "NaN",
-        "NA",
-        "NA_integer_",
-        "NA_real_",
-        "NA_complex_",
-        "NA_character_",
-    ]
+RESERVED = re.compile(
+    "if|else|repeat|while|function|for|next|break|in|TRUE|FALSE|NULL|Inf|NaN|"
+    "NA(_(integer|real|complex|character)_)?"
 )
 ESCAPES = {"\\": "\\\\", "`": "\\`", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -141,7 +123,7 @@ def quoted(name: str) -> str:
     """A name as R writes it in a formula: in backticks unless it is one word to R."""
     letters = all(c.isalpha() or c.isdecimal() or c in "._" for c in name)
     begins = name[:1].isalpha() or (name[:1] == "." and not name[1:2].isdecimal())
-    if letters and begins and name not in RESERVED:
+    if letters and begins and not RESERVED.fullmatch(name):
         return name
     return f"`{''.join(ESCAPES.get(c, c) for c in name)}`"
 

@@ -11,18 +11,8 @@ from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError
+from sparsewise.plots import style
 from sparsewise.plots.fitted import check_units, coefficient_label, fitted, met, spreads
-from sparsewise.plots.style import (
-    FAINT,
-    calm,
-    colour,
-    label_ends,
-    mark_choice,
-    need_matplotlib,
-    new_axes,
-    nothing_to_draw,
-    whole_numbers,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +107,7 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        need_matplotlib()
+        style.need_matplotlib()
         model, _ = fitted(estimator, cls.__name__)
         models, chosen = met(model)
         if not len(model.solution_.path) and len(models) > 1:
@@ -167,7 +157,7 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        need_matplotlib()
+        style.need_matplotlib()
         check_units(units, None if self.spreads is None else np.asarray(self.spreads))
         rows, x, at = self._points(by)
         if not whole:
@@ -175,12 +165,12 @@ class PathDisplay:
             rows, x, at = rows[part], x[part], at - part.start
         coefs = np.asarray(self.coefs, float)[rows]
         values = coefs if units == "own" else coefs * np.asarray(self.spreads, float)
-        ax = new_axes(7, 4.5) if ax is None else ax
+        ax = style.new_axes(7, 4.5) if ax is None else ax
         self.ax_, self.figure_ = ax, ax.figure
         if not values.any():
             self.lines_, self.labels_, self.mark_ = [], [], None
-            calm(ax)
-            nothing_to_draw(ax, "no feature on the path")
+            style.calm(ax)
+            style.nothing_to_draw(ax, "no feature on the path")
             return self
         self._draw(ax, x, values, at, line_kwargs or {})
         ax.set_xlabel("number of features" if by == "size" else "step")
@@ -208,20 +198,20 @@ class PathDisplay:
         side = "left" if not values[-1].any() and values[0].any() else "right"
         ends = values[0 if side == "left" else -1]
         named = _named(values[at], ends)
-        styles = {f: colour(i) for i, f in enumerate(named)}
-        ax.axhline(0, color=FAINT, linewidth=0.8, zorder=0.5)
+        styles = {f: style.colour(i) for i, f in enumerate(named)}
+        ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=0.5)
         self.lines_ = []
         for f in range(values.shape[1]):
             if f in styles:
                 width = 2.0 if values[at, f] else 1.1  # what was chosen stands out
-                style = {"linewidth": width, "zorder": 2.2, **styles[f]}
+                look = {"linewidth": width, "zorder": 2.2, **styles[f]}
             else:
-                style = {"linewidth": 0.9, "zorder": 2.0, "color": FAINT}
+                look = {"linewidth": 0.9, "zorder": 2.0, "color": style.FAINT}
             shown = np.where(_moves(values[:, f]), values[:, f], np.nan)
             label = {"label": f"_{self.feature_names[f]}"}
-            self.lines_ += ax.plot(x, shown, **{**label, **style, **line_kwargs})
-        calm(ax)
-        whole_numbers(ax)
+            self.lines_ += ax.plot(x, shown, **{**label, **look, **line_kwargs})
+        style.calm(ax)
+        style.whole_numbers(ax)
         ax.set_xlim(x[0] - (x.size == 1) * 0.5, x[-1] + (x.size == 1) * 0.5)
         ax.set_ylim(*ax.get_ylim())
         if side == "left":
@@ -230,9 +220,9 @@ class PathDisplay:
             ax.spines["right"].set_visible(True)
             ax.spines["left"].set_visible(False)
         names = [self.feature_names[f] for f in named]
-        self.labels_ = label_ends(ax, ends[named], names, [styles[f] for f in named], side)
+        self.labels_ = style.label_ends(ax, ends[named], names, [styles[f] for f in named], side)
         chosen_size = int(np.asarray(self.sizes)[self.chosen])
-        self.mark_, _ = mark_choice(ax, float(x[at]), chosen_size)
+        self.mark_, _ = style.mark_choice(ax, float(x[at]), chosen_size)
 
 
 def _named(chosen: Array, ends: Array) -> list[int]:

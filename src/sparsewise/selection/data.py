@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from sparsewise.design.unit_columns import unit_factor
 from sparsewise.selection.criteria import Criteria
 from sparsewise.selection.reduction import Reduced, reduce
 from sparsewise.tolerances import tolerances
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,10 @@ class Data:
         """Whether all features together fit any target."""
         return self.rows - self.intercept <= self.candidates
 
-    @property
-    def constraints(self) -> dict[str, Any]:
-        """What must, and must not, be in a model, as every algorithm takes it."""
-        return {"include": self.include, "exclude": self.exclude}
+    def run(self, algorithm: Callable[..., Found], **parameters: Any) -> Found:
+        """What an algorithm makes of the data, with the constraints on the features."""
+        constraints = {"include": self.include, "exclude": self.exclude}
+        return algorithm(self.design, self.target, **parameters, **constraints)
 
     def criteria(self, variance: float | None = None) -> Criteria:
         """Criteria of models of these data."""
