@@ -31,6 +31,10 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message} (see {self.prog} --help)")
 
 
+Command = Callable[..., Parser]
+"""Takes the name of a command and its help, description and epilog."""
+
+
 def _help_formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, max_help_position=20, width=80)
 

@@ -8,17 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sparsewise.cli.options import check_place
+from sparsewise.cli.options import Command, check_place
 from sparsewise.errors import InputError
 from sparsewise.files import write_whole
 from sparsewise.wording import quoted
 
 
-def add(commands: Any, common: argparse.ArgumentParser) -> None:
+def add(command: Command) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = command(
         "predict",
-        parents=[common],
         help="predict the target of new rows by a saved model",
         description="Predict the target of each row of a table, by a model that sparsewise fit "
         "--save wrote. The table needs the columns that the model uses, by the same names; others "

@@ -133,11 +133,9 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             self.solution_ = self._solve(data)
             self._keep(data)
         except DependentColumnsError as error:
-            names = listing(self._name(j) for j in error.columns if j in data.include)
-            wrong = f"{names} can't be told from the other included features (constant, or a "
-            wrong += "combination of them): take out of "
+            names = [self._name(j) for j in error.columns if j in data.include]
             self._forget()
-            raise InputError((wrong, Parameter("include"), " what says nothing new.")) from error
+            raise indistinguishable(names) from error
         except BaseException:
             self._forget()  # half a fit is none
             raise
@@ -391,6 +389,13 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 def known(values: Iterable[float]) -> list[float | None]:
     """The values, None for NaN."""
     return [None if math.isnan(value) else float(value) for value in values]
+
+
+def indistinguishable(names: Iterable[str]) -> InputError:
+    """Included features that can't be in one model with the other included ones."""
+    wrong = f"{listing(names)} can't be told from the other included features (constant, or a "
+    wrong += "combination of them): take out of "
+    return InputError((wrong, Parameter("include"), " what says nothing new."))
 
 
 def _noise_and_covariance(data: Data, solution: Solution) -> tuple[float | None, Array | None]:

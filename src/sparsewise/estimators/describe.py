@@ -138,7 +138,8 @@ def _facts(
     criteria: dict[str, float],
 ) -> Iterator[Fact]:
     solution, total = model.solution_, model.criteria_.total
-    yield from _std(model, no_std)
+    if std := _std(model, no_std):
+        yield _std_title(model) if not no_std else "std. error", std
     yield "rows", _rows(model.n_rows_)
     for parameter in ("include", "exclude"):
         if columns := model._columns(parameter):
@@ -164,32 +165,26 @@ def _std_title(model: SparseRegressor) -> str:
     return "std. error" if model.solution_.posterior is None else "± std"
 
 
-def _std(model: SparseRegressor, no_std: Words) -> Iterator[Fact]:
-    """What the standard deviations mean, or why there are none."""
+def _std(model: SparseRegressor, no_std: Words) -> Words:
+    """What the standard deviations are, or why there are none; nothing of an empty model."""
     chosen = model.solution_.support.tolist()
     if no_std:
-        if chosen:
-            yield "std. error", ("none: ", *((no_std,) if isinstance(no_std, str) else no_std))
-    elif model.solution_.posterior is not None:
-        yield (
-            _std_title(model),
+        why = (no_std,) if isinstance(no_std, str) else no_std
+        return ("none: ", *why) if chosen else ""
+    if model.solution_.posterior is not None:
+        return (
             "posterior standard deviation, conditional on the selection: as if these features, "
-            "their prior variances and the noise had been given",
+            "their prior variances and the noise had been given"
         )
-    elif not chosen:
-        if model.fit_intercept:
-            yield (
-                _std_title(model),
-                "conditional on the selection: as if no feature had any effect",
-            )
-    elif set(model._columns("include")).issuperset(chosen):
-        yield _std_title(model), "of the least-squares fit; all features were asked for"
-    else:
-        yield (
-            _std_title(model),
-            "conditional on the selection: as if these features had been given; having been "
-            "chosen by the same data they are less certain than that",
-        )
+    if not chosen:
+        only = "conditional on the selection: as if no feature had any effect"
+        return only if model.fit_intercept else ""
+    if set(model._columns("include")).issuperset(chosen):
+        return "of the least-squares fit; all features were asked for"
+    return (
+        "conditional on the selection: as if these features had been given; having been "
+        "chosen by the same data they are less certain than that"
+    )
 
 
 def _no_std(model: SparseRegressor, decision: Decision, is_exact: bool) -> Words:
@@ -232,10 +227,8 @@ def _subset(model: SparseRegressor) -> Iterator[Fact]:
         yield "subset", f"not certified: {reason[:1].lower()}{reason[1:]}"
     elif model.certify is False and model.solution_.support.size and model.criteria_.total > 0:
         ask = Either("certify=True", "sparsewise certify")
-        yield (
-            "subset",
-            ("not looked at: ", ask, " asks whether other features, as many, fit better"),
-        )
+        rest = " asks whether other features, as many, fit better"
+        yield "subset", ("not looked at: ", ask, rest)
 
 
 def _values(criteria: dict[str, float], first: str) -> Iterator[str]:

@@ -226,18 +226,12 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
                     "give the noise's standard deviation times about 3, say, in the units of y.",
                 )
             if self.sigma is not None:
-                raise InputError(
-                    f"belongs to {', '.join(BAYESIAN)}",
-                    (this, " takes ", Parameter("delta"), " alone."),
-                    parameter="sigma",
-                )
+                advice = this, " takes ", Parameter("delta"), " alone."
+                raise InputError(f"belongs to {', '.join(BAYESIAN)}", advice, parameter="sigma")
             return {"delta": float(self.delta)}
         if self.delta is not None:
-            raise InputError(
-                f"belongs to {', '.join(STEPWISE)}",
-                (this, " takes ", Parameter("sigma"), ", or neither."),
-                parameter="delta",
-            )
+            advice = this, " takes ", Parameter("sigma"), ", or neither."
+            raise InputError(f"belongs to {', '.join(STEPWISE)}", advice, parameter="delta")
         parameters: dict[str, Any] = {"sigma": None if self.sigma is None else float(self.sigma)}
         # MacKay's updates are those of the original relevance vector machine (Tipping 2001), and
         # many times quicker than EM.
@@ -270,15 +264,9 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
                 scale = float(self.length_scale)
             return Stationary(self.kernel, scale), scale
         if self.length_scale != "median":
-            raise InputError(
-                "belongs to kernels by name",
-                (
-                    "set that of a kernel object or function there, and leave ",
-                    Parameter("length_scale", "median"),
-                    " here.",
-                ),
-                parameter="length_scale",
-            )
+            there = "set that of a kernel object or function there, and leave "
+            advice = there, Parameter("length_scale", "median"), " here."
+            raise InputError("belongs to kernels by name", advice, parameter="length_scale")
         kernel: Kernel = self.kernel
         return (clone(kernel) if isinstance(kernel, ProcessKernel) else kernel), None
 

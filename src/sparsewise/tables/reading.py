@@ -112,12 +112,10 @@ def _read_text(data: bytes, label: str) -> RawTable:
 def _cleaned(data: bytes, label: str) -> bytes:
     """Return text in UTF-8, with lines that end as we know them."""
     data = data.removeprefix(b"\xef\xbb\xbf")
-    is_text = b"\0" not in data
-    if is_text:
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            is_text = False
+    try:
+        is_text = "\0" not in data.decode()
+    except UnicodeDecodeError:
+        is_text = False
     if not is_text:
         raise InputError(
             f"{label} is not a text table in UTF-8: save it as CSV with that encoding, or Parquet"
