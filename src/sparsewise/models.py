@@ -12,14 +12,13 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Literal, NoReturn, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from sparsewise.errors import InputError
-from sparsewise.files import write_whole
+from sparsewise.files import read_file, write_text
 from sparsewise.spread import observation_std
 from sparsewise.version import __version__
 from sparsewise.wording import count, listing, quoted
@@ -265,22 +264,13 @@ class LinearModel:
             raise InputError(
                 f"the model is too large to be saved: {count(len(self.features), 'feature')}"
             )
-        try:
-            write_whole(Path(os.path.realpath(path)), text.encode("ascii"))
-        except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-            raise InputError(f"can't write {quoted(os.fspath(path))}: {_reason(error)}") from None
+        write_text(path, text)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model from a file that `save` wrote; anything else is an `InputError`."""
         name = quoted(os.fspath(path))
-        try:
-            with open(path, "rb") as file:
-                data = file.read(MOST_BYTES + 1)
-        except FileNotFoundError:
-            raise InputError(f"there is no file {name}") from None
-        except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-            raise InputError(f"can't read {name}: {_reason(error)}") from None
+        data = read_file(path, MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise InputError(f"{name} is too large to be a model that sparsewise saved")
         try:
@@ -324,10 +314,6 @@ def _dump(content: Any) -> str:
 def _checksum(content: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in content.items() if name != "sha256"}
     return hashlib.sha256(_dump(rest).encode("ascii")).hexdigest()
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 # --- from JSON ------------------------------------------------------------------------------------

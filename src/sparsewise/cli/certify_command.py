@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     if not chosen:
         raise InputError(f"--features is needed: the choice to certify, of {listing(raw.columns)}")
     options.refuse_both(chosen, split_names(args.exclude), "certified")
-    table = options.select(raw, args, include=chosen)
+    table = options.select(raw, args, chosen=chosen)
     columns = table.positions(chosen)
     plain = options.reduced(table, not args.no_intercept)
     _check_choice(plain, columns, table, not args.no_intercept)

@@ -110,25 +110,18 @@ def load(args: argparse.Namespace) -> tuple[Table, list[str]]:
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)
     refuse_both(include, split_names(args.exclude), "included")
-    table = select(raw, args, features=features, include=include)
+    table = select(raw, args, features=features, chosen=include)
     return table, [table.names[j] for j in table.positions(include)]
 
 
-def select(
-    raw: RawTable,
-    args: argparse.Namespace,
-    *,
-    features: list[str] | None = None,
-    include: list[str] | None = None,
-) -> Table:
+def select(raw: RawTable, args: argparse.Namespace, **names: Any) -> Table:
     """Choose columns as the arguments tell."""
     from sparsewise import tables
 
     table = tables.select(
         raw,
         target=args.target,
-        features=features,
-        chosen=include or (),
+        **names,
         exclude=tables.split_names(args.exclude),
         categorical=tables.split_names(args.categorical),
         weights=args.weights,

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 from sparsewise.cli.options import Command, check_place
-from sparsewise.errors import InputError
-from sparsewise.files import write_whole
-from sparsewise.wording import quoted
+from sparsewise.files import write_text
 
 
 def add(command: Command) -> None:
@@ -50,11 +46,8 @@ def run(args: argparse.Namespace) -> None:
     text = _csv(columns)
     if args.out is None:
         sys.stdout.write(text)
-        return
-    try:
-        write_whole(Path(os.path.realpath(args.out)), text.encode("ascii"))
-    except OSError as error:
-        raise InputError(f"can't write {quoted(args.out)}: {error.strerror}") from None
+    else:
+        write_text(args.out, text)
 
 
 def _csv(columns: dict[str, Any]) -> str:

@@ -105,26 +105,19 @@ def _criteria(
 def _path(model: SparseRegressor, is_exact: bool) -> Iterator[PathRow]:
     """The start, every step, and what leads from the last to the model."""
     solution, total = model.solution_, model.criteria_.total
-
-    def row(
-        number: int | None,
-        action: str,
-        columns: Iterable[int],
-        size: int,
-        squared: float,
-        log_evidence: float = math.nan,
-    ) -> PathRow:
-        names, loss = tuple(map(model._name, columns)), _loss(model, squared)
-        evidence = None if is_exact or math.isnan(log_evidence) else log_evidence
-        return PathRow(number, action, names, size, loss, share(loss, total), evidence)
-
     start, rows = solution.path.start, model.n_rows_ - model.fit_intercept
     first = solution.path.initial.loss, solution.start_evidence(rows)
-    yield row(0, "start", start, len(start), *first)
-    for number, step in enumerate(solution.path, start=1):
-        yield row(number, step.action, step.columns, step.size, step.loss, step.log_evidence)
+    met: list[tuple[int | None, str, Iterable[int], int, float, float]]
+    met = [(0, "start", start, len(start), *first)]
+    for i, step in enumerate(solution.path, start=1):
+        met.append((i, step.action, step.columns, step.size, step.loss, step.log_evidence))
     if solution.ending:
-        yield row(None, solution.ending, (), solution.support.size, solution.residual_norm**2)
+        last = solution.support.size, solution.residual_norm**2, math.nan
+        met.append((None, solution.ending, (), *last))
+    for number, action, columns, size, squared, log_evidence in met:
+        names, loss = tuple(map(model._name, columns)), _loss(model, squared)
+        evidence = None if is_exact or math.isnan(log_evidence) else log_evidence
+        yield PathRow(number, action, names, size, loss, share(loss, total), evidence)
 
 
 # --- sentences ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from sparsewise.engine.criterion import Round
 from sparsewise.selection.criteria import BY_RESIDUAL, SHORT_NAMES
@@ -34,6 +35,7 @@ LABELS = {**{name: SHORT_NAMES[name] for name in BY_RESIDUAL}, "adjusted_r2": "a
 """How the criteria are called in a trace, which is plain ASCII."""
 
 
+@dataclass
 class Trace:
     """Prints each round of a stepwise search: to be its ``watch``.
 
@@ -49,14 +51,11 @@ class Trace:
         Whether the model has a constant.
     """
 
-    def __init__(
-        self, criterion: str, target: str, name: Callable[[int], str], intercept: bool = True
-    ) -> None:
-        self.criterion = criterion
-        self.target = target
-        self.name = name
-        self.intercept = intercept
-        self.first = True
+    criterion: str
+    target: str
+    name: Callable[[int], str]
+    intercept: bool = True
+    first: bool = field(default=True, init=False)
 
     def __call__(self, decision: Round) -> None:
         """Print one round."""

@@ -398,24 +398,17 @@ def _by_size(
     """The best value of each size met, and at the chosen size that of the choice."""
     if name == "cv" and description.folds is not None:
         return _at(sizes, description.folds.sizes, description.folds.mean)
-    values, largest = path[name], name in LARGEST_IS_BEST
+    values = path[name]
     if name == "log_evidence":
         values = values - description.price * path["size"]
-    best = [values[path["size"] == k] for k in sizes]
-    by_size = np.array([_best(some, largest) for some in best])
+    best = np.fmax if name in LARGEST_IS_BEST else np.fmin  # of what is known
+    by_size = np.array([best.reduce(values[path["size"] == k], initial=np.nan) for k in sizes])
     size = len(description.features)
     if name in BY_RESIDUAL:
         by_size[sizes == size] = model.criteria_.values(name, description.loss, size)
     elif description.log_evidence is not None:
         by_size[sizes == size] = description.log_evidence - description.price * size
     return by_size
-
-
-def _best(values: Array, largest: bool) -> float:
-    values = values[~np.isnan(values)]
-    if not values.size:
-        return np.nan
-    return float(values.max() if largest else values.min())
 
 
 def _at(sizes: Array, known: Array, values: Array) -> Array:

@@ -50,21 +50,13 @@ class Data:
     factors: list[tuple[Array, Array]] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
-    def of_table(
-        cls,
-        X: Any,
-        y: Array,
-        weights: Array | None,
-        intercept: bool,
-        include: list[int],
-        exclude: list[int],
-    ) -> Data:
-        """The rows of a table that count: those of weight zero are left out."""
-        whole = cls(X, y, weights, intercept, include, exclude)
+    def of_table(cls, X: Any, y: Array, weights: Array | None, *others: Any) -> Data:
+        """The rows of a table that count, by the same fields: those of weight zero are left out."""
+        whole = cls(X, y, weights, *others)
         if weights is None or weights.all():
             return whole
         counts = weights > 0
-        if np.count_nonzero(counts) < 1 + intercept:
+        if np.count_nonzero(counts) < 1 + whole.intercept:
             return whole  # `reduce` will say what is wrong
         places = np.where(counts, np.cumsum(counts) - 1, -1)
         return replace(whole.part(counts), places=places)
