@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsewise.algorithms import ALGORITHMS, Algorithm, backward, foba, forward, rmp0, stepwise
+from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, stepwise
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.base import SparseRegressor, known
@@ -256,8 +256,7 @@ class StepwiseRegressor(SparseRegressor):
             # X itself, not what was made of it: n x m numbers more would be too many to keep.
             weights = None if data.weights is None else data.weights.copy()
             self._data_ = replace(data, y=data.y.copy(), weights=weights)
-        record = ALGORITHMS.get(self.solution_.algorithm)  # there and back has none
-        if self.verbose and not (record and record.takes("watch")):  # else printed by then
+        if self.verbose and self.solution_.algorithm != stepwise.__name__:  # which prints its own
             print("\n".join(self._steps()), flush=True)
 
     def _steps(self) -> Iterator[str]:
