@@ -8,6 +8,7 @@ and ``--criterion cv``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 
@@ -48,7 +49,7 @@ def spelled(words: Words, spelling: Spelling = in_python) -> str:
     return "".join(part if isinstance(part, str) else spelling(part) for part in parts)
 
 
-class Message:
+class Message(Exception):  # noqa: N818  (an error or a warning)
     """One sentence for the user: a subject, what is wrong with it, and what to do.
 
     Attributes
@@ -61,9 +62,13 @@ class Message:
         What to do.
     """
 
-    parameter: str | None
-    wrong: Words
-    advice: Words
+    def __init__(self, wrong: Words, advice: Words = "", *, parameter: str | None = None) -> None:
+        self.wrong, self.advice, self.parameter = wrong, advice, parameter
+        super().__init__(self.sentence())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The arguments of an exception are its text; what it is made of has to travel, too.
+        return partial(type(self), parameter=self.parameter), (self.wrong, self.advice)
 
     def sentence(self, spelling: Spelling = in_python) -> str:
         """The sentence, in somebody's spelling."""
@@ -85,14 +90,6 @@ class InputError(Message, ValueError):
         The parameter at fault.
     """
 
-    def __init__(self, wrong: Words, advice: Words = "", *, parameter: str | None = None) -> None:
-        self.wrong, self.advice, self.parameter = wrong, advice, parameter
-        super().__init__(self.sentence())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # The arguments of an exception are its text; what it is made of has to travel, too.
-        return _made, (type(self), self.wrong, self.advice, self.parameter)
-
 
 class InputTypeError(InputError, TypeError):
     """The input is of a kind that can't be used."""
@@ -100,11 +97,3 @@ class InputTypeError(InputError, TypeError):
 
 class InputWarning(Message, UserWarning):
     """The input can be used, but there is something to know; parameters as for `InputError`."""
-
-    def __init__(self, wrong: Words, advice: Words = "", *, parameter: str | None = None) -> None:
-        self.wrong, self.advice, self.parameter = wrong, advice, parameter
-        super().__init__(self.sentence())
-
-
-def _made(kind: type[InputError], wrong: Words, advice: Words, parameter: str | None) -> InputError:
-    return kind(wrong, advice, parameter=parameter)

@@ -12,14 +12,13 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Literal, NoReturn, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from sparsewise.errors import InputError
-from sparsewise.files import write_whole
+from sparsewise.files import read_file, write_text
 from sparsewise.spread import observation_std
 from sparsewise.version import __version__
 from sparsewise.wording import count, listing, quoted
@@ -265,22 +264,13 @@ class LinearModel:
             raise InputError(
                 f"the model is too large to be saved: {count(len(self.features), 'feature')}"
             )
-        try:
-            write_whole(Path(os.path.realpath(path)), text.encode("ascii"))
-        except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-            raise InputError(f"can't write {quoted(os.fspath(path))}: {_reason(error)}") from None
+        write_text(path, text)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model from a file that `save` wrote; anything else is an `InputError`."""
         name = quoted(os.fspath(path))
-        try:
-            with open(path, "rb") as file:
-                data = file.read(MOST_BYTES + 1)
-        except FileNotFoundError:
-            raise InputError(f"there is no file {name}") from None
-        except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-            raise InputError(f"can't read {name}: {_reason(error)}") from None
+        data = read_file(path, MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise InputError(f"{name} is too large to be a model that sparsewise saved")
         try:
@@ -309,11 +299,11 @@ def _plain(model: LinearModel) -> dict[str, Any]:
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in _fields(model).items()
     }
-    content["encoding"] = [
-        {"column": source.name} | ({} if source.levels is None else {"levels": source.levels})
-        for source in content["encoding"]
-    ]
-    return content
+    return content | {"encoding": [_plain_source(source) for source in model.encoding]}
+
+
+def _plain_source(source: Source) -> dict[str, Any]:
+    return {"column": source.name} | ({} if source.levels is None else {"levels": source.levels})
 
 
 def _dump(content: Any) -> str:
@@ -324,10 +314,6 @@ def _dump(content: Any) -> str:
 def _checksum(content: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in content.items() if name != "sha256"}
     return hashlib.sha256(_dump(rest).encode("ascii")).hexdigest()
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 # --- from JSON ------------------------------------------------------------------------------------
@@ -400,11 +386,8 @@ def _checked(content: dict[str, Any]) -> dict[str, Any]:
     """The fields of a model from plain ones, each of its type and fitting the others."""
     features = _texts(content["features"], "features")
     k = len(features)
-    has_intercept, noise, encoding = (
-        content[name] for name in ("has_intercept", "noise", "encoding")
-    )
-    if not isinstance(has_intercept, bool):
-        raise _broken("has_intercept must be true or false")
+    has_intercept, noise = content["has_intercept"], content["noise"]
+    _require(isinstance(has_intercept, bool), "has_intercept must be true or false")
     checked: dict[str, Any] = {
         "target": _text(content["target"], "target"),
         "features": features,
@@ -415,32 +398,32 @@ def _checked(content: dict[str, Any]) -> dict[str, Any]:
         "noise": None if noise is None else _number(noise, "noise"),
         "rows": _number(content["rows"], "rows"),
         "has_intercept": has_intercept,
-        "encoding": _encoding(encoding, features),
+        "encoding": _encoding(content["encoding"], features),
         "method": _text(content["method"], "method"),
         "facts": _facts(content["facts"]),
     }
-    if noise is not None and checked["noise"] < 0:
-        raise _broken("noise must not be negative")
-    if checked["rows"] <= 0:
-        raise _broken("rows must be positive")
+    _require(noise is None or checked["noise"] >= 0, "noise must not be negative")
+    _require(checked["rows"] > 0, "rows must be positive")
     if not has_intercept and (checked["intercept"] != 0 or checked["means"].any()):
         raise _broken("without an intercept, intercept and means must be 0")
     return checked
 
 
+def _require(is_so: bool | np.bool_, what: str) -> None:
+    if not is_so:
+        raise _broken(what)
+
+
 def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise _broken(f"{name} must be text")
+    _require(isinstance(value, str), f"{name} must be text")
     return str(value)
 
 
 def _texts(values: Any, name: str) -> tuple[str, ...]:
     """Texts, each there once."""
-    if not isinstance(values, list | tuple):
-        raise _broken(f"{name} must be a list")
+    _require(isinstance(values, list | tuple), f"{name} must be a list")
     texts = tuple(_text(value, name) for value in values)
-    if len(set(texts)) < len(texts):
-        raise _broken(f"{name} must all be different")
+    _require(len(set(texts)) == len(texts), f"{name} must all be different")
     return texts
 
 
@@ -452,8 +435,7 @@ def _number(value: Any, name: str) -> float:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
-        raise _broken(f"{name} must be finite")
+    _require(math.isfinite(number), f"{name} must be finite")
     return number
 
 
@@ -461,19 +443,21 @@ def _array(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     """A read-only array of finite floats of this shape, from an array or nested lists."""
     if not isinstance(values, np.ndarray):
         values = _nested(values, shape, name)
-    if values.dtype.kind not in "fiu" or values.shape != shape:
-        raise _broken(f"{name} must have {_numbers(shape)}")
+    _require(
+        values.dtype.kind in "fiu" and values.shape == shape, f"{name} must have {_numbers(shape)}"
+    )
     array = np.array(values, dtype=np.float64)
-    if not np.isfinite(array).all():
-        raise _broken(f"{name} must be finite")
+    _require(np.isfinite(array).all(), f"{name} must be finite")
     array.flags.writeable = False
     return array
 
 
 def _nested(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     """An array of this shape from nested lists; NumPy would take texts for numbers, too."""
-    if not isinstance(values, list | tuple) or len(values) != shape[0]:
-        raise _broken(f"{name} must have {_numbers(shape)}")
+    _require(
+        isinstance(values, list | tuple) and len(values) == shape[0],
+        f"{name} must have {_numbers(shape)}",
+    )
     if len(shape) == 1:
         return np.array([_number(value, name) for value in values], dtype=np.float64)
     rows = [_nested(row, shape[1:], name) for row in values]
@@ -488,17 +472,14 @@ def _covariance(values: Any, k: int) -> FloatArray | None:
     if values is None:
         return None
     covariance = _array(values, (k, k), "covariance")
-    if not np.array_equal(covariance, covariance.T):
-        raise _broken("covariance must be symmetric")
-    if (np.diagonal(covariance) < 0).any():
-        raise _broken("covariance must not have a negative variance")
+    _require(np.array_equal(covariance, covariance.T), "covariance must be symmetric")
+    _require((np.diagonal(covariance) >= 0).all(), "covariance must not have a negative variance")
     return covariance
 
 
 def _encoding(values: Any, features: Sequence[str]) -> tuple[Source, ...]:
     """The columns, which between them have each feature once."""
-    if not isinstance(values, list | tuple):
-        raise _broken("encoding must be a list")
+    _require(isinstance(values, list | tuple), "encoding must be a list")
     sources = tuple(_source(value) for value in values)
     _texts([source.name for source in sources], "columns of the encoding")
     made = _texts([name for source in sources for name in source.features], "encoded features")
@@ -510,22 +491,20 @@ def _encoding(values: Any, features: Sequence[str]) -> tuple[Source, ...]:
 
 def _source(value: Any) -> Source:
     if isinstance(value, Source):
-        value = {"column": value.name} | ({} if value.levels is None else {"levels": value.levels})
+        value = _plain_source(value)
     if not isinstance(value, dict) or not {"column"} <= value.keys() <= {"column", "levels"}:
         raise _broken("encoding must tell a column, and its levels if it has any")
     name = _text(value["column"], "column")
     if "levels" not in value:
         return Source(name)
     levels = _texts(value["levels"], "levels")
-    if len(levels) < 2:
-        raise _broken("a column of text must have two levels or more")
+    _require(len(levels) > 1, "a column of text must have two levels or more")
     return Source(name, levels)
 
 
 def _facts(values: Any) -> dict[str, Scalar]:
     """Names and plain values."""
-    if not isinstance(values, dict):
-        raise _broken("facts must be an object")
+    _require(isinstance(values, dict), "facts must be an object")
     return {_text(name, "a fact's name"): _fact(value, name) for name, value in values.items()}
 
 

@@ -8,7 +8,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sparsewise.errors import InputError, InputTypeError
+from sparsewise.errors import InputError, InputTypeError, Parameter
+
+OWN = ("sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "updates", "debias")
+"""Parameters by which algorithms differ."""
+
+CHOICES = ("criterion", "cv")
+"""Parameters of estimators that choose a model on a path."""
 
 
 def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]:
@@ -35,6 +41,17 @@ def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]
             f"names column {outside[0]}, but A has columns 0 to {m - 1}.", parameter=name
         )
     return list(dict.fromkeys(map(int, values)))
+
+
+def check_constraints(
+    include: Iterable[int] | None, exclude: Iterable[int] | None, m: int
+) -> tuple[list[int], list[int]]:
+    """Columns to be kept and columns to be left out, none of them both."""
+    forced, barred = check_columns(include, m, "include"), check_columns(exclude, m, "exclude")
+    if both := sorted(set(forced) & set(barred)):
+        names = Parameter("include"), " and ", Parameter("exclude")
+        raise InputError((f"Column {both[0]} is in both ", *names), "keep it in one.")
+    return forced, barred
 
 
 def check_tolerance(value: float | None, name: str) -> float | None:

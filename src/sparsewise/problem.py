@@ -32,15 +32,10 @@ class DependentColumnsError(InputError):
 
     def __init__(self, columns: list[int], wanted: int) -> None:
         names = ", ".join(map(str, columns[:5])) + (", …" if len(columns) > 5 else "")
-        super().__init__(
-            f"The model can't start from these {wanted} columns: {len(columns)} of them "
-            f"({names}) depend linearly on the others or are zero",
-            (
-                "start from fewer columns (",
-                Parameter("start"),
-                "= with the support of forward, say), or use rmp0, foba or forward.",
-            ),
-        )
+        wrong = f"The model can't start from these {wanted} columns: {len(columns)} of them "
+        wrong += f"({names}) depend linearly on the others or are zero"
+        others = "= with the support of forward, say), or use rmp0, foba or forward."
+        super().__init__(wrong, ("start from fewer columns (", Parameter("start"), others))
         self.columns, self.wanted = columns, wanted
 
     def __reduce__(self) -> tuple[Any, ...]:

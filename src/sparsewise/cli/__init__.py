@@ -14,6 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from sparsewise.cli import (
     algorithms_command,
@@ -86,8 +87,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sparsewise {__version__}")
     parser.set_defaults(run=lambda args: parser.print_help())
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for command in COMMANDS:
-        command.add(commands, common)
+    for module in COMMANDS:
+        module.add(partial(commands.add_parser, parents=[common]))
     return parser
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+
+from sparsewise.cli.options import Command
 
 
-def add(commands: Any, common: argparse.ArgumentParser) -> None:
+def add(command: Command) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = command(
         "algorithms",
-        parents=[common],
         help="list the methods, what they are good for and the options they take",
         description="List the methods, what they are good for and the options they take.",
     )

@@ -5,17 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sparsewise.cli.options import (
-    add_table,
-    dependent_columns,
-    read,
-    reduced,
-    refuse_both,
-    seconds,
-    select,
-)
+from sparsewise.cli import options
 from sparsewise.errors import InputError
 from sparsewise.wording import count, listing, quoted
 
@@ -24,11 +16,10 @@ if TYPE_CHECKING:
     from sparsewise.tables import FloatArray, Table
 
 
-def add(commands: Any, common: argparse.ArgumentParser) -> None:
+def add(command: options.Command) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = command(
         "certify",
-        parents=[common],
         help="tell whether a choice of features is the best of its size",
         description="Tell whether a choice of features is the best of its size: whether as many "
         "others of the table's columns leave a smaller residual.",
@@ -39,11 +30,11 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "searched by leaps and bounds. NAMES are separated by commas.",
     )
     parser.set_defaults(run=run)
-    add_table(parser, features="the choice to certify")
+    options.add_table(parser, features="the choice to certify")
     how = parser.add_argument_group("search and output")
     how.add_argument(
         "--time-limit",
-        type=seconds,
+        type=options.seconds,
         default=10.0,
         metavar="SECONDS",
         help="for the exact search (default: 10; 0: bound and single exchanges only)",
@@ -59,14 +50,14 @@ def run(args: argparse.Namespace) -> None:
     from sparsewise.description.verdict import Certified, show_certificate
     from sparsewise.tables import split_names
 
-    raw = read(args)
+    raw = options.read(args)
     chosen = split_names(args.features or "")
     if not chosen:
         raise InputError(f"--features is needed: the choice to certify, of {listing(raw.columns)}")
-    refuse_both(chosen, split_names(args.exclude), "certified")
-    table = select(raw, args, include=chosen)
+    options.refuse_both(chosen, split_names(args.exclude), "certified")
+    table = options.select(raw, args, chosen=chosen)
     columns = table.positions(chosen)
-    plain = reduced(table, not args.no_intercept)
+    plain = options.reduced(table, not args.no_intercept)
     _check_choice(plain, columns, table, not args.no_intercept)
     with patience("certifying"):
         certificate = guarantees.certify(
@@ -107,7 +98,7 @@ def _check_choice(plain: Reduced, columns: Sequence[int], table: Table, intercep
     if zero:
         verb = "is" if len(zero) == 1 else "are"
         raise InputError(f"{listing(zero)} {verb} {constant}: leave {_them(zero)} out")
-    dependent = [table.names[j] for j in dependent_columns(plain.design, columns)]
+    dependent = [table.names[j] for j in options.dependent_columns(plain.design, columns)]
     if dependent:
         depends = "depends" if len(dependent) == 1 else "depend"
         raise InputError(

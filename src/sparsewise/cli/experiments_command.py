@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparsewise.cli.options import at_least
+from sparsewise.cli.options import Command, at_least
 from sparsewise.errors import InputError
 from sparsewise.experiments.paper import EXPERIMENTS
 from sparsewise.wording import count, look_up
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from sparsewise.experiments.declaration import Experiment
 
 
-def add(commands: Any, common: argparse.ArgumentParser) -> None:
+def add(command: Command) -> None:
     """Add both commands."""
-    parser = commands.add_parser(
+    parser = command(
         "reproduce",
-        parents=[common],
         help="reproduce the tables and figures of the paper",
         description="Reproduce the tables and figures of Ament and Gomes (2021), and write a "
         "report that shows them beside the paper's.",
@@ -36,9 +35,8 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help=f"{', '.join(EXPERIMENTS)} or all")
     parser.set_defaults(run=reproduce)
     _add_options(parser)
-    parser = commands.add_parser(
+    parser = command(
         "run",
-        parents=[common],
         help="run an experiment of your own",
         description="Run an experiment of your own, declared in a YAML file, and write a report.",
         epilog="docs/experiments.md tells what the file may hold; examples/density.yml is one.",

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from sparsewise.algorithms import Family
 from sparsewise.cli.methods import DEFAULT, DEFAULTS, choosers, family, takers
-from sparsewise.cli.options import add_table, at_least, check_place, not_negative, positive
+from sparsewise.cli.options import Command, add_table, at_least, check_place, not_negative, positive
 from sparsewise.cli.spelling import as_option
 from sparsewise.cli.table_fit import TableFit, fit_table
 
 
-def add(commands: Any, common: argparse.ArgumentParser) -> None:
+def add(command: Command) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = command(
         "fit",
-        parents=[common],
         help="choose the features of a table that explain its target",
         description="Choose the features of a table that explain its target.",
         epilog=_epilog(),

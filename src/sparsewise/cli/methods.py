@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
-from sparsewise.algorithms import ALGORITHMS, Family
+from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
 from sparsewise.cli.spelling import METHOD_OPTIONS
 from sparsewise.selection.choice import PATHS
 from sparsewise.wording import look_up
@@ -60,26 +60,21 @@ def check_names(parameters: dict[str, Any]) -> None:
             look_up([parameters[name]], known, kind)
 
 
-def family(*which: Family) -> str:
-    """Return the methods of some families, as they are written here."""
-    return _names(name for name, one in ALGORITHMS.items() if one.family in which)
+def family(which: Family) -> str:
+    """Return the methods of a family, as they are written here."""
+    return _names(lambda one: one.family is which)
 
 
 def takers(parameter: str, *which: Family) -> str:
     """Return the methods that take a parameter, of some families or of all."""
-    return _names(
-        name
-        for name, one in ALGORITHMS.items()
-        if one.takes(parameter) and one.family in (which or Family)
-    )
+    return _names(lambda one: one.takes(parameter) and one.family in (which or Family))
 
 
 def choosers() -> str:
     """Return the methods that make a path on which a criterion may choose."""
-    return _names(
-        name for name, one in ALGORITHMS.items() if name in PATHS or one.takes("criterion")
-    )
+    return _names(lambda one: one.name in PATHS or one.takes("criterion"))
 
 
-def _names(names: Iterable[str]) -> str:
+def _names(is_meant: Callable[[Algorithm], bool]) -> str:
+    names = (name for name, one in ALGORITHMS.items() if is_meant(one))
     return ", ".join(name.replace("_", "-") for name in names)

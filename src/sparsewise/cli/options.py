@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sparsewise.errors import InputError
 from sparsewise.wording import count, listing, quoted
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from sparsewise.design import Design
     from sparsewise.selection.reduction import Reduced
     from sparsewise.tables import RawTable, Table
+
+N = TypeVar("N", int, float)
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,56 +31,34 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message} (see {self.prog} --help)")
 
 
+Command = Callable[..., Parser]
+"""Takes the name of a command and its help, description and epilog."""
+
+
 def _help_formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, max_help_position=20, width=80)
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """Return a reader of whole numbers from this one on."""
+    """Read whole numbers that are not smaller."""
+    return _reader(int, lambda number: number >= least, f"a whole number, at least {least}")
 
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            raise argparse.ArgumentTypeError(
-                f"must be a whole number, at least {least}, not {text}"
-            )
-        return number
+
+def _reader(kind: type[N], is_fine: Callable[[N], bool], what: str) -> Callable[[str], N]:
+    """Read what can be used; anything else is refused, saying what it must be."""
+
+    def read(text: str) -> N:
+        with suppress(ValueError):
+            if is_fine(number := kind(text)):
+                return number
+        raise argparse.ArgumentTypeError(f"must be {what}, not {text}")
 
     return read
 
 
-def not_negative(text: str) -> float:
-    """Read a finite number that is not negative."""
-    number = _number(text)
-    if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a finite number, at least 0, not {text}")
-    return number
-
-
-def positive(text: str) -> float:
-    """Read a finite number above 0."""
-    number = _number(text)
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a finite number above 0, not {text}")
-    return number
-
-
-def seconds(text: str) -> float:
-    """Read a number that is not negative; infinity will do."""
-    number = _number(text)
-    if not number >= 0:
-        raise argparse.ArgumentTypeError(f"must be at least 0 seconds, not {text}")
-    return number
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+not_negative = _reader(float, lambda x: 0 <= x < math.inf, "a finite number, at least 0")
+positive = _reader(float, lambda x: 0 < x < math.inf, "a finite number above 0")
+seconds = _reader(float, lambda x: x >= 0, "at least 0 seconds")
 
 
 # --- a table --------------------------------------------------------------------------------------
@@ -86,7 +67,9 @@ def _number(text: str) -> float:
 def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
     """Add the options that name a table and its columns; return their group."""
     data = parser.add_argument_group("data")
-    add_source(data)
+    data.add_argument(
+        "data", nargs="?", metavar="DATA", help="CSV, TSV or Parquet file; - for stdin"
+    )
     data.add_argument("--example", metavar="NAME", help="a built-in table instead: diabetes")
     data.add_argument("--target", metavar="COLUMN", help="the column to explain")
     data.add_argument("--features", metavar="NAMES", help=features)
@@ -110,13 +93,6 @@ def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
     return data
 
 
-def add_source(group: Any) -> None:
-    """Add the table itself."""
-    group.add_argument(
-        "data", nargs="?", metavar="DATA", help="CSV, TSV or Parquet file; - for stdin"
-    )
-
-
 def read(args: argparse.Namespace) -> RawTable:
     """Read the table that the arguments name."""
     from sparsewise.tables import load_example, read_table
@@ -134,25 +110,18 @@ def load(args: argparse.Namespace) -> tuple[Table, list[str]]:
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)
     refuse_both(include, split_names(args.exclude), "included")
-    table = select(raw, args, features=features, include=include)
+    table = select(raw, args, features=features, chosen=include)
     return table, [table.names[j] for j in table.positions(include)]
 
 
-def select(
-    raw: RawTable,
-    args: argparse.Namespace,
-    *,
-    features: list[str] | None = None,
-    include: list[str] | None = None,
-) -> Table:
+def select(raw: RawTable, args: argparse.Namespace, **names: Any) -> Table:
     """Choose columns as the arguments tell."""
     from sparsewise import tables
 
     table = tables.select(
         raw,
         target=args.target,
-        features=features,
-        chosen=include or (),
+        **names,
         exclude=tables.split_names(args.exclude),
         categorical=tables.split_names(args.categorical),
         weights=args.weights,

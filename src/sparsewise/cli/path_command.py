@@ -6,10 +6,11 @@ import argparse
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sparsewise.cli.fit_command import add_arguments, check_outputs
 from sparsewise.cli.methods import DEFAULTS, given_parameters
+from sparsewise.cli.options import Command
 from sparsewise.cli.spelling import as_option
 from sparsewise.cli.table_fit import TableFit, fit_table
 
@@ -20,11 +21,10 @@ METHOD = DEFAULTS["criterion"]
 """What makes the path unless an option means another: that on which criteria choose."""
 
 
-def add(commands: Any, common: argparse.ArgumentParser) -> None:
+def add(command: Command) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = command(
         "path",
-        parents=[common],
         help="show every step of a method, and which one each criterion likes best",
         description="Show every step of a method: squared residual, R² and, for least squares and "
         "basis pursuit, the criteria, with the best of each marked by a star.",

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
-from sparsewise.cli.options import check_place
-from sparsewise.errors import InputError
-from sparsewise.files import write_whole
-from sparsewise.wording import quoted
+from sparsewise.cli.options import Command, check_place
+from sparsewise.files import write_text
 
 
-def add(commands: Any, common: argparse.ArgumentParser) -> None:
+def add(command: Command) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = command(
         "predict",
-        parents=[common],
         help="predict the target of new rows by a saved model",
         description="Predict the target of each row of a table, by a model that sparsewise fit "
         "--save wrote. The table needs the columns that the model uses, by the same names; others "
@@ -51,11 +46,8 @@ def run(args: argparse.Namespace) -> None:
     text = _csv(columns)
     if args.out is None:
         sys.stdout.write(text)
-        return
-    try:
-        write_whole(Path(os.path.realpath(args.out)), text.encode("ascii"))
-    except OSError as error:
-        raise InputError(f"can't write {quoted(args.out)}: {error.strerror}") from None
+    else:
+        write_text(args.out, text)
 
 
 def _csv(columns: dict[str, Any]) -> str:

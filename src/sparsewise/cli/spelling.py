@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from sparsewise.errors import Either, Message, Parameter, in_python
+from sparsewise.parameters import CHOICES, OWN
 
-METHOD_OPTIONS = (
-    "sparsity",
-    "residual",
-    "delta",
-    "penalty",
-    "batch",
-    "sigma",
-    "price",
-    "updates",
-    "debias",
-    "criterion",
-    "cv",
-)
+METHOD_OPTIONS = (*OWN, *CHOICES)
 """Options that are parameters of a method."""
 
+TABLE_OPTIONS = ("target", "features", "include", "exclude", "categorical", "weights")
+"""Options that say what of a table is used."""
+
 OPTIONS = {
-    **{name: f"--{name}" for name in METHOD_OPTIONS},
-    **{name: f"--{name}" for name in ("target", "features", "include", "exclude", "categorical")},
-    "weights": "--weights",
+    **{name: f"--{name}" for name in (*METHOD_OPTIONS, *TABLE_OPTIONS)},
     "sample_weight": "--weights",
     "drop_missing": "--drop-missing",
     "time_limit": "--time-limit",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sparsewise.cli import methods
 from sparsewise.cli.options import dependent_columns, load, reduced
 from sparsewise.cli.spelling import as_option, sentence
-from sparsewise.errors import InputError, InputWarning, Parameter
-from sparsewise.wording import count, listing, printable
+from sparsewise.errors import InputWarning
+from sparsewise.wording import count, printable
 
 if TYPE_CHECKING:
     from sparsewise.description import Description
@@ -122,17 +122,12 @@ def fit_table(
 
 def _check_included(table: Table, include: list[str], intercept: bool) -> None:
     """Raise an error for features that can't be in any model together, and name them."""
+    from sparsewise.estimators.base import indistinguishable
+
     columns = table.positions(include)
     dependent = dependent_columns(reduced(table, intercept).design, columns) if columns else []
     if dependent:
-        raise InputError(
-            (
-                f"{listing(table.names[j] for j in dependent)} can't be told from the other "
-                "included features (constant, or a combination of them): take out of ",
-                Parameter("include"),
-                " what says nothing new",
-            )
-        )
+        raise indistinguishable(table.names[j] for j in dependent)
 
 
 def _can_be_certified(table: Table) -> bool:

@@ -48,15 +48,15 @@ class Certified:
 
     def fields(self) -> dict[str, Any]:
         """Return all there is to know, ready for JSON: None for what is infinite or unknown."""
-        found, total = self.certificate, self.total
+        found, total, names = self.certificate, self.total, self.names
         swap, better = found.swap, found.better
         return {
             "status": found.status,
-            "sentence": found.sentence(self.names),
+            "sentence": found.sentence(names),
             "table": self.label,
             "target": self.target,
-            "features": [self.names[j] for j in found.columns],
-            "candidates": len(self.names),
+            "features": [names[j] for j in found.columns],
+            "candidates": len(names),
             "rows": self.rows,
             "intercept": self.intercept,
             "r2": share(self.squared, total),
@@ -68,15 +68,9 @@ class Certified:
             "source": found.source,
             "min_abs": found.min_abs,
             "proof": found.proof,
-            "better": None if better is None else [self.names[j] for j in better],
+            "better": None if better is None else [names[j] for j in better],
             "better_r2": None if self.better_squared is None else share(self.better_squared, total),
-            "swap": None
-            if swap is None
-            else {
-                "out": self.names[swap.out],
-                "into": self.names[swap.into],
-                "fall": swap.fall,
-            },
+            "swap": swap and {**swap._asdict(), "out": names[swap.out], "into": names[swap.into]},
             "swap_optimal": found.swap_optimal,
             "time_limit": finite(self.time_limit),
         }

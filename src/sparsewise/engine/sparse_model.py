@@ -16,7 +16,7 @@ from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.scores import Scores
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError, Parameter
-from sparsewise.parameters import check_columns
+from sparsewise.parameters import check_columns, check_constraints
 from sparsewise.problem import DependentColumnsError, Problem
 from sparsewise.results import Stop
 
@@ -78,12 +78,8 @@ class SparseModel:
     ) -> None:
         """Begin with include and start, and close the columns of exclude."""
         m = self.problem.shape[1]
-        forced = check_columns(include, m, "include")
-        barred = check_columns(exclude, m, "exclude")
+        forced, barred = check_constraints(include, exclude, m)
         first = check_columns(start, m, "start")
-        if both := sorted(set(forced) & set(barred)):
-            names = Parameter("include"), " and ", Parameter("exclude")
-            raise InputError((f"Column {both[0]} is in both ", *names), "keep it in one.")
         if room is not None and len(forced) > room:
             most = Parameter("sparsity"), f" allows only {room}"
             wrong = f"names {len(forced)} columns, but ", *most

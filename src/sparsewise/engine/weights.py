@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
-from sparsewise.errors import InputError, Parameter
-from sparsewise.parameters import check_columns
+from sparsewise.errors import InputError
+from sparsewise.parameters import check_constraints
 from sparsewise.problem import Problem
 
 
@@ -71,12 +71,7 @@ def check_weights(
     A column of zeros is excluded, too.
     """
     m = data.shape[1]
-    forced, barred = check_columns(include, m, "include"), check_columns(exclude, m, "exclude")
-    if both := sorted(set(forced) & set(barred)):
-        raise InputError(
-            (f"Column {both[0]} is in both ", Parameter("include"), " and ", Parameter("exclude")),
-            "keep it in one.",
-        )
+    forced, barred = check_constraints(include, exclude, m)
     given = np.ones(m) if weights is None else np.array(weights, dtype=np.float64)
     if given.shape != (m,):
         raise InputError(

@@ -7,6 +7,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -42,6 +43,7 @@ SEARCH_SECONDS = 1.0
 
 
 # scikit-learn ships no types: its base classes are Any to the checker.
+@dataclass(kw_only=True, eq=False, repr=False)
 class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model of few features; a selector of these, too.
 
@@ -84,10 +86,10 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         "certify": ["boolean", Interval(Real, 0, None, closed="left")],
     }
 
-    fit_intercept: bool
-    include: Sequence[int | str] | None
-    exclude: Sequence[int | str] | None
-    certify: bool | float
+    fit_intercept: bool = True
+    include: Sequence[int | str] | None = None
+    exclude: Sequence[int | str] | None = None
+    certify: bool | float = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Add the attributes that all have to the documentation of a subclass."""
@@ -100,7 +102,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
     @classmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
         """The estimator that runs an algorithm; here, by its name."""
-        return cls(record.name, **parameters)
+        return cls(**{"algorithm": record.name, **parameters})
 
     @abstractmethod
     def _solve(self, data: Data) -> Solution:
@@ -131,11 +133,9 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             self.solution_ = self._solve(data)
             self._keep(data)
         except DependentColumnsError as error:
-            names = listing(self._name(j) for j in error.columns if j in data.include)
-            wrong = f"{names} can't be told from the other included features (constant, or a "
-            wrong += "combination of them): take out of "
+            names = [self._name(j) for j in error.columns if j in data.include]
             self._forget()
-            raise InputError((wrong, Parameter("include"), " what says nothing new.")) from error
+            raise indistinguishable(names) from error
         except BaseException:
             self._forget()  # half a fit is none
             raise
@@ -389,6 +389,13 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 def known(values: Iterable[float]) -> list[float | None]:
     """The values, None for NaN."""
     return [None if math.isnan(value) else float(value) for value in values]
+
+
+def indistinguishable(names: Iterable[str]) -> InputError:
+    """Included features that can't be in one model with the other included ones."""
+    wrong = f"{listing(names)} can't be told from the other included features (constant, or a "
+    wrong += "combination of them): take out of "
+    return InputError((wrong, Parameter("include"), " what says nothing new."))
 
 
 def _noise_and_covariance(data: Data, solution: Solution) -> tuple[float | None, Array | None]:

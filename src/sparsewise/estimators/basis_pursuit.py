@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -33,6 +32,7 @@ REWEIGHTED = {weights: one for one in L1.values() if (weights := own_weights(one
 """Algorithms that make their own weights, by what these are called."""
 
 
+@dataclass(eq=False, repr=False)
 class BasisPursuitRegressor(SparseRegressor):
     """The smallest ℓ1 norm, Σ|β_j|, that leaves a residual of given size.
 
@@ -96,32 +96,14 @@ class BasisPursuitRegressor(SparseRegressor):
         "solver": [StrOptions({"auto", "homotopy", "conic", *PROXIMAL})],
     }
 
-    def __init__(
-        self,
-        weights: str | ArrayLike | None = None,
-        *,
-        residual: float | None = None,
-        penalty: float | None = None,
-        sigma: float | None = None,
-        debias: bool = False,
-        fit_intercept: bool = True,
-        include: Sequence[int | str] | None = None,
-        exclude: Sequence[int | str] | None = None,
-        certify: bool | float = False,
-        standardize: bool = True,
-        solver: str = "auto",
-    ) -> None:
-        self.weights = weights
-        self.residual = residual
-        self.penalty = penalty
-        self.sigma = sigma
-        self.debias = debias
-        self.fit_intercept = fit_intercept
-        self.include = include
-        self.exclude = exclude
-        self.certify = certify
-        self.standardize = standardize
-        self.solver = solver
+    weights: str | ArrayLike | None = None
+    _: KW_ONLY
+    residual: float | None = None
+    penalty: float | None = None
+    sigma: float | None = None
+    debias: bool = False
+    standardize: bool = True
+    solver: str = "auto"
 
     @classmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
@@ -133,14 +115,13 @@ class BasisPursuitRegressor(SparseRegressor):
 
     def _solve(self, data: Data) -> Solution:
         self._check_parameters()
-        A, y = data.design, data.target
         self.residual_ = None if self.penalty is not None else self._bound(data)
         if self.residual_ is None:
             return self._penalised(data)
-        parameters = {"residual": self.residual_, "debias": self.debias, **data.constraints}
+        parameters = {"residual": self.residual_, "debias": self.debias}
         if isinstance(self.weights, str):
             return self._reweighted(data, parameters)
-        return bpdn(A, y, weights=self._costs(data), solver=self._exact_solver(), **parameters)
+        return data.run(bpdn, weights=self._costs(data), solver=self._exact_solver(), **parameters)
 
     def _reweighted(self, data: Data, parameters: dict[str, Any]) -> Solution:
         run = REWEIGHTED[str(self.weights)]
@@ -148,19 +129,17 @@ class BasisPursuitRegressor(SparseRegressor):
             parameters["solver"] = self._exact_solver()
         if run.takes("sigma") and self.residual_:
             parameters["sigma"] = self.residual_ / math.sqrt(data.rows)  # the noise of each row
-        return run.function(data.design, data.target, **parameters)
+        return data.run(run.function, **parameters)
 
     def _penalised(self, data: Data) -> L1Solution:
-        A, y = data.design, data.target
-        parameters = {"penalty": self.penalty, "weights": self._costs(data), **data.constraints}
+        parameters = {"penalty": self.penalty, "weights": self._costs(data)}
         if self.solver in PROXIMAL:
-            solution: L1Solution = PROXIMAL[self.solver](A, y, debias=self.debias, **parameters)
+            solution: L1Solution = data.run(PROXIMAL[self.solver], debias=self.debias, **parameters)
             return solution
         if self.solver == "conic":
-            raise InputError(
-                (Parameter("solver", "conic"), " takes a bound on the residual, not a penalty.")
-            )
-        path = l1_path(A, y, **parameters)
+            conic = Parameter("solver", "conic")
+            raise InputError((conic, " takes a bound on the residual, not a penalty."))
+        path = data.run(l1_path, **parameters)
         return refitted(data, path) if self.debias else path
 
     def _bound(self, data: Data) -> float:

@@ -12,14 +12,9 @@ from sparsewise.estimators.basis_pursuit import BasisPursuitRegressor
 from sparsewise.estimators.pursuit import PursuitRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
 from sparsewise.estimators.stepwise import StepwiseRegressor
+from sparsewise.parameters import CHOICES, OWN
 from sparsewise.selection.choice import PATHS
 from sparsewise.wording import look_up
-
-OWN = ("sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "updates", "debias")
-"""Parameters of an algorithm that its estimator has, too."""
-
-CHOICES = ("criterion", "cv")
-"""What chooses among the models of one path."""
 
 STOPS = ("sparsity", "residual", "delta")
 """What ends a path, so that there is nothing to choose."""

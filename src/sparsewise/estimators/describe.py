@@ -105,26 +105,19 @@ def _criteria(
 def _path(model: SparseRegressor, is_exact: bool) -> Iterator[PathRow]:
     """The start, every step, and what leads from the last to the model."""
     solution, total = model.solution_, model.criteria_.total
-
-    def row(
-        number: int | None,
-        action: str,
-        columns: Iterable[int],
-        size: int,
-        squared: float,
-        log_evidence: float = math.nan,
-    ) -> PathRow:
-        names, loss = tuple(map(model._name, columns)), _loss(model, squared)
-        evidence = None if is_exact or math.isnan(log_evidence) else log_evidence
-        return PathRow(number, action, names, size, loss, share(loss, total), evidence)
-
     start, rows = solution.path.start, model.n_rows_ - model.fit_intercept
     first = solution.path.initial.loss, solution.start_evidence(rows)
-    yield row(0, "start", start, len(start), *first)
-    for number, step in enumerate(solution.path, start=1):
-        yield row(number, step.action, step.columns, step.size, step.loss, step.log_evidence)
+    met: list[tuple[int | None, str, Iterable[int], int, float, float]]
+    met = [(0, "start", start, len(start), *first)]
+    for i, step in enumerate(solution.path, start=1):
+        met.append((i, step.action, step.columns, step.size, step.loss, step.log_evidence))
     if solution.ending:
-        yield row(None, solution.ending, (), solution.support.size, solution.residual_norm**2)
+        last = solution.support.size, solution.residual_norm**2, math.nan
+        met.append((None, solution.ending, (), *last))
+    for number, action, columns, size, squared, log_evidence in met:
+        names, loss = tuple(map(model._name, columns)), _loss(model, squared)
+        evidence = None if is_exact or math.isnan(log_evidence) else log_evidence
+        yield PathRow(number, action, names, size, loss, share(loss, total), evidence)
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -138,7 +131,8 @@ def _facts(
     criteria: dict[str, float],
 ) -> Iterator[Fact]:
     solution, total = model.solution_, model.criteria_.total
-    yield from _std(model, no_std)
+    if std := _std(model, no_std):
+        yield _std_title(model) if not no_std else "std. error", std
     yield "rows", _rows(model.n_rows_)
     for parameter in ("include", "exclude"):
         if columns := model._columns(parameter):
@@ -164,32 +158,26 @@ def _std_title(model: SparseRegressor) -> str:
     return "std. error" if model.solution_.posterior is None else "± std"
 
 
-def _std(model: SparseRegressor, no_std: Words) -> Iterator[Fact]:
-    """What the standard deviations mean, or why there are none."""
+def _std(model: SparseRegressor, no_std: Words) -> Words:
+    """What the standard deviations are, or why there are none; nothing of an empty model."""
     chosen = model.solution_.support.tolist()
     if no_std:
-        if chosen:
-            yield "std. error", ("none: ", *((no_std,) if isinstance(no_std, str) else no_std))
-    elif model.solution_.posterior is not None:
-        yield (
-            _std_title(model),
+        why = (no_std,) if isinstance(no_std, str) else no_std
+        return ("none: ", *why) if chosen else ""
+    if model.solution_.posterior is not None:
+        return (
             "posterior standard deviation, conditional on the selection: as if these features, "
-            "their prior variances and the noise had been given",
+            "their prior variances and the noise had been given"
         )
-    elif not chosen:
-        if model.fit_intercept:
-            yield (
-                _std_title(model),
-                "conditional on the selection: as if no feature had any effect",
-            )
-    elif set(model._columns("include")).issuperset(chosen):
-        yield _std_title(model), "of the least-squares fit; all features were asked for"
-    else:
-        yield (
-            _std_title(model),
-            "conditional on the selection: as if these features had been given; having been "
-            "chosen by the same data they are less certain than that",
-        )
+    if not chosen:
+        only = "conditional on the selection: as if no feature had any effect"
+        return only if model.fit_intercept else ""
+    if set(model._columns("include")).issuperset(chosen):
+        return "of the least-squares fit; all features were asked for"
+    return (
+        "conditional on the selection: as if these features had been given; having been "
+        "chosen by the same data they are less certain than that"
+    )
 
 
 def _no_std(model: SparseRegressor, decision: Decision, is_exact: bool) -> Words:
@@ -232,10 +220,8 @@ def _subset(model: SparseRegressor) -> Iterator[Fact]:
         yield "subset", f"not certified: {reason[:1].lower()}{reason[1:]}"
     elif model.certify is False and model.solution_.support.size and model.criteria_.total > 0:
         ask = Either("certify=True", "sparsewise certify")
-        yield (
-            "subset",
-            ("not looked at: ", ask, " asks whether other features, as many, fit better"),
-        )
+        rest = " asks whether other features, as many, fit better"
+        yield "subset", ("not looked at: ", ask, rest)
 
 
 def _values(criteria: dict[str, float], first: str) -> Iterator[str]:

@@ -21,10 +21,6 @@ FAR = 1e3
 # here, and room for further arrays would cost as much again.
 
 
-def _matern12(r: Array) -> Array:
-    return _decay(r)
-
-
 def _matern32(r: Array) -> Array:
     r *= 3**0.5
     decay = _decay(r)
@@ -58,7 +54,7 @@ def _decay(a: Array) -> Array:
 
 
 PROFILES: dict[str, Callable[[Array], Array]] = {
-    "matern12": _matern12,
+    "matern12": _decay,
     "matern32": _matern32,
     "matern52": _matern52,
     "rbf": _rbf,

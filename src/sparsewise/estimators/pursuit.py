@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,19 +12,14 @@ from sparsewise.algorithms import ALGORITHMS, Algorithm, omp
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import SparseRegressor
 from sparsewise.results import Solution
-from sparsewise.selection.choice import (
-    from_full,
-    least,
-    most_features,
-    path_sizes,
-    warn_if_still_better,
-)
+from sparsewise.selection import choice
 from sparsewise.selection.data import Data
 
 PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity")}
 """Algorithms that can be asked for so many features."""
 
 
+@dataclass(eq=False, repr=False)
 class PursuitRegressor(SparseRegressor):
     """Greedy algorithms that are told how many features are wanted.
 
@@ -77,42 +72,23 @@ class PursuitRegressor(SparseRegressor):
         "batch": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        algorithm: str = "omp",
-        *,
-        sparsity: int | None = None,
-        residual: float | None = None,
-        delta: float | None = None,
-        batch: int = 2,
-        fit_intercept: bool = True,
-        include: Sequence[int | str] | None = None,
-        exclude: Sequence[int | str] | None = None,
-        certify: bool | float = False,
-    ) -> None:
-        self.algorithm = algorithm
-        self.sparsity = sparsity
-        self.residual = residual
-        self.delta = delta
-        self.batch = batch
-        self.fit_intercept = fit_intercept
-        self.include = include
-        self.exclude = exclude
-        self.certify = certify
+    algorithm: str = "omp"
+    _: KW_ONLY
+    sparsity: int | None = None
+    residual: float | None = None
+    delta: float | None = None
+    batch: int = 2
 
     def _solve(self, data: Data) -> Solution:
-        run, A, y = PURSUITS[self.algorithm], data.design, data.target
-        parameters = {**self._stops(data, run), **data.constraints}
+        run = PURSUITS[self.algorithm]
+        parameters = self._stops(data, run)
         self.sparsity_ = parameters.get("sparsity")
         if run.takes("batch"):
-            parameters["batch"] = min(self.batch, *A.shape)
+            parameters["batch"] = min(self.batch, *data.design.shape)
         if run.starts_full:
-            return from_full(
-                data,
-                max(most_features(data), self.sparsity_ or 0),
-                lambda start: run(A, y, start=start, **parameters),
-            )
-        return run.function(A, y, **parameters)
+            most = max(choice.most_features(data), self.sparsity_ or 0)
+            return choice.from_full(data, most, run, **parameters)
+        return data.run(run.function, **parameters)
 
     def _stops(self, data: Data, run: Algorithm) -> dict[str, Any]:
         """The parameters that end the algorithm."""
@@ -136,9 +112,9 @@ class PursuitRegressor(SparseRegressor):
 
 def usual_sparsity(data: Data) -> int:
     """As many features as the BIC chooses on the path of Orthogonal Matching Pursuit."""
-    most = most_features(data)
-    path = omp(data.design, data.target, sparsity=most, **data.constraints).path
-    rss, size = path_sizes(path)
-    best = least(data.criteria().costs("bic", rss, size), size)
-    warn_if_still_better(data, path.after(best), most, "bic")
+    most = choice.most_features(data)
+    path = data.run(omp, sparsity=most).path
+    rss, size = choice.path_sizes(path)
+    best = choice.least(data.criteria().costs("bic", rss, size), size)
+    choice.warn_if_still_better(data, path.after(best), most, "bic")
     return int(size[best])

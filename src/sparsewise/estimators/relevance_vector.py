@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -34,6 +35,7 @@ STEPWISE = _algorithms(Family.STEPWISE, "delta")
 
 
 # scikit-learn ships no types: its base classes are Any to the checker.
+@dataclass(eq=False, repr=False)
 class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Regression by a few kernels, each centred at a training point.
 
@@ -127,30 +129,17 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        kernel: str | Kernel = "matern32",
-        *,
-        length_scale: float | str = "median",
-        algorithm: str = "rmp",
-        sigma: float | None = None,
-        delta: float | None = None,
-        n_candidates: int | None = None,
-        fit_intercept: bool = True,
-        cache_size: float = 200,
-        certify: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.length_scale = length_scale
-        self.algorithm = algorithm
-        self.sigma = sigma
-        self.delta = delta
-        self.n_candidates = n_candidates
-        self.fit_intercept = fit_intercept
-        self.cache_size = cache_size
-        self.certify = certify
-        self.random_state = random_state
+    kernel: str | Kernel = "matern32"
+    _: KW_ONLY
+    length_scale: float | str = "median"
+    algorithm: str = "rmp"
+    sigma: float | None = None
+    delta: float | None = None
+    n_candidates: int | None = None
+    fit_intercept: bool = True
+    cache_size: float = 200
+    certify: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose relevance vectors and their weights.
@@ -237,18 +226,12 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
                     "give the noise's standard deviation times about 3, say, in the units of y.",
                 )
             if self.sigma is not None:
-                raise InputError(
-                    f"belongs to {', '.join(BAYESIAN)}",
-                    (this, " takes ", Parameter("delta"), " alone."),
-                    parameter="sigma",
-                )
+                advice = this, " takes ", Parameter("delta"), " alone."
+                raise InputError(f"belongs to {', '.join(BAYESIAN)}", advice, parameter="sigma")
             return {"delta": float(self.delta)}
         if self.delta is not None:
-            raise InputError(
-                f"belongs to {', '.join(STEPWISE)}",
-                (this, " takes ", Parameter("sigma"), ", or neither."),
-                parameter="delta",
-            )
+            advice = this, " takes ", Parameter("sigma"), ", or neither."
+            raise InputError(f"belongs to {', '.join(STEPWISE)}", advice, parameter="delta")
         parameters: dict[str, Any] = {"sigma": None if self.sigma is None else float(self.sigma)}
         # MacKay's updates are those of the original relevance vector machine (Tipping 2001), and
         # many times quicker than EM.
@@ -281,15 +264,9 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
                 scale = float(self.length_scale)
             return Stationary(self.kernel, scale), scale
         if self.length_scale != "median":
-            raise InputError(
-                "belongs to kernels by name",
-                (
-                    "set that of a kernel object or function there, and leave ",
-                    Parameter("length_scale", "median"),
-                    " here.",
-                ),
-                parameter="length_scale",
-            )
+            there = "set that of a kernel object or function there, and leave "
+            advice = there, Parameter("length_scale", "median"), " here."
+            raise InputError("belongs to kernels by name", advice, parameter="length_scale")
         kernel: Kernel = self.kernel
         return (clone(kernel) if isinstance(kernel, ProcessKernel) else kernel), None
 

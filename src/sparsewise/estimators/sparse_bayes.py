@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from sparsewise.selection.residual_variance import check_rows
 BAYESIAN = {name: one for name, one in ALGORITHMS.items() if one.family is Family.BAYESIAN}
 
 
+@dataclass(eq=False, repr=False)
 class SparseBayesRegressor(SparseRegressor):
     """Sparse Bayesian Learning: coefficients have normal priors, most of variance zero.
 
@@ -82,30 +83,13 @@ class SparseBayesRegressor(SparseRegressor):
         "noise_prior": ["array-like", None],
     }
 
-    solution_: BayesianSolution
-
-    def __init__(
-        self,
-        algorithm: str = "rmp",
-        *,
-        updates: str | None = None,
-        sigma: float | None = None,
-        price: float | None = None,
-        noise_prior: tuple[float, float] | None = None,
-        fit_intercept: bool = True,
-        include: Sequence[int | str] | None = None,
-        exclude: Sequence[int | str] | None = None,
-        certify: bool | float = False,
-    ) -> None:
-        self.algorithm = algorithm
-        self.updates = updates
-        self.sigma = sigma
-        self.price = price
-        self.noise_prior = noise_prior
-        self.fit_intercept = fit_intercept
-        self.include = include
-        self.exclude = exclude
-        self.certify = certify
+    algorithm: str = "rmp"
+    _: KW_ONLY
+    updates: str | None = None
+    sigma: float | None = None
+    price: float | None = None
+    noise_prior: tuple[float, float] | None = None
+    solution_: BayesianSolution = field(init=False)
 
     def _solve(self, data: Data) -> BayesianSolution:
         run = BAYESIAN[self.algorithm]
@@ -113,7 +97,6 @@ class SparseBayesRegressor(SparseRegressor):
             "sigma": None if self.sigma is None else float(self.sigma),
             "price": uniform_price(data) if self.price is None else float(self.price),
             "noise_prior": self.noise_prior,
-            **data.constraints,
         }
         if self.updates is not None:
             if not run.takes("updates"):
@@ -124,7 +107,7 @@ class SparseBayesRegressor(SparseRegressor):
                 )
             parameters["updates"] = self.updates
         check_rows(data)
-        solution: BayesianSolution = run(data.design, data.target, **parameters)
+        solution: BayesianSolution = data.run(run, **parameters)
         return solution
 
     def _path_columns(self) -> dict[str, list[Any]]:

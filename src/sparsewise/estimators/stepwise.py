@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,17 +17,7 @@ from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.base import SparseRegressor, known
 from sparsewise.estimators.trace import Trace
 from sparsewise.results import Model, Solution, Stop
-from sparsewise.selection.choice import (
-    PATHS,
-    at_most,
-    best_by_size,
-    chosen,
-    from_full,
-    least,
-    most_features,
-    path_sizes,
-    warn_if_still_better,
-)
+from sparsewise.selection import choice
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.cross_validation import Errors, cross_validate
 from sparsewise.selection.data import Data
@@ -39,6 +29,7 @@ CRITERIA = (*BY_RESIDUAL, "loo", "cv")
 """What can choose the number of features."""
 
 
+@dataclass(eq=False, repr=False)
 class StepwiseRegressor(SparseRegressor):
     """Least squares on few features, added and dropped one at a time.
 
@@ -105,7 +96,7 @@ class StepwiseRegressor(SparseRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseRegressor._parameter_constraints,
-        "direction": [StrOptions(set(PATHS))],
+        "direction": [StrOptions(set(choice.PATHS))],
         "criterion": [StrOptions(set(CRITERIA))],
         "sparsity": [Interval(Integral, 0, None, closed="left"), None],
         "delta": [Interval(Real, 0, None, closed="left"), StrOptions({"bic"}), None],
@@ -116,36 +107,16 @@ class StepwiseRegressor(SparseRegressor):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        direction: str = "forward",
-        *,
-        criterion: str = "bic",
-        sparsity: int | None = None,
-        delta: float | str | None = None,
-        start: str | None = None,
-        cv: Any = 5,
-        one_standard_error: bool = True,
-        fit_intercept: bool = True,
-        include: Sequence[int | str] | None = None,
-        exclude: Sequence[int | str] | None = None,
-        certify: bool | float = False,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.direction = direction
-        self.criterion = criterion
-        self.sparsity = sparsity
-        self.delta = delta
-        self.start = start
-        self.cv = cv
-        self.one_standard_error = one_standard_error
-        self.fit_intercept = fit_intercept
-        self.include = include
-        self.exclude = exclude
-        self.certify = certify
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    direction: str = "forward"
+    _: KW_ONLY
+    criterion: str = "bic"
+    sparsity: int | None = None
+    delta: float | str | None = None
+    start: str | None = None
+    cv: Any = 5
+    one_standard_error: bool = True
+    n_jobs: int | None = None
+    verbose: bool = False
 
     @classmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
@@ -153,7 +124,7 @@ class StepwiseRegressor(SparseRegressor):
 
         An algorithm for both that goes by delta has that of the BIC, unless another is given.
         """
-        direction = record.name if record.name in PATHS else "both"
+        direction = record.name if record.name in choice.PATHS else "both"
         if direction == "both" and record.takes("delta"):
             parameters = {"delta": "bic", **parameters}
         if "cv" in parameters:
@@ -162,7 +133,7 @@ class StepwiseRegressor(SparseRegressor):
 
     def _solve(self, data: Data) -> Solution:
         self._check_parameters()
-        most = most_features(data)
+        most = choice.most_features(data)
         self.delta_ = self._bic_delta(data) if self.delta == "bic" else self.delta
         if self.delta_ is not None:
             return self._by_delta(data, most, float(self.delta_))
@@ -170,7 +141,7 @@ class StepwiseRegressor(SparseRegressor):
             size = int(self.sparsity)
             return self._by_size(data, size, size, Stop.SPARSITY)
         if self.criterion == "cv":
-            path = PATHS[self.direction]
+            path = choice.PATHS[self.direction]
             self.cv_errors_: Errors = cross_validate(
                 data, path, self.cv, self.one_standard_error, self.n_jobs
             )
@@ -182,42 +153,35 @@ class StepwiseRegressor(SparseRegressor):
     # ------------------------------------------------------------------ ways to choose
 
     def _by_delta(self, data: Data, most: int, delta: float) -> Solution:
-        A, y = data.design, data.target
         if self.direction == "backward":
-            return from_full(
-                data,
-                most,
-                lambda start: backward(A, y, delta=delta, start=start, **data.constraints),
-            )
+            return choice.from_full(data, most, backward, delta=delta)
         if self.direction == "both":
-            return self._begin(
-                data, most, lambda start: rmp0(A, y, delta=delta, start=start, **data.constraints)
-            )
+            return self._begin(data, most, rmp0, delta=delta)
         algorithm: Any = forward if self.direction == "forward" else foba
-        return algorithm(A, y, delta=delta, **data.constraints)
+        return data.run(algorithm, delta=delta)
 
     def _by_size(self, data: Data, size: int, most: int, stop: Stop) -> Solution:
         """The best model of this size, on a path of at most `most`."""
         fewest = len(data.include)
-        most = max(most, most_features(data) if self.direction == "backward" else fewest)
-        run = PATHS[self.direction](data, min(most, *data.design.shape))
-        steps = at_most(best_by_size(run.path), max(size, fewest))
-        return chosen(run, run.path.after(steps), stop)
+        most = max(most, choice.most_features(data) if self.direction == "backward" else fewest)
+        run = choice.PATHS[self.direction](data, min(most, *data.design.shape))
+        steps = choice.at_most(choice.best_by_size(run.path), max(size, fewest))
+        return choice.chosen(run, run.path.after(steps), stop)
 
     def _along_path(self, data: Data, most: int) -> Solution:
         """One path to the end; the model of least cost on it."""
-        run = PATHS[self.direction](data, most)
-        rss, size = path_sizes(run.path)
+        run = choice.PATHS[self.direction](data, most)
+        rss, size = choice.path_sizes(run.path)
         if self.criterion == "loo":
             self._loo_ = costs = leave_one_out(data, run.path)
         else:
             costs = data.criteria(self._variance(data)).costs(self.criterion, rss, size)
-        best = least(costs, size)
+        best = choice.least(costs, size)
         if self.criterion == "loo":
             self.loo_ = float(costs[best])
         model = run.path.after(best)
-        warn_if_still_better(data, model, most, self.criterion)
-        return chosen(run, model)
+        choice.warn_if_still_better(data, model, most, self.criterion)
+        return choice.chosen(run, model)
 
     def _like_r(self, data: Data, most: int) -> Solution:
         """Add or drop whichever lowers the criterion."""
@@ -227,26 +191,18 @@ class StepwiseRegressor(SparseRegressor):
         def bounded(rss: float, size: int) -> float:
             return cost(rss, size) if size <= most else np.inf
 
-        run = self._begin(
-            data,
-            most,
-            lambda start: stepwise(
-                data.design,
-                data.target,
-                criterion=bounded,
-                start=start,
-                watch=trace if self.verbose else None,
-                **data.constraints,
-            ),
-        )
+        watch = trace if self.verbose else None
+        run = self._begin(data, most, stepwise, criterion=bounded, watch=watch)
         model = Model(run.support, run.coef, run.residual_norm**2)
-        warn_if_still_better(data, model, most, self.criterion)
+        choice.warn_if_still_better(data, model, most, self.criterion)
         return run
 
     def _begin(
-        self, data: Data, most: int, run: Callable[[Iterable[int] | None], Solution]
+        self, data: Data, most: int, algorithm: Callable[..., Solution], **parameters: Any
     ) -> Solution:
-        return from_full(data, most, run) if self.start == "full" else run(())
+        if self.start == "full":
+            return choice.from_full(data, most, algorithm, **parameters)
+        return data.run(algorithm, start=(), **parameters)
 
     # ------------------------------------------------------------------ what these need
 
@@ -280,10 +236,11 @@ class StepwiseRegressor(SparseRegressor):
             return None
         variance = residual_variance(data)
         if variance is None:
+            others = Parameter("criterion", "ebic"), " or ", Parameter("criterion", "cv")
             raise InputError(
                 f"cp needs more rows than features to tell the noise, but {data.rows:g} rows have "
                 f"{data.candidates} features",
-                ("use ", Parameter("criterion", "ebic"), " or ", Parameter("criterion", "cv"), "."),
+                ("use ", *others, "."),
             )
         return variance
 

@@ -7,7 +7,9 @@ tests/data.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from sparsewise.engine.criterion import Round
 from sparsewise.selection.criteria import BY_RESIDUAL, SHORT_NAMES
@@ -23,28 +25,9 @@ DIGITS = 5
 """Significant digits of a table; a header has two more."""
 
 INDENT = 4
-RESERVED = frozenset(
-    [
-        "if",
-        "else",
-        "repeat",
-        "while",
-        "function",
-        "for",
-        "next",
-        "break",
-        "in",
-        "TRUE",
-        "FALSE",
-        "NULL",
-        "Inf",
-        "NaN",
-        "NA",
-        "NA_integer_",
-        "NA_real_",
-        "NA_complex_",
-        "NA_character_",
-    ]
+RESERVED = re.compile(
+    "if|else|repeat|while|function|for|next|break|in|TRUE|FALSE|NULL|Inf|NaN|"
+    "NA(_(integer|real|complex|character)_)?"
 )
 ESCAPES = {"\\": "\\\\", "`": "\\`", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -52,6 +35,7 @@ LABELS = {**{name: SHORT_NAMES[name] for name in BY_RESIDUAL}, "adjusted_r2": "a
 """How the criteria are called in a trace, which is plain ASCII."""
 
 
+@dataclass
 class Trace:
     """Prints each round of a stepwise search: to be its ``watch``.
 
@@ -67,14 +51,11 @@ class Trace:
         Whether the model has a constant.
     """
 
-    def __init__(
-        self, criterion: str, target: str, name: Callable[[int], str], intercept: bool = True
-    ) -> None:
-        self.criterion = criterion
-        self.target = target
-        self.name = name
-        self.intercept = intercept
-        self.first = True
+    criterion: str
+    target: str
+    name: Callable[[int], str]
+    intercept: bool = True
+    first: bool = field(default=True, init=False)
 
     def __call__(self, decision: Round) -> None:
         """Print one round."""
@@ -141,7 +122,7 @@ def quoted(name: str) -> str:
     """A name as R writes it in a formula: in backticks unless it is one word to R."""
     letters = all(c.isalpha() or c.isdecimal() or c in "._" for c in name)
     begins = name[:1].isalpha() or (name[:1] == "." and not name[1:2].isdecimal())
-    if letters and begins and name not in RESERVED:
+    if letters and begins and not RESERVED.fullmatch(name):
         return name
     return f"`{''.join(ESCAPES.get(c, c) for c in name)}`"
 

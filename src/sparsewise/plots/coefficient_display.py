@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
+from sparsewise.plots import style
 from sparsewise.plots.fitted import check_units, coefficient_label, fitted, spreads
-from sparsewise.plots.style import (
-    COLOURS,
-    FAINT,
-    MUTED,
-    calm,
-    need_matplotlib,
-    new_axes,
-    nothing_to_draw,
-    short,
-    small,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +23,7 @@ MOST = 40
 INTERCEPT = "(intercept)"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CoefficientDisplay:
     """The chosen coefficients, largest first, with bars of two standard deviations.
 
@@ -64,22 +56,12 @@ class CoefficientDisplay:
         Names of what is drawn, from above.
     """
 
-    def __init__(
-        self,
-        *,
-        coefs: ArrayLike,
-        feature_names: Sequence[str],
-        stds: ArrayLike | None = None,
-        spreads: ArrayLike | None = None,
-        intercept: tuple[float, float | None] | None = None,
-        note: str = "± 2 standard errors",
-    ) -> None:
-        self.coefs = coefs
-        self.feature_names = feature_names
-        self.stds = stds
-        self.spreads = spreads
-        self.intercept = intercept
-        self.note = note
+    coefs: ArrayLike
+    feature_names: Sequence[str]
+    stds: ArrayLike | None = None
+    spreads: ArrayLike | None = None
+    intercept: tuple[float, float | None] | None = None
+    note: str = "± 2 standard errors"
 
     @classmethod
     def from_estimator(
@@ -105,7 +87,7 @@ class CoefficientDisplay:
         -------
         CoefficientDisplay
         """
-        need_matplotlib()
+        style.need_matplotlib()
         model, description = fitted(estimator, cls.__name__)
         # An exact fit tells nothing of errors.
         title, constant = description.std_title, description.intercept
@@ -151,20 +133,20 @@ class CoefficientDisplay:
         -------
         CoefficientDisplay
         """
-        need_matplotlib()
+        style.need_matplotlib()
         check_units(units, None if self.spreads is None else np.asarray(self.spreads))
         names, values, stds = self._rows(units, intercept)
         order = np.argsort(-np.abs(values), kind="stable")[:most]
         self.shown_ = [names[i] for i in order]
         if ax is None:
-            ax = new_axes(6.4, 1.4 + 0.25 * max(len(order), 4))
+            ax = style.new_axes(6.4, 1.4 + 0.25 * max(len(order), 4))
         self.ax_, self.figure_ = ax, ax.figure
         self._draw(ax, values[order], None if stds is None else stds[order], bar_kwargs or {})
         if not len(order):
             return self
         label = coefficient_label(units, self.intercept is not None)
         left_out = f" ({len(order)} largest of {len(names)})" if len(order) < len(names) else ""
-        ax.set_xlabel(f"{label}{left_out}\n{self.note}", fontsize=small())
+        ax.set_xlabel(f"{label}{left_out}\n{self.note}", fontsize=style.small())
         return self
 
     def _rows(self, units: str, intercept: bool) -> tuple[list[str], Array, Array | None]:
@@ -183,26 +165,26 @@ class CoefficientDisplay:
         self, ax: Axes, values: Array, stds: Array | None, bar_kwargs: dict[str, Any]
     ) -> None:
         places = np.arange(values.size)
-        style: dict[str, Any] = {
+        look: dict[str, Any] = {
             "fmt": "o",
-            "color": COLOURS[0],
+            "color": style.COLOURS[0],
             "markersize": 5.5,
             "elinewidth": 1.8,
             "zorder": 2.5,
         }
         drawn = ax.errorbar(
-            values, places, xerr=None if stds is None else 2 * stds, **{**style, **bar_kwargs}
+            values, places, xerr=None if stds is None else 2 * stds, **{**look, **bar_kwargs}
         )
         self.points_ = drawn.lines[0]
         self.bars_: LineCollection | None = drawn.lines[2][0] if drawn.lines[2] else None
-        calm(ax)
+        style.calm(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
         if not values.size:
-            nothing_to_draw(ax, "no feature was chosen")
+            style.nothing_to_draw(ax, "no feature was chosen")
             return
-        ax.axvline(0, color=MUTED, linewidth=1.0, zorder=1)
-        ax.set_yticks(places, [short(name) for name in self.shown_], parse_math=False)
+        ax.axvline(0, color=style.MUTED, linewidth=1.0, zorder=1)
+        ax.set_yticks(places, [style.short(name) for name in self.shown_], parse_math=False)
         ax.set_ylim(values.size - 0.4, -0.6)
-        ax.grid(axis="y", color=FAINT, linewidth=0.5, alpha=0.5)
+        ax.grid(axis="y", color=style.FAINT, linewidth=0.5, alpha=0.5)
         ax.set_axisbelow(True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,21 +11,8 @@ from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError
+from sparsewise.plots import style
 from sparsewise.plots.fitted import fitted
-from sparsewise.plots.style import (
-    COLOURS,
-    MUTED,
-    calm,
-    colour,
-    ink,
-    label_ends,
-    mark_choice,
-    need_matplotlib,
-    new_axes,
-    nothing_to_draw,
-    small,
-    whole_numbers,
-)
 from sparsewise.selection.criteria import BY_RESIDUAL, NAMES
 from sparsewise.wording import count, listing
 
@@ -53,6 +41,7 @@ BAD = 3.0
 """What is farther from the best than so many times three quarters of the values is very bad."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CriterionDisplay:
     """Criteria against the number of features, with the choice marked.
 
@@ -89,22 +78,12 @@ class CriterionDisplay:
         One standard error above the best.
     """
 
-    def __init__(
-        self,
-        *,
-        sizes: ArrayLike,
-        criteria: Mapping[str, ArrayLike],
-        chosen: int,
-        errors: Mapping[str, ArrayLike] | None = None,
-        one_standard_error: bool = False,
-        price: float = 0.0,
-    ) -> None:
-        self.sizes = sizes
-        self.criteria = criteria
-        self.chosen = chosen
-        self.errors = errors
-        self.one_standard_error = one_standard_error
-        self.price = price
+    sizes: ArrayLike
+    criteria: Mapping[str, ArrayLike]
+    chosen: int
+    errors: Mapping[str, ArrayLike] | None = None
+    one_standard_error: bool = False
+    price: float = 0.0
 
     @classmethod
     def from_estimator(
@@ -132,15 +111,10 @@ class CriterionDisplay:
         -------
         CriterionDisplay
         """
-        need_matplotlib()
+        style.need_matplotlib()
         model, description = fitted(estimator, cls.__name__)
-        names = (
-            [_own(description)]
-            if criteria is None
-            else [criteria]
-            if isinstance(criteria, str)
-            else list(criteria)
-        )
+        criteria = _own(description) if criteria is None else criteria
+        names = [criteria] if isinstance(criteria, str) else list(criteria)
         path = _columns(model)
         _check_names(model, names, path)
         chosen, folds = len(description.features), description.folds
@@ -185,7 +159,7 @@ class CriterionDisplay:
         -------
         CriterionDisplay
         """
-        need_matplotlib()
+        style.need_matplotlib()
         panels = _panels(self.criteria)
         self.axes_ = _axes(ax, len(panels))
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
@@ -196,7 +170,7 @@ class CriterionDisplay:
         for where, names in zip(self.axes_, panels, strict=True):
             self._panel(where, names, whole, line_kwargs or {})
         more = " (exact fit)" if self._exact() else ""
-        marks = [mark_choice(where, self.chosen, self.chosen, more) for where in self.axes_]
+        marks = [style.mark_choice(where, self.chosen, self.chosen, more) for where in self.axes_]
         self.mark_ = marks[0][0]
         for _, text in marks[1:]:
             text.remove()
@@ -216,20 +190,22 @@ class CriterionDisplay:
             self._curve(ax, name, i, len(names) > 1, last, line_kwargs)
             for i, name in enumerate(names)
         ]
-        calm(ax)
-        whole_numbers(ax)
+        style.calm(ax)
+        style.whole_numbers(ax)
         room = 0.03 * max(last - sizes[0], 1)
         ax.set_xlim(sizes[0] - room, last + room)
         near = [values[seen] for values in drawn]
         limits = None if whole else _zoom(near, names)
         ax.set_ylim(limits or _span(near, [self._std(name)[seen] for name in names]))
         if not any(np.isfinite(values).any() for values in near):
-            nothing_to_draw(ax, "the fit is exact")
+            style.nothing_to_draw(ax, "the fit is exact")
         elif len(names) > 1:
             titles = [TITLES[name] for name in names]
             ends = np.array([values[seen & np.isfinite(values)][-1] for values in drawn])
             ends = np.clip(ends, *ax.get_ylim())
-            label_ends(ax, ends, titles, [colour(i) for i in range(len(names))], "right")
+            style.label_ends(
+                ax, ends, titles, [style.colour(i) for i in range(len(names))], "right"
+            )
             ax.set_ylabel("above its minimum")
         else:
             ax.set_ylabel(self._title(names[0]))
@@ -256,24 +232,32 @@ class CriterionDisplay:
         values = np.where(np.isfinite(values), values, np.nan)
         if shifted and np.isfinite(values).any():
             values = values - np.nanmin(values)
-        style = {"linewidth": 1.8, **colour(i), "zorder": 2.2}
+        look = {"linewidth": 1.8, **style.colour(i), "zorder": 2.2}
         dots = {"marker": "o", "markersize": 3.2} if np.sum(sizes <= last) <= 40 else {}
-        self.lines_[name] = ax.plot(sizes, values, **{**style, **dots, **line_kwargs})[0]
+        self.lines_[name] = ax.plot(sizes, values, **{**look, **dots, **line_kwargs})[0]
         if self.errors and name in self.errors:
             self._uncertain(ax, values, self._std(name), best)
         if np.isfinite(values[best]):
-            self._dots(ax, name, values, best, style["color"], shifted)
+            self._dots(ax, name, values, best, look["color"], shifted)
         return values
 
     def _uncertain(self, ax: Axes, values: Array, std: Array, best: int) -> None:
         """A band of one standard error, and how high that reaches above the best."""
         sizes = np.asarray(self.sizes)
         ax.fill_between(
-            sizes, values - std, values + std, color=COLOURS[0], alpha=0.15, linewidth=0, zorder=1
+            sizes,
+            values - std,
+            values + std,
+            color=style.COLOURS[0],
+            alpha=0.15,
+            linewidth=0,
+            zorder=1,
         )
         if self.one_standard_error:
             level = values[best] + std[best]
-            self.level_ = ax.axhline(level, color=MUTED, linewidth=0.9, linestyle=":", zorder=1.5)
+            self.level_ = ax.axhline(
+                level, color=style.MUTED, linewidth=0.9, linestyle=":", zorder=1.5
+            )
 
     def _dots(
         self, ax: Axes, name: str, values: Array, best: int, shade: Any, shifted: bool
@@ -297,8 +281,8 @@ class CriterionDisplay:
                 textcoords="offset points",
                 ha="center",
                 va="bottom" if name in LARGEST_IS_BEST else "top",
-                fontsize=small(),
-                color=ink(),
+                fontsize=style.small(),
+                color=style.ink(),
             )
 
     def _title(self, name: str) -> str:
@@ -317,7 +301,7 @@ def _panels(names: Mapping[str, Any]) -> list[list[str]]:
 def _axes(ax: Axes | Sequence[Axes] | None, panels: int) -> list[Axes]:
     if ax is None:
         if panels == 1:
-            return [new_axes(7, 4.5)]
+            return [style.new_axes(7, 4.5)]
         from matplotlib.pyplot import subplots
 
         size = (7, 1.2 + 2.4 * panels)
@@ -414,24 +398,17 @@ def _by_size(
     """The best value of each size met, and at the chosen size that of the choice."""
     if name == "cv" and description.folds is not None:
         return _at(sizes, description.folds.sizes, description.folds.mean)
-    values, largest = path[name], name in LARGEST_IS_BEST
+    values = path[name]
     if name == "log_evidence":
         values = values - description.price * path["size"]
-    best = [values[path["size"] == k] for k in sizes]
-    by_size = np.array([_best(some, largest) for some in best])
+    best = np.fmax if name in LARGEST_IS_BEST else np.fmin  # of what is known
+    by_size = np.array([best.reduce(values[path["size"] == k], initial=np.nan) for k in sizes])
     size = len(description.features)
     if name in BY_RESIDUAL:
         by_size[sizes == size] = model.criteria_.values(name, description.loss, size)
     elif description.log_evidence is not None:
         by_size[sizes == size] = description.log_evidence - description.price * size
     return by_size
-
-
-def _best(values: Array, largest: bool) -> float:
-    values = values[~np.isnan(values)]
-    if not values.size:
-        return np.nan
-    return float(values.max() if largest else values.min())
 
 
 def _at(sizes: Array, known: Array, values: Array) -> Array:

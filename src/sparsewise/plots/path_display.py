@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,18 +11,8 @@ from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError
+from sparsewise.plots import style
 from sparsewise.plots.fitted import check_units, coefficient_label, fitted, met, spreads
-from sparsewise.plots.style import (
-    FAINT,
-    calm,
-    colour,
-    label_ends,
-    mark_choice,
-    need_matplotlib,
-    new_axes,
-    nothing_to_draw,
-    whole_numbers,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +29,7 @@ BEYOND = 15
 """Steps drawn beyond the chosen model, or as many as it has features."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PathDisplay:
     """Coefficients against steps, or against the size of the model.
 
@@ -80,24 +72,16 @@ class PathDisplay:
     >>> display.figure_.savefig("path.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        *,
-        coefs: ArrayLike,
-        sizes: ArrayLike,
-        squared_residuals: ArrayLike,
-        chosen: int,
-        feature_names: Sequence[str],
-        spreads: ArrayLike | None = None,
-        intercept: bool = True,
-    ) -> None:
-        self.coefs = coefs
-        self.sizes = sizes
-        self.squared_residuals = squared_residuals
-        self.chosen = chosen
-        self.feature_names = feature_names
-        self.spreads = spreads
-        self.intercept = intercept
+    coefs: ArrayLike
+    sizes: ArrayLike
+    squared_residuals: ArrayLike
+    chosen: int
+    feature_names: Sequence[str]
+    spreads: ArrayLike | None = None
+    intercept: bool = True
+    lines_: list[Line2D] = field(init=False)
+    labels_: list[Text] = field(init=False)
+    mark_: Line2D | None = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -123,7 +107,7 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        need_matplotlib()
+        style.need_matplotlib()
         model, _ = fitted(estimator, cls.__name__)
         models, chosen = met(model)
         if not len(model.solution_.path) and len(models) > 1:
@@ -173,7 +157,7 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        need_matplotlib()
+        style.need_matplotlib()
         check_units(units, None if self.spreads is None else np.asarray(self.spreads))
         rows, x, at = self._points(by)
         if not whole:
@@ -181,12 +165,12 @@ class PathDisplay:
             rows, x, at = rows[part], x[part], at - part.start
         coefs = np.asarray(self.coefs, float)[rows]
         values = coefs if units == "own" else coefs * np.asarray(self.spreads, float)
-        ax = new_axes(7, 4.5) if ax is None else ax
+        ax = style.new_axes(7, 4.5) if ax is None else ax
         self.ax_, self.figure_ = ax, ax.figure
         if not values.any():
             self.lines_, self.labels_, self.mark_ = [], [], None
-            calm(ax)
-            nothing_to_draw(ax, "no feature on the path")
+            style.calm(ax)
+            style.nothing_to_draw(ax, "no feature on the path")
             return self
         self._draw(ax, x, values, at, line_kwargs or {})
         ax.set_xlabel("number of features" if by == "size" else "step")
@@ -208,30 +192,26 @@ class PathDisplay:
         rows = order[first]
         return rows, met, int(np.flatnonzero(rows == self.chosen)[0])
 
-    lines_: list[Line2D]
-    labels_: list[Text]
-    mark_: Line2D | None
-
     def _draw(
         self, ax: Axes, x: Array, values: Array, at: int, line_kwargs: dict[str, Any]
     ) -> None:
         side = "left" if not values[-1].any() and values[0].any() else "right"
         ends = values[0 if side == "left" else -1]
         named = _named(values[at], ends)
-        styles = {f: colour(i) for i, f in enumerate(named)}
-        ax.axhline(0, color=FAINT, linewidth=0.8, zorder=0.5)
+        styles = {f: style.colour(i) for i, f in enumerate(named)}
+        ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=0.5)
         self.lines_ = []
         for f in range(values.shape[1]):
             if f in styles:
                 width = 2.0 if values[at, f] else 1.1  # what was chosen stands out
-                style = {"linewidth": width, "zorder": 2.2, **styles[f]}
+                look = {"linewidth": width, "zorder": 2.2, **styles[f]}
             else:
-                style = {"linewidth": 0.9, "zorder": 2.0, "color": FAINT}
+                look = {"linewidth": 0.9, "zorder": 2.0, "color": style.FAINT}
             shown = np.where(_moves(values[:, f]), values[:, f], np.nan)
             label = {"label": f"_{self.feature_names[f]}"}
-            self.lines_ += ax.plot(x, shown, **{**label, **style, **line_kwargs})
-        calm(ax)
-        whole_numbers(ax)
+            self.lines_ += ax.plot(x, shown, **{**label, **look, **line_kwargs})
+        style.calm(ax)
+        style.whole_numbers(ax)
         ax.set_xlim(x[0] - (x.size == 1) * 0.5, x[-1] + (x.size == 1) * 0.5)
         ax.set_ylim(*ax.get_ylim())
         if side == "left":
@@ -240,9 +220,9 @@ class PathDisplay:
             ax.spines["right"].set_visible(True)
             ax.spines["left"].set_visible(False)
         names = [self.feature_names[f] for f in named]
-        self.labels_ = label_ends(ax, ends[named], names, [styles[f] for f in named], side)
+        self.labels_ = style.label_ends(ax, ends[named], names, [styles[f] for f in named], side)
         chosen_size = int(np.asarray(self.sizes)[self.chosen])
-        self.mark_, _ = mark_choice(ax, float(x[at]), chosen_size)
+        self.mark_, _ = style.mark_choice(ax, float(x[at]), chosen_size)
 
 
 def _named(chosen: Array, ends: Array) -> list[int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from sparsewise.algorithms.there_and_back import there_and_back
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputWarning, Parameter
 from sparsewise.problem import DependentColumnsError
-from sparsewise.results import Model, Path, Solution, Step, Stop
+from sparsewise.results import Model, Path, Solution, Stop
 from sparsewise.selection.criteria import first_least
 from sparsewise.selection.data import Data
 from sparsewise.wording import count
@@ -32,34 +34,24 @@ def most_features(data: Data) -> int:
 
 def forward_path(data: Data, most: int) -> Solution:
     """Add the best feature again and again."""
-    return forward(data.design, data.target, sparsity=most, **data.constraints)
+    return data.run(forward, sparsity=most)
 
 
 def backward_path(data: Data, most: int) -> Solution:
     """Drop the least feature again and again, from the full model."""
-
-    def run(start: Iterable[int] | None) -> Solution:
-        return backward(
-            data.design, data.target, sparsity=len(data.include), start=start, **data.constraints
-        )
-
-    return from_full(data, most, run)
+    return from_full(data, most, backward, sparsity=len(data.include))
 
 
 def both_path(data: Data, most: int) -> Solution:
     """Forward, then all the way back."""
-    return there_and_back(data.design, data.target, sparsity=most, **data.constraints)
+    return data.run(there_and_back, sparsity=most)
 
 
 def foba_path(data: Data, most: int) -> Solution:
     """Forward, and back after each step where that costs little."""
     if most <= len(data.include):
         return forward_path(data, most)
-
-    def full(step: Step) -> bool:
-        return step.size >= most
-
-    return foba(data.design, data.target, delta=0.0, callback=full, **data.constraints)
+    return data.run(foba, delta=0.0, callback=lambda step: step.size >= most)
 
 
 PATHS: dict[str, Callable[[Data, int], Solution]] = {
@@ -71,20 +63,23 @@ PATHS: dict[str, Callable[[Data, int], Solution]] = {
 """By direction, one run that meets models of every size up to the number given."""
 
 
-def from_full(data: Data, most: int, run: Callable[[Iterable[int] | None], Solution]) -> Solution:
+def from_full(
+    data: Data, most: int, algorithm: Callable[..., Solution], **parameters: Any
+) -> Solution:
     """Run from all features but those that depend on the ones before them, as R's ``lm`` does.
 
     Where all features would fit any target, from the forward choice of `most` of them.
     """
+    run = partial(data.run, algorithm, **parameters)
     if data.saturates:
-        return run(forward_path(data, most).support)
+        return run(start=forward_path(data, most).support)
     try:
-        return run(None)
+        return run(start=None)
     except DependentColumnsError as error:
         dependent = set(error.columns)
         if dependent & set(data.include):
             raise
-        return run([j for j in range(data.design.shape[1]) if j not in dependent])
+        return run(start=[j for j in range(data.design.shape[1]) if j not in dependent])
 
 
 def path_sizes(path: Path) -> tuple[Array, Array]:
@@ -129,14 +124,12 @@ def warn_if_still_better(data: Data, model: Model, most: int, criterion: str) ->
     """Say so if nothing but the end of the path has stopped a criterion."""
     exact = data.is_exact(model.squared_residual)
     if data.saturates and len(model.support) == most > len(data.include) and not exact:
-        folds, bayesian = (
-            Parameter("criterion", "cv"),
-            Either("SparseBayesRegressor", "--method rmp"),
-        )
+        bayesian = Either("SparseBayesRegressor", "--method rmp")
+        others = Parameter("criterion", "cv"), ", ", bayesian, ", or ", Parameter("sparsity")
         warning = InputWarning(
             f"{criterion} was still improving at {count(most, 'feature')}, where the path ends "
             f"because the features could fit any target of {data.rows:g} rows: the choice is "
             "likely to fit noise",
-            ("use ", folds, ", ", bayesian, ", or ", Parameter("sparsity"), "."),
+            ("use ", *others, "."),
         )
         warnings.warn(warning, stacklevel=5)

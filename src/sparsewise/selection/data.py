@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from sparsewise.design.unit_columns import unit_factor
 from sparsewise.selection.criteria import Criteria
 from sparsewise.selection.reduction import Reduced, reduce
 from sparsewise.tolerances import tolerances
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -47,21 +50,13 @@ class Data:
     factors: list[tuple[Array, Array]] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
-    def of_table(
-        cls,
-        X: Any,
-        y: Array,
-        weights: Array | None,
-        intercept: bool,
-        include: list[int],
-        exclude: list[int],
-    ) -> Data:
-        """The rows of a table that count: those of weight zero are left out."""
-        whole = cls(X, y, weights, intercept, include, exclude)
+    def of_table(cls, X: Any, y: Array, weights: Array | None, *others: Any) -> Data:
+        """The rows of a table that count, by the same fields: those of weight zero are left out."""
+        whole = cls(X, y, weights, *others)
         if weights is None or weights.all():
             return whole
         counts = weights > 0
-        if np.count_nonzero(counts) < 1 + intercept:
+        if np.count_nonzero(counts) < 1 + whole.intercept:
             return whole  # `reduce` will say what is wrong
         places = np.where(counts, np.cumsum(counts) - 1, -1)
         return replace(whole.part(counts), places=places)
@@ -101,10 +96,10 @@ class Data:
         """Whether all features together fit any target."""
         return self.rows - self.intercept <= self.candidates
 
-    @property
-    def constraints(self) -> dict[str, Any]:
-        """What must, and must not, be in a model, as every algorithm takes it."""
-        return {"include": self.include, "exclude": self.exclude}
+    def run(self, algorithm: Callable[..., Found], **parameters: Any) -> Found:
+        """What an algorithm makes of the data, with the constraints on the features."""
+        constraints = {"include": self.include, "exclude": self.exclude}
+        return algorithm(self.design, self.target, **parameters, **constraints)
 
     def criteria(self, variance: float | None = None) -> Criteria:
         """Criteria of models of these data."""

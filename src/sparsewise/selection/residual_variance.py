@@ -29,7 +29,7 @@ def inferred_variance(data: Data) -> float:
     variance = residual_variance(data)
     if variance is None:
         check_rows(data)
-        return float(rmp(data.design, data.target, **data.constraints).sigma) ** 2
+        return float(data.run(rmp).sigma) ** 2
     return variance
 
 

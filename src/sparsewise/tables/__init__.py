@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparsewise.errors import InputError
 from sparsewise.models import Source
@@ -122,7 +122,7 @@ def select(
     look_up([target, *([] if weights is None else [weights])], raw.columns, "column")
     look_up(categorical, raw.columns, "column")
     _check_roles(target, weights, (*(features or ()), *chosen), categorical)
-    requested = _Requested(raw, target, weights, features, exclude, set(categorical))
+    requested = _Requested(raw, {target, weights}, features, exclude, set(categorical))
     for name in chosen:
         requested.source(name)
     sources = requested.sources()
@@ -197,24 +197,16 @@ def _check_roles(
         raise InputError(f"{quoted(target)} can't be the target and the weights at once")
 
 
+@dataclass
 class _Requested:
     """What is asked for by name: columns of the table, or levels of a categorical one."""
 
-    def __init__(
-        self,
-        raw: RawTable,
-        target: str,
-        weights: str | None,
-        features: Sequence[str] | None,
-        exclude: Sequence[str],
-        categorical: set[str],
-    ) -> None:
-        self.raw = raw
-        self.features = features
-        self.exclude = exclude
-        self.categorical = categorical
-        self.taken = {target, weights}
-        self.notes: list[str] = []
+    raw: RawTable
+    taken: set[str | None]  # the target and the weights
+    features: Sequence[str] | None
+    exclude: Sequence[str]
+    categorical: set[str]
+    notes: list[str] = field(default_factory=list)
 
     def source(self, name: str) -> str:
         """Return the column that a feature is made of."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from sparsewise.errors import InputError, Parameter, Words
+from sparsewise.errors import InputError, Parameter, Part
 from sparsewise.models import Source
 from sparsewise.tables.names import as_argument
 from sparsewise.tables.reading import RawTable
@@ -145,15 +145,9 @@ def complete_rows(
     if not missing:
         return filled, 0, []
     if not drop_missing:
-        raise InputError(
-            f"missing values (of {n} rows): {missing}",
-            (
-                "leave these rows out with ",
-                Parameter("drop_missing", True),
-                ", or a column with ",
-                Parameter("exclude"),
-            ),
-        )
+        rows = "leave these rows out with ", Parameter("drop_missing", True)
+        columns = ", or a column with ", Parameter("exclude")
+        raise InputError(f"missing values (of {n} rows): {missing}", (*rows, *columns))
     kept = filled
     for column in cells.values():
         kept = kept & ~column.missing
@@ -163,8 +157,8 @@ def complete_rows(
             f"every row has a missing value (of {n} rows): {missing}",
             ("leave columns out with ", Parameter("exclude")),
         )
-    rows = count(dropped, "row")
-    return kept, dropped, [f"{rows} of {n} left out for missing values: {missing}"]
+    note = f"{count(dropped, 'row')} of {n} left out for missing values: {missing}"
+    return kept, dropped, [note]
 
 
 def refuse_text(cells: Mapping[str, Cells], target: str, weights: str | None) -> None:
@@ -178,26 +172,17 @@ def refuse_text(cells: Mapping[str, Cells], target: str, weights: str | None) ->
         return
     groups = [name for name, column in refused.items() if column.refused in GROUPS]
     them = "it" if len(refused) == 1 else "them"
-    way_out: Words = (
-        f": leave {them} out with ",
-        Parameter("exclude", as_argument(refused)),
-        ", or ",
-        *(
-            (
-                "make a 0/1 feature of each level with ",
-                Parameter("categorical", as_argument(groups)),
-            )
-            if groups
-            else (f"turn {them} into numbers first",)
-        ),
-    )
+    leave_out = f": leave {them} out with ", Parameter("exclude", as_argument(refused))
+    levels = Parameter("categorical", as_argument(groups))
+    encode: tuple[Part, ...] = (", or make a 0/1 feature of each level with ", levels)
+    others = encode if groups else (f", or turn {them} into numbers first",)
     if len(refused) == 1:
         [(name, column)] = refused.items()
         held = f"column {quoted(name)} holds {column.refused} ({column.example})"
     else:
         kinds = dict.fromkeys(column.refused for column in refused.values())
         held = f"the columns {listing(refused)} hold {' and '.join(kinds)}"
-    raise InputError((held, *way_out))
+    raise InputError((held, *leave_out, *others))
 
 
 def numbers(column: Cells, name: str, kept: pl.Series) -> FloatArray:
@@ -246,14 +231,11 @@ def _sorted_levels(values: pl.Series, name: str) -> tuple[str, ...]:
     """Return the levels: numbers by size, anything else as text."""
     levels = values.unique()
     if len(levels) > MOST_LEVELS:
-        raise InputError(
-            (
-                f"column {quoted(name)} has {len(levels)} levels, more than {MOST_LEVELS}: leave "
-                "it out with ",
-                Parameter("exclude", as_argument([name])),
-                ", or group them first",
-            )
+        wrong = (
+            f"column {quoted(name)} has {len(levels)} levels, more than {MOST_LEVELS}: leave it "
         )
+        leave_out = "out with ", Parameter("exclude", as_argument([name]))
+        raise InputError((wrong, *leave_out, ", or group them first"))
     texts = levels.to_list()
     sizes = levels.cast(pl.Float64, strict=False)
     if sizes.is_finite().fill_null(False).all():
@@ -281,15 +263,9 @@ def matrix(
         X = np.empty((n, len(names)), order="F")
     except MemoryError:
         size = f"{n * len(names) * 8 / 1e9:.0f} GB"
-        raise InputError(
-            (
-                f"{n} rows and {len(names)} features need {size}, which is more than there is: "
-                "choose fewer by ",
-                Parameter("features"),
-                " or ",
-                Parameter("exclude"),
-            )
-        ) from None
+        wrong = f"{n} rows and {len(names)} features need {size}, which is more than there is: "
+        how = "choose fewer by ", Parameter("features"), " or ", Parameter("exclude")
+        raise InputError((wrong, *how)) from None
     for source in encoding:
         column = cells[source.name]
         if source.levels is None:

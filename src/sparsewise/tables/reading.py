@@ -13,12 +13,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from sparsewise.errors import InputError
-from sparsewise.wording import listing, look_up, quoted
+from sparsewise.files import read_file
+from sparsewise.wording import listing, look_up
 
 SEPARATORS = (",", "\t", ";")
 PARQUET = b"PAR1"
@@ -41,22 +41,10 @@ def read_table(source: str) -> RawTable:
     the header line uses most.
     """
     label = "standard input" if source == "-" else source
-    data = _read_bytes(source)
+    data = sys.stdin.buffer.read() if source == "-" else read_file(source)
     if data.startswith(PARQUET) and (data.endswith(PARQUET) or b"\0" in data):
         return _read_parquet(data, label)
     return _read_text(_cleaned(data, label), label)
-
-
-def _read_bytes(source: str) -> bytes:
-    if source == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(source).read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"there is no file {quoted(source)}") from None
-    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"can't read {quoted(source)}: {reason}") from None
 
 
 def _read_parquet(data: bytes, label: str) -> RawTable:
@@ -112,12 +100,10 @@ def _read_text(data: bytes, label: str) -> RawTable:
 def _cleaned(data: bytes, label: str) -> bytes:
     """Return text in UTF-8, with lines that end as we know them."""
     data = data.removeprefix(b"\xef\xbb\xbf")
-    is_text = b"\0" not in data
-    if is_text:
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            is_text = False
+    try:
+        is_text = "\0" not in data.decode()
+    except UnicodeDecodeError:
+        is_text = False
     if not is_text:
         raise InputError(
             f"{label} is not a text table in UTF-8: save it as CSV with that encoding, or Parquet"
