@@ -65,6 +65,16 @@ def test_guarantees_of_the_readme():
     assert names["best"].path.at(3).support.tolist() == [3, 17, 29]
 
 
+def test_the_architecture_names_every_file():
+    rooms = (ROOT / "ARCHITECTURE.md").read_text().split("## The rooms")[1]
+    named = set(re.findall(r"\w+\.py", rooms.split("## How data flow")[0]))
+    files = [path for path in (ROOT / "src").rglob("*.py") if not path.name.startswith("__")]
+    # One algorithm, command or figure has one file: the rooms say enough of these.
+    alike = ("algorithms", "cli", "plots")
+    assert {path.name for path in files if path.parent.name not in alike} <= named
+    assert named <= {path.name for path in (*files, *(ROOT / "tests").rglob("*.py"))}
+
+
 def test_guarantees_of_their_page(capsys):
     exec(examples("docs/guarantees.md")[0], {})
     assert capsys.readouterr().out == "certified best subset of 3\n"
