@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsewise.design.base import Array, precision
+from sparsewise.errors import InputError
 from sparsewise.parameters import check_number
 from sparsewise.problem import Problem, problem
 from sparsewise.results.check import L1Check
@@ -143,13 +145,11 @@ class L1Path(L1Solution):
 
     penalties: Array
 
-    @property
+    @cached_property
     def points(self) -> list[Model]:
         """The model at each of the `penalties`; in between, coefficients are linear in λ."""
-        if "_points" not in self.__dict__:
-            end = Model(self.support, self.coef, self.residual_norm**2)
-            self.__dict__["_points"] = [self.path.initial, *self.path.models(), end]
-        return self.__dict__["_points"]
+        end = Model(self.support, self.coef, self.residual_norm**2)
+        return [self.path.initial, *self.path.models(), end]
 
     @property
     def supports(self) -> list[Array]:
@@ -165,9 +165,8 @@ class L1Path(L1Solution):
         """The minimiser of ½‖A x - y‖² + λ Σ w_j |x_j| at this λ."""
         penalty = check_number(penalty, "penalty")
         if not penalty >= self.penalties[-1]:
-            raise ValueError(
-                f"The path ends at a penalty of {self.penalties[-1]:.6g}; follow it to {penalty:g}."
-            )
+            end = f"The path ends at a penalty of {self.penalties[-1]:.6g}"
+            raise InputError(end, f"follow it to {penalty:g}.")
         if penalty >= self.penalties[0]:
             return self.points[0]
         i = int(np.searchsorted(-self.penalties, -penalty, side="right")) - 1
@@ -187,10 +186,8 @@ class L1Path(L1Solution):
         if squared >= squares[0]:
             return self.points[0]
         if not squared >= squares[-1]:
-            raise ValueError(
-                f"The path ends at a residual of {self.residual_norm:.6g}; follow it to "
-                f"{residual:g}."
-            )
+            end = f"The path ends at a residual of {self.residual_norm:.6g}"
+            raise InputError(end, f"follow it to {residual:g}.")
         i = int(np.searchsorted(-squares, -squared, side="right")) - 1
         if i == len(squares) - 1:
             return self.points[i]

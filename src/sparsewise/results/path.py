@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from sparsewise.design.base import Array
+from sparsewise.errors import InputError
 from sparsewise.problem import Units
 from sparsewise.results.step import Action, Step
 
@@ -142,8 +143,8 @@ class Path(Sequence[Step]):
             if len(order) == k and (best is None or loss < best[0]):
                 best = (loss, list(order), coef)
         if best is None:
-            raise ValueError(
-                f"No model with {k} features was met; path.sizes lists those that were."
+            raise InputError(
+                f"No model with {k} features was met", "path.sizes lists those that were."
             )
         loss, order, x = best
         return self._model(order, (loss, x))
