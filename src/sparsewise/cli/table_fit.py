@@ -43,7 +43,7 @@ class TableFit:
         for label, words in self.description.sentences(as_option):
             if label != "rows":  # the table says more of them
                 yield label, words
-        yield "advice", self.description.stop.advice
+        yield "advice", self.description.stop.advised(as_option)
         yield from self.table_facts()
 
     def table_facts(self) -> Iterator[tuple[str, str]]:

@@ -134,5 +134,5 @@ class Description:
             "criteria": {name: finite(value) for name, value in self.criteria.items()},
             "certificate": dict(self.sentences(spelling)).get("subset"),
             "stop": str(self.stop),
-            "advice": self.stop.advice,
+            "advice": self.stop.advised(spelling),
         }

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from enum import Enum
 
+from sparsewise.errors import Parameter, Spelling, Words, in_python, spelled
+
 
 class Stop(Enum):
     """Why an algorithm ended, with one sentence of advice."""
 
     SPARSITY = (
         "the number of features asked for is reached",
-        "Raise sparsity for a closer fit, or look at path for the sizes below it.",
+        (
+            "Raise ",
+            Parameter("sparsity"),
+            " for a closer fit, or look at path for the sizes below it.",
+        ),
     )
     RESIDUAL = (
         "the residual bound is met",
-        "Lower residual for a closer fit; a bound near the noise level guards against overfitting.",
+        (
+            "Lower ",
+            Parameter("residual"),
+            " for a closer fit; a bound near the noise level guards against overfitting.",
+        ),
     )
     DELTA = (
         "no further step is worth it at this delta",
-        "Lower delta to keep more features, raise it to keep fewer.",
+        ("Lower ", Parameter("delta"), " to keep more features, raise it to keep fewer."),
     )
     EXACT_FIT = (
         "the target is fitted to rounding error",
@@ -26,7 +36,13 @@ class Stop(Enum):
     )
     EXHAUSTED = (
         "no feature is left to add or drop",
-        "Loosen include and exclude if the model should still change.",
+        (
+            "Loosen ",
+            Parameter("include"),
+            " and ",
+            Parameter("exclude"),
+            " if the model should still change.",
+        ),
     )
     DEPENDENT = (
         "every feature left depends linearly on the chosen ones",
@@ -34,11 +50,17 @@ class Stop(Enum):
     )
     STABLE = (
         "adding and dropping leave the support as it is",
-        "Lower delta to keep more features, raise it to keep fewer.",
+        ("Lower ", Parameter("delta"), " to keep more features, raise it to keep fewer."),
     )
     EVIDENCE = (
         "no single change raises the evidence enough",
-        "Raise price to keep fewer features, lower it to keep more; sigma says what is noise.",
+        (
+            "Raise ",
+            Parameter("price"),
+            " to keep fewer features, lower it to keep more; ",
+            Parameter("sigma"),
+            " says what is noise.",
+        ),
     )
     CRITERION = (
         "no single step lowers the criterion",
@@ -58,7 +80,7 @@ class Stop(Enum):
     )
     PENALTY = (
         "the penalty asked for is reached",
-        "Lower penalty for a closer fit, raise it for fewer features.",
+        ("Lower ", Parameter("penalty"), " for a closer fit, raise it for fewer features."),
     )
     CONVERGED = (
         "the duality gap is as small as asked for",
@@ -78,7 +100,11 @@ class Stop(Enum):
     )
     TIME_LIMIT = (
         "the time is up",
-        "Raise time_limit for a longer search; lower_bounds says what it may still find.",
+        (
+            "Raise ",
+            Parameter("time_limit"),
+            " for a longer search; lower_bounds says what it may still find.",
+        ),
     )
     INTERRUPTED = (
         "it was interrupted",
@@ -93,9 +119,18 @@ class Stop(Enum):
         "Nothing is left to explain; check that y holds what it should.",
     )
 
-    def __init__(self, reason: str, advice: str) -> None:
+    def __init__(self, reason: str, words: Words) -> None:
         self.reason = reason
-        self.advice = advice
+        self._words = words
+
+    @property
+    def advice(self) -> str:
+        """What to do about it."""
+        return self.advised()
+
+    def advised(self, spelling: Spelling = in_python) -> str:
+        """The advice, in somebody's spelling."""
+        return spelled(self._words, spelling)
 
     def __str__(self) -> str:
         return self.reason
