@@ -41,6 +41,11 @@ def test_the_subject_of_a_sentence_is_an_option_too():
     assert sentence(error) == "--sparsity must be at least 0, not -1; raise it"
 
 
+def test_advice_speaks_of_options_too():
+    assert sparsewise.Stop.DELTA.advice.startswith("Lower delta to keep more features")
+    assert sparsewise.Stop.DELTA.advised(as_option).startswith("Lower --delta to keep more")
+
+
 def test_every_option_there_is_can_be_given():
     usage = cli.build_parser()._subparsers._group_actions[0].choices
     known = {word for parser in usage.values() for word in parser._option_string_actions}
