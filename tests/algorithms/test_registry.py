@@ -24,7 +24,14 @@ DECLARATIONS = ("experiments/paper.py",)
 def names_in(path: Path) -> set[str]:
     """Names of algorithms among the strings of a file, defaults of parameters left out."""
     tree = ast.parse(path.read_text())
-    defaults = {
+    fields = {
+        node.value
+        for owner in ast.walk(tree)
+        if isinstance(owner, ast.ClassDef)
+        for node in owner.body
+        if isinstance(node, ast.AnnAssign)
+    }
+    defaults = fields | {
         default
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
