@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, inner_jit, jit
+from sparsewise.compiled.jit import abs2, jit, part_jit
 from sparsewise.compiled.stepwise import (
     append,
     apply,
@@ -102,7 +102,7 @@ class State(NamedTuple):
     X: Any
 
 
-@inner_jit
+@part_jit
 def aim(s):
     """Where x is, and where x and r are going. Returns ‖r‖²."""
     k = s.count[SIZE]
@@ -133,7 +133,7 @@ def aim(s):
     return squares
 
 
-@inner_jit
+@part_jit
 def first_zero(s):
     """The first active coefficient to reach zero, and when; ties: the lowest column."""
     first, when = -1, np.inf
@@ -147,7 +147,7 @@ def first_zero(s):
     return first, when
 
 
-@inner_jit
+@part_jit
 def first_to_reach(s, slow, noise):
     """The first open column to reach its weight, and when; ties: the lowest.
 
@@ -168,7 +168,7 @@ def first_to_reach(s, slow, noise):
     return first, when
 
 
-@inner_jit
+@part_jit
 def time_to_meet(s, bound):
     """When ‖r‖² = ‖r_LS‖² + ‖e + τ g‖² comes to this bound; infinity: not on this line.
 
@@ -190,7 +190,7 @@ def time_to_meet(s, bound):
     return -c / (root + b)
 
 
-@inner_jit
+@part_jit
 def ends_well(s, slow, noise):
     """Whether no coefficient has the wrong sign at the end of the line, but for rounding.
 
@@ -211,7 +211,7 @@ def ends_well(s, slow, noise):
     return True
 
 
-@inner_jit
+@part_jit
 def next_bend(s, bound, exact, slow, noise):
     """What comes first (END, MET, ADD or DROP), which column or position, and when.
 
@@ -234,7 +234,7 @@ def next_bend(s, bound, exact, slow, noise):
     return ADD, j, reach
 
 
-@inner_jit
+@part_jit
 def move(s, time):
     """Along the line: x, ω, what is left of its way, and c."""
     for i in range(s.count[SIZE]):
@@ -247,7 +247,7 @@ def move(s, time):
     s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
 
 
-@inner_jit
+@part_jit
 def leave(s, i):
     """The active column at position i goes; the factor's arrays close up."""
     k = s.count[SIZE]
@@ -265,7 +265,7 @@ def leave(s, i):
             s.state[j] = OPEN
 
 
-@inner_jit
+@part_jit
 def makes_way(s, side, dependent):
     """The position whose coefficient is the first to vanish in favour of a dependent column.
 
@@ -290,7 +290,7 @@ def makes_way(s, side, dependent):
     return first
 
 
-@inner_jit
+@part_jit
 def remainder(s):
     """What the active columns leave of the new one, into s.v; returns its square."""
     none = np.empty(0, s.t.dtype)
@@ -299,7 +299,7 @@ def remainder(s):
     return orthogonalise(s.Q, s.U, none, s.count[SIZE], s.v, none, s.h)
 
 
-@inner_jit
+@part_jit
 def note(s, column):
     """A bend; what it leads to is recorded once that is known."""
     done = s.count[BENDS]
@@ -308,7 +308,7 @@ def note(s, column):
     s.count[BENDS] = done + 1
 
 
-@inner_jit
+@part_jit
 def enter(s, j, dependent):
     """Column j, s.a, comes in; if it depends on the active ones, one of them goes instead.
 
@@ -340,7 +340,7 @@ def enter(s, j, dependent):
     s.count[GIVEN_UP] = given_up
 
 
-@inner_jit
+@part_jit
 def round_off(s, came, slow):
     """Coefficients that are rounding errors are zero; so is that of a column that has just come."""
     k = s.count[SIZE]
@@ -354,7 +354,7 @@ def round_off(s, came, slow):
             s.x[i] = 0
 
 
-@inner_jit
+@part_jit
 def record(s, square, slow):
     """‖r‖² and the coefficients after the last bend."""
     k, last, given_up = s.count[SIZE], s.count[BENDS] - 1, s.count[GIVEN_UP]
@@ -369,7 +369,7 @@ def record(s, square, slow):
     s.count[GIVEN_UP] = NO_BEND
 
 
-@inner_jit
+@part_jit
 def look(s, limits):
     """At a bend, or at the start: record it and look where to go, for which Aᵀu is needed."""
     slow, faded = limits[2], limits[5]
@@ -383,7 +383,7 @@ def look(s, limits):
     return STALE if s.at[LEFT] < faded * s.at[FRESH] else PRODUCT
 
 
-@inner_jit
+@part_jit
 def go(s, bound, limits):
     """With Aᵀu, to the next bend: a column goes, or one is needed that comes."""
     exact, _, slow, noise, still, _ = limits

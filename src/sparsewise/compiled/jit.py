@@ -20,6 +20,9 @@ jit = partial(
 # For functions that only other compiled functions call.
 inner_jit = partial(jit, no_cpython_wrapper=True)
 
+# For parts of a loop: a call would hand over dozens of arrays, field by field.
+part_jit = partial(inner_jit, forceinline=True)
+
 
 @jit
 def abs2(z):
