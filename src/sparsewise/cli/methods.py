@@ -8,7 +8,7 @@ from typing import Any
 
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
 from sparsewise.cli.spelling import METHOD_OPTIONS
-from sparsewise.selection.choice import PATHS
+from sparsewise.selection.choice import has_choice
 from sparsewise.wording import look_up
 
 PRECEDENCE = (
@@ -72,7 +72,7 @@ def takers(parameter: str, *which: Family) -> str:
 
 def choosers() -> str:
     """Return the methods that make a path on which a criterion may choose."""
-    return _names(lambda one: one.name in PATHS or one.takes("criterion"))
+    return _names(has_choice)
 
 
 def _names(is_meant: Callable[[Algorithm], bool]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sparsewise.cli import methods
 from sparsewise.cli.options import dependent_columns, load, reduced
 from sparsewise.cli.spelling import as_option, sentence
-from sparsewise.errors import InputWarning
+from sparsewise.errors import InputError, InputWarning
 from sparsewise.wording import count, printable
 
 if TYPE_CHECKING:
@@ -104,12 +104,15 @@ def fit_table(
     model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
     table, include = load(args)
     certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
-    _check_included(table, include, model.fit_intercept)
     model.set_params(include=include or None, certify=certify)
     X, y = pl.DataFrame(table.X, schema=list(table.names)), pl.Series(table.target, table.y)
     with patience("fitting"), warnings.catch_warnings(record=True) as caught, interruptible():
         warnings.simplefilter("always")
-        model.fit(X, y, sample_weight=table.weights)
+        try:
+            model.fit(X, y, sample_weight=table.weights)
+        except InputError:  # which may be but a consequence of what is included
+            _check_included(table, include, model.fit_intercept)
+            raise
     interrupted = model.solution_.stop is Stop.INTERRUPTED
     notes = [*table.notes, *(_words(one.message) for one in caught if not path_only)]
     if args.no_intercept:

@@ -13,7 +13,7 @@ from sparsewise.estimators.pursuit import PursuitRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
 from sparsewise.estimators.stepwise import StepwiseRegressor
 from sparsewise.parameters import CHOICES, OWN
-from sparsewise.selection.choice import PATHS
+from sparsewise.selection.choice import has_choice
 from sparsewise.wording import look_up
 
 STOPS = ("sparsity", "residual", "delta")
@@ -62,20 +62,15 @@ def parameters_of(name: str) -> dict[str, bool]:
     """The parameters of an algorithm that `for_algorithm` takes, and whether it needs them."""
     record = ALGORITHMS[name]
     own = {word: word == "penalty" for word in OWN if record.takes(word)}
-    return own | dict.fromkeys(CHOICES, False) if _has_choice(record) else own
+    return own | dict.fromkeys(CHOICES, False) if has_choice(record) else own
 
 
 def _estimator(record: Algorithm, given: dict[str, Any]) -> type[SparseRegressor]:
     if record.family in BY_FAMILY:
         return BY_FAMILY[record.family]
-    makes_path = record.family is Family.STEPWISE or _has_choice(record)
+    makes_path = record.family is Family.STEPWISE or has_choice(record)
     ends = given.keys() & {"sparsity", "residual"}
     return StepwiseRegressor if makes_path and not ends else PursuitRegressor
-
-
-def _has_choice(record: Algorithm) -> bool:
-    """Whether it makes a path on which a criterion may choose."""
-    return record.name in PATHS or record.takes("criterion")
 
 
 def _check(record: Algorithm, given: dict[str, Any]) -> None:

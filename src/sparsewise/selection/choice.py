@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.algorithms import backward, foba, forward
+from sparsewise.algorithms import Algorithm, backward, foba, forward
 from sparsewise.algorithms.there_and_back import there_and_back
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputWarning, Parameter
@@ -61,6 +61,11 @@ PATHS: dict[str, Callable[[Data, int], Solution]] = {
     "foba": foba_path,
 }
 """By direction, one run that meets models of every size up to the number given."""
+
+
+def has_choice(record: Algorithm) -> bool:
+    """Whether an algorithm makes a path on which a criterion may choose."""
+    return record.name in PATHS or record.takes("criterion")
 
 
 def from_full(
