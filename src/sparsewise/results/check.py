@@ -30,12 +30,17 @@ class Check:
     support_ok: bool
 
     def __repr__(self) -> str:
+        return f"{self._opening}; normal equations {self.normal_equations:.1e}; {self._support})"
+
+    @property
+    def _opening(self) -> str:
         verdict = "holds" if self.ok else "DOES NOT HOLD"
-        return (
-            f"Check: the solution {verdict} (residual {self.residual_norm:.6g}, off by "
-            f"{self.residual_error:.1e}; normal equations {self.normal_equations:.1e}; "
-            f"support {'consistent' if self.support_ok else 'inconsistent'})"
-        )
+        residual = f"(residual {self.residual_norm:.6g}, off by {self.residual_error:.1e}"
+        return f"Check: the solution {verdict} {residual}"
+
+    @property
+    def _support(self) -> str:
+        return f"support {'consistent' if self.support_ok else 'inconsistent'}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,13 +63,10 @@ class BayesianCheck(Check):
     possible_increase: float = 0.0
 
     def __repr__(self) -> str:
-        verdict = "holds" if self.ok else "DOES NOT HOLD"
         return (
-            f"Check: the solution {verdict} (residual {self.residual_norm:.6g}, off by "
-            f"{self.residual_error:.1e};\n  posterior off by {self.posterior_error:.1e}; evidence "
+            f"{self._opening};\n  posterior off by {self.posterior_error:.1e}; evidence "
             f"off by {self.log_evidence_error:.1e}; no change of one gamma raises it by more than "
-            f"{self.possible_increase:.1e};\n  support "
-            f"{'consistent' if self.support_ok else 'inconsistent'})"
+            f"{self.possible_increase:.1e};\n  {self._support})"
         )
 
 
