@@ -222,7 +222,8 @@ def disk():
 def test_a_full_disk_loses_nothing_that_is_done(tmp_path, expected, disk, jobs):
     told = []
     run(tmp_path, units=list(small().units())[:1])
-    disk.limit(len(lines(tmp_path)[0]) * 3)
+    # In the middle of the third line: one that lacks nothing but its end would count as done.
+    disk.limit(len(lines(tmp_path)[0]) * 5 // 2)
     with pytest.raises(InputError, match=r"^can't write .*journal\.jsonl: .*kept for resume=True$"):
         run(tmp_path, jobs=jobs, on_unit=lambda unit, record: told.append(record))
     disk.free()
@@ -231,7 +232,8 @@ def test_a_full_disk_loses_nothing_that_is_done(tmp_path, expected, disk, jobs):
     good = [record for record in told if record["error"] is None]
     done = []
     again = run(tmp_path, on_start=lambda total, before: done.append(before))
-    assert done == [len(good)]
+    # Lines of failed units have other lengths, and may end where the disk does.
+    assert len(good) <= done[0] <= len(good) + (len(good) < len(told))
     assert numbers(again) == expected
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import threading
 import time
@@ -183,6 +184,8 @@ def _numbered(
 ) -> tuple[int, Outcome]:
     """What a worker does; `parent` is the process to end with, if any."""
     if parent not in (None, os.getpid(), *_watched):
+        # Ctrl-C reaches all processes of a terminal; what it means for this one is up to `parent`.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_end_with, args=[parent], daemon=True).start()
         _watched.add(parent)
     return i, _worked(unit, seed, needed)
