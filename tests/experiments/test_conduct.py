@@ -294,9 +294,7 @@ def test_ctrl_c_stops_a_run_and_its_workers(tmp_path, uninterrupted):
     run = start(tmp_path / "run.py", folder, 2)
     wait_for_lines(folder, 3)
     os.killpg(run.pid, signal.SIGINT)
-    said = run.communicate()[1].decode().splitlines()
-    # Loky's own watch over semaphores may wake up in the middle of their end.
-    assert [line for line in said if "resource_tracker" not in line and "warn(" not in line] == []
+    assert run.communicate()[1] == b""
     assert run.returncode == 130
     wait(lambda: gone(run.pid))
     assert len(records(folder)) < 16

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,6 +52,7 @@ class Journal:
     def add(self, record: Record) -> None:
         """Keep a record, on the disk before this returns."""
         line = json.dumps(record, allow_nan=False, default=_plain).encode() + b"\n"
+        size = self.path.stat().st_size if self.path.exists() else 0
         try:
             with self.path.open("ab") as file:
                 # What was cut off must not spoil what follows.
@@ -59,6 +60,9 @@ class Journal:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
+            # What fitted may lack nothing but its end, and would count as done though never told.
+            with suppress(OSError):
+                os.truncate(self.path, size)
             self._cut = True
             raise unwritable(self.path, error) from None
         self._cut = False
