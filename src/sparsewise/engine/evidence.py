@@ -251,15 +251,6 @@ class Evidence(SparseModel):
             scores.reopen(np.array([j]))
         self._revised_one(j, goes, rise)
 
-    def candidates(self) -> tuple[Array, Array, Array]:
-        """The open columns, scaled to unit norm, and y, both without what has a flat prior."""
-        self._scores.sync()  # finds the columns that those with a flat prior leave nothing of
-        columns = np.flatnonzero(~self.closed())
-        self.problem.passes.count += 1
-        Q = self._factor.Q[: self.size].T
-        B = self._factor.unit_columns(columns)
-        return columns, B - Q @ (Q.conj().T @ B), self.residual
-
     def restore(self, columns: Array, gamma: Array) -> None:
         """Begin with these columns and prior variances (unit columns, unit target), at once."""
         if not columns.size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,21 @@ UPDATES: dict[Updates, Callable[[Array, Array, Array], Array]] = {
     "convex": lambda gamma, squared, share: np.sqrt(squared * gamma / share),
 }
 
+Heed = Callable[[], None]
+"""Raises, should somebody have asked to stop."""
+
+MOST = 300
+"""Joint updates of one run: two dozen are usual."""
+
+IRRELEVANT = 1e-8
+"""The same as `NEGLIGIBLE`, where σ² is still on its way and nothing brings a column back."""
+
+SETTLED = 1e-3
+"""A change of γ by less than this part of the largest leaves the same columns."""
+
+LEAST_LEFT = 1e-3
+"""As many of the rows, at least, are left to tell the noise."""
+
 NEGLIGIBLE = 1e-6
 """A γ below this part of the largest is pruned; if that was wrong, the polish brings it back."""
 
@@ -34,7 +49,7 @@ def update_all(evidence: Evidence, updates: Updates, most: int) -> None:
     gamma = np.ones(columns.size, B.real.dtype)
     before = -np.inf
     for _ in range(most):
-        squared, share, worth = posterior(B, y, gamma, evidence.noise)
+        squared, share, worth, _ = posterior(B, y, gamma, evidence.noise)
         evidence.log.heed()
         if worth - before < 0.1 * evidence.min_increase:
             break
@@ -49,8 +64,51 @@ def update_all(evidence: Evidence, updates: Updates, most: int) -> None:
     evidence.restore(columns, gamma)
 
 
-def posterior(B: Array, y: Array, gamma: Array, noise: float) -> tuple[Array, Array, float]:
-    """|μ|², share = γ S, and log evidence but for a constant, by the smaller of two factors.
+def relevant(
+    B: Array, y: Array, gamma: Array, noise: float, *, known: bool, rows: float, heed: Heed
+) -> Relevant:
+    """MacKay's updates of all γ, and of σ² unless it is known, until they hardly change.
+
+    σ² ← ‖r‖² / (ν - Σ γ_j S_j), with ν rows: what is left, over the degrees of freedom that are.
+    """
+    columns = np.arange(B.shape[1])
+    floor = tolerances(B.dtype).quiet ** 2 / rows
+    for _ in range(MOST):
+        heed()
+        squared, share, _, rss = posterior(B, y, gamma, noise)
+        if not known:
+            left = max(rows - float(share.sum()), LEAST_LEFT * rows)
+            noise = max(rss / left, floor)
+        before, gamma = gamma, squared / np.maximum(share, np.finfo(gamma.dtype).tiny)
+        largest = float(gamma.max(initial=0.0))
+        keep = gamma > IRRELEVANT * largest
+        settled = float(np.abs(gamma - before).max(initial=0.0)) <= SETTLED * largest
+        if not keep.all():
+            columns, B, gamma = columns[keep], B[:, keep], gamma[keep]
+        if settled or not columns.size:
+            break
+    return Relevant(columns, gamma, noise)
+
+
+class Relevant(NamedTuple):
+    """What is left of all columns: which, with which γ, and the σ² that goes with it."""
+
+    columns: Array
+    gamma: Array
+    noise: float
+
+
+class Posterior(NamedTuple):
+    """|μ|², share = γ S, the log evidence but for a constant, and ‖y - B μ‖²."""
+
+    squared: Array
+    share: Array
+    worth: float
+    rss: float
+
+
+def posterior(B: Array, y: Array, gamma: Array, noise: float) -> Posterior:
+    """The posterior of all coefficients, by the smaller of two factors.
 
     With G = B Γ^½: σ²I + G G* = L L* of n rows, or σ²I + G*G = L L* of as many as there are
     columns.
@@ -65,16 +123,19 @@ def posterior(B: Array, y: Array, gamma: Array, noise: float) -> tuple[Array, Ar
         mean = Z.conj().T @ z
         share = square_sums(Z)
         fit, missing = float(np.vdot(z, z).real), 0
+        r = noise * divide(L, z[:, None], adjoint=True)[:, 0]  # r = σ² C⁻¹ y
+        rss = float(np.vdot(r, r).real)
     else:
         L = lower_factor(G.conj().T, noise, size)
         W = divide(L, np.eye(m, dtype=L.dtype))
         mean = W.conj().T @ (W @ (G.conj().T @ y))
         share = np.maximum(1 - noise * square_sums(W), 0.0)
         r = y - G @ mean
-        squares = np.vdot(r, r).real + noise * np.vdot(mean, mean).real
-        fit, missing = float(squares) / noise, n - m
+        rss = float(np.vdot(r, r).real)
+        fit, missing = rss / noise + float(np.vdot(mean, mean).real), n - m
     log_det = 2 * float(np.log(np.diagonal(L).real).sum()) + missing * float(np.log(noise))
-    return gamma * np.square(np.abs(mean)), share, -weight(B.dtype.kind == "c") * (log_det + fit)
+    worth = -weight(B.dtype.kind == "c") * (log_det + fit)
+    return Posterior(gamma * np.square(np.abs(mean)), share, worth, rss)
 
 
 def lower_factor(G: Array, noise: float, size: float) -> Array:
@@ -92,9 +153,9 @@ def lower_factor(G: Array, noise: float, size: float) -> Array:
     return np.asarray((R * (diagonal.conj() / np.abs(diagonal))[:, None]).conj().T)
 
 
-def divide(L: Array, B: Array) -> Array:
-    """L⁻¹B, L being lower triangular."""
+def divide(L: Array, B: Array, adjoint: bool = False) -> Array:
+    """L⁻¹B, L being lower triangular; or (L*)⁻¹B."""
     from scipy.linalg import get_blas_funcs
 
     trsm: Any = get_blas_funcs("trsm", (L, B))
-    return np.asarray(trsm(1.0, L, B, lower=1))
+    return np.asarray(trsm(1.0, L, B, lower=1, trans_a=2 if adjoint else 0))

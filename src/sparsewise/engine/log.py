@@ -25,6 +25,11 @@ class Log:
         self._stretches: list[Stretch] = []
 
     @property
+    def stretches(self) -> list[Stretch]:
+        """The steps, as they were recorded."""
+        return self._stretches
+
+    @property
     def halted(self) -> bool:
         """Whether the callback, or Ctrl-C, has asked to stop."""
         return self._halted or interrupted()

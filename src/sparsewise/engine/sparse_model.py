@@ -139,6 +139,15 @@ class SparseModel:
         blocked = (self._scores.state == self._kernels.DEPENDENT).any()
         return Stop.DEPENDENT if blocked else Stop.EXHAUSTED
 
+    def candidates(self) -> tuple[Array, Array, Array]:
+        """The open columns, scaled to unit norm, and y, both without what is in the model."""
+        self._scores.sync()  # finds the columns that those in the model leave nothing of
+        columns = np.flatnonzero(~self.closed())
+        self.problem.passes.count += 1
+        Q = self._factor.Q[: self.size].T
+        B = self._factor.unit_columns(columns)
+        return columns, B - Q @ (Q.conj().T @ B), self.residual
+
     # ------------------------------------------------------------------ the result
 
     def solve(self, algorithm: str, steps: Callable[[], Stop], **more: Any) -> Any:

@@ -106,6 +106,18 @@ class Stop(Enum):
             " for a longer search; lower_bounds says what it may still find.",
         ),
     )
+    FOUND_AGAIN = (
+        "another start came to the same model, which is no accident",
+        ("See starts for what each came to; raise ", Parameter("effort"), " to look further."),
+    )
+    EFFORT = (
+        "all starts are used up",
+        ("Raise ", Parameter("effort"), " for more of them; chance tells how far to trust this."),
+    )
+    BY_CHANCE = (
+        "as many columns may fit as well by chance",
+        "Nothing singles these columns out: take more rows or fewer columns, or tell the noise.",
+    )
     INTERRUPTED = (
         "it was interrupted",
         "The model is the one met so far; run it again for the rest.",

@@ -1,0 +1,218 @@
+"""Search from several starts: joint updates, the way back, forward and backward; the best of all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.halting import Halted, interrupted
+from sparsewise.engine.joint_updates import posterior, relevant
+from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.problem import DependentColumnsError, Problem
+from sparsewise.results import Stop
+from sparsewise.selection.risk_inflation import RiskInflation
+
+LARGE_NOISE = 0.1
+"""σ² at first, as a part of the target's variance, where it follows the updates."""
+
+SMALL_NOISE = 1e-4
+"""σ² of the starts that hold it: 1 % of the target's standard deviation."""
+
+PLAIN = -8.0
+"""log₁₀: a fit this unlikely by chance, found twice, is the answer."""
+
+ROUNDS = 8
+"""Most stages forward and back from one start."""
+
+JOINTLY = 1 << 27
+"""n m min(n, m) up to which all columns are updated together; else those that may matter."""
+
+
+class Found(NamedTuple):
+    """What a start came to: a model of a target of norm one, and what it costs."""
+
+    cost: float
+    support: tuple[int, ...]
+    rss: float
+    survivors: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        return len(self.support)
+
+
+class Multistart:
+    """The model of least cost that several starts come to.
+
+    Each start draws prior variances γ, lets MacKay's updates find what is relevant, looks at every
+    model on the way back from there, and goes forward and back at the threshold that the best of
+    them implies, until nothing changes.
+
+    Parameters
+    ----------
+    problem : Problem
+        Design and target.
+    criterion : RiskInflation
+        What models cost.
+    include, exclude : sequence of int
+        Columns that must, and must not, be in the model.
+    told : callable
+        Called with what each start came to; True: stop.
+
+    Attributes
+    ----------
+    found : list of Found
+        What each start came to.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        criterion: RiskInflation,
+        *,
+        include: Sequence[int] = (),
+        exclude: Sequence[int] = (),
+        told: Callable[[Found], bool | None] | None = None,
+    ) -> None:
+        self.problem, self.criterion = problem, criterion
+        self.include, self.exclude, self.told = list(include), list(exclude), told
+        self.found: list[Found] = []
+        empty = self._model(self.include)
+        self.empty = Found(criterion.cost(empty.rss, empty.size), tuple(self.include), empty.rss)
+        n = min(problem.shape[0], int(criterion.rows))
+        self.most = max(min(n - 1, problem.shape[1]), len(self.include))
+        self._columns, self._B, self._r = self._to_update(empty)
+        self._size = float(np.vdot(self._r, self._r).real)
+        self._guess = self._minimum_norm()
+
+    @property
+    def best(self) -> Found:
+        """The model of least cost; of equal ones the smallest, then the first found."""
+        return min([self.empty, *self.found], key=lambda one: (one.cost, one.size))
+
+    def run(self, effort: int, seed: int) -> Stop:
+        """So many starts at most; why there are no more."""
+        for i in range(effort):
+            found = self.start(i, np.random.default_rng([seed, i]))
+            self.found.append(found)
+            if self.told is not None and self.told(found):
+                raise Halted
+            if self._is_plain():
+                return Stop.FOUND_AGAIN
+        return Stop.EFFORT
+
+    def _is_plain(self) -> bool:
+        """Whether the best model was found from two starts, and can't be there by chance."""
+        best = self.best
+        times = Counter(one.support for one in self.found)[best.support]
+        return times > 1 and self.criterion.chance(best.rss, best.size) < PLAIN
+
+    def start(self, i: int, rng: np.random.Generator) -> Found:
+        """What start number i comes to."""
+        survivors = self._survivors(i, rng)
+        found = self._on_the_way_back(survivors)
+        for _ in range(ROUNDS):
+            self._heed()
+            further = self._forth_and_back(found)
+            if not further.cost < found.cost:
+                break
+            found = further
+        return found._replace(survivors=tuple(survivors))
+
+    # ------------------------------------------------------------------ the stages of a start
+
+    def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
+        """The columns that joint updates leave, the most relevant first; with those of include."""
+        columns, rows = self._columns, self.criterion.rows - len(self.include)
+        if not columns.size or self._size <= self.criterion.exact:
+            return self.include
+        gamma = np.ones(columns.size) if i == 0 else np.exp(rng.standard_normal(columns.size))
+        if i % 2:
+            gamma = gamma * (self._guess + 0.5)
+        known = self.criterion.noise is not None or i % 2 == 1
+        noise = (SMALL_NOISE if i % 2 else LARGE_NOISE) * self._size / rows
+        if self.criterion.noise is not None:
+            noise = self.criterion.noise
+        left = relevant(
+            self._B, self._r, gamma.astype(self._guess.dtype), noise,
+            known=known, rows=rows, heed=self._heed,
+        )  # fmt: skip
+        order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
+        return [*self.include, *columns[left.columns[order]].tolist()]
+
+    def _on_the_way_back(self, columns: list[int]) -> Found:
+        """The best model met while the least column is dropped, again and again."""
+        active = self._model(columns, basis=False)
+        order, rss = active.order, [active.rss]
+        active.shrink(self._stopping(most=0))
+        dropped: list[int] = []
+        for step in active.log.stretches[1:]:
+            rss += list(map(float, step.losses))
+            dropped += list(map(int, step.columns))
+        size = len(order) - np.arange(len(rss))
+        costs = self.criterion.costs(np.array(rss), size)
+        at = len(costs) - 1 - int(np.argmin(costs[::-1]))  # of equal ones the smallest
+        gone = set(dropped[:at])
+        return self._found((j for j in order if j not in gone), rss[at])
+
+    def _forth_and_back(self, found: Found) -> Found:
+        """RMP₀ from a model at the threshold it implies; the best model on the way back."""
+        threshold = self.criterion.threshold(found.rss, found.size)
+        stopping = self._stopping(most=self.most, gain=threshold, loss=threshold)
+        active = self._model(found.support)
+        seen: set[frozenset[int]] = set()
+        while active.support not in seen and len(seen) < ROUNDS:
+            seen.add(active.support)
+            active.grow(stopping)
+            active.shrink(stopping)
+        return self._on_the_way_back(active.order)
+
+    # ------------------------------------------------------------------ what they are made of
+
+    def _model(self, columns: Iterable[int], basis: bool = True) -> ActiveSet:
+        """Least squares on these columns, but for those that depend on others."""
+        columns = list(columns)
+        while True:
+            try:
+                return ActiveSet(
+                    self.problem, include=self.include, exclude=self.exclude, start=columns,
+                    basis=basis,
+                )  # fmt: skip
+            except DependentColumnsError as error:
+                if set(error.columns) & set(self.include):
+                    raise
+                columns = [j for j in columns if j not in error.columns]
+
+    def _found(self, columns: Iterable[int], rss: float) -> Found:
+        support = tuple(sorted(columns))
+        return Found(self.criterion.cost(rss, len(support)), support, rss)
+
+    def _stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
+        exact = self.criterion.exact
+        return StoppingCriterion(
+            most=most, enough=-1.0, gain=max(gain, exact), loss=max(loss, exact) if loss > 0 else loss,
+            ceiling=np.inf, full=Stop.SPARSITY, small=Stop.DELTA,
+        )  # fmt: skip
+
+    def _to_update(self, empty: ActiveSet) -> tuple[Array, Array, Array]:
+        """The columns that are updated jointly, and the target, without what must be included."""
+        return empty.candidates()
+
+    def _minimum_norm(self) -> Array:
+        """|x| of (nearly) minimum norm, each column being as likely as any other."""
+        if not self._columns.size:
+            return np.empty(0, self._B.real.dtype)
+        flat = np.ones(self._columns.size, self._B.real.dtype)
+        noise = SMALL_NOISE / len(self._r)
+        return np.sqrt(posterior(self._B, self._r, flat, noise).squared)
+
+    @staticmethod
+    def _heed() -> None:
+        if interrupted():
+            raise Halted
