@@ -33,6 +33,9 @@ IRRELEVANT = 1e-8
 SETTLED = 1e-3
 """A change of γ by less than this part of the largest leaves the same columns."""
 
+ROUGH = 1e4
+"""σ² of at least this many units of rounding survives squaring."""
+
 LEAST_LEFT = 1e-3
 """As many of the rows, at least, are left to tell the noise."""
 
@@ -45,7 +48,8 @@ def update_all(evidence: Evidence, updates: Updates, most: int) -> None:
 
     Halted, it stays as it is: of thousands of columns not yet pruned, none is an answer.
     """
-    columns, B, y = evidence.candidates()
+    columns = evidence.open_columns()
+    B, y = evidence.remainders_of(columns), evidence.residual
     gamma = np.ones(columns.size, B.real.dtype)
     before = -np.inf
     for _ in range(most):
@@ -72,13 +76,14 @@ def relevant(
     σ² ← ‖r‖² / (ν - Σ γ_j S_j), with ν rows: what is left, over the degrees of freedom that are.
     """
     columns = np.arange(B.shape[1])
-    floor = tolerances(B.dtype).quiet ** 2 / rows
     for _ in range(MOST):
         heed()
-        squared, share, _, rss = posterior(B, y, gamma, noise)
+        # Lower, and squares lose it; where the search ends is told without any noise.
+        floor = ROUGH * tolerances(B.dtype).eps * float(gamma.sum())
+        squared, share, _, rss = posterior(B, y, gamma, max(noise, floor), rough=True)
         if not known:
             left = max(rows - float(share.sum()), LEAST_LEFT * rows)
-            noise = max(rss / left, floor)
+            noise = rss / left
         before, gamma = gamma, squared / np.maximum(share, np.finfo(gamma.dtype).tiny)
         largest = float(gamma.max(initial=0.0))
         keep = gamma > IRRELEVANT * largest
@@ -107,8 +112,10 @@ class Posterior(NamedTuple):
     rss: float
 
 
-def posterior(B: Array, y: Array, gamma: Array, noise: float) -> Posterior:
-    """The posterior of all coefficients, by the smaller of two factors.
+def posterior(
+    B: Array, y: Array, gamma: Array, noise: float, *, rough: bool = False
+) -> Posterior:
+    """The posterior of all coefficients, by the smaller of two factors; roughly if that will do.
 
     With G = B Γ^½: σ²I + G G* = L L* of n rows, or σ²I + G*G = L L* of as many as there are
     columns.
@@ -117,7 +124,7 @@ def posterior(B: Array, y: Array, gamma: Array, noise: float) -> Posterior:
     G = B * np.sqrt(gamma)
     size = float(gamma.sum())
     if m >= n:
-        L = lower_factor(G, noise, size)
+        L = lower_factor(G, noise, size, rough)
         z = divide(L, y[:, None])[:, 0]
         Z = divide(L, G)
         mean = Z.conj().T @ z
@@ -126,7 +133,7 @@ def posterior(B: Array, y: Array, gamma: Array, noise: float) -> Posterior:
         r = noise * divide(L, z[:, None], adjoint=True)[:, 0]  # r = σ² C⁻¹ y
         rss = float(np.vdot(r, r).real)
     else:
-        L = lower_factor(G.conj().T, noise, size)
+        L = lower_factor(G.conj().T, noise, size, rough)
         W = divide(L, np.eye(m, dtype=L.dtype))
         mean = W.conj().T @ (W @ (G.conj().T @ y))
         share = np.maximum(1 - noise * square_sums(W), 0.0)
@@ -138,13 +145,13 @@ def posterior(B: Array, y: Array, gamma: Array, noise: float) -> Posterior:
     return Posterior(gamma * np.square(np.abs(mean)), share, worth, rss)
 
 
-def lower_factor(G: Array, noise: float, size: float) -> Array:
-    """L with L L* = σ²I + G G*; by QR where squaring would cost the digits of σ².
+def lower_factor(G: Array, noise: float, size: float, rough: bool = False) -> Array:
+    """L with L L* = σ²I + G G*; by QR where squaring would cost the digits of σ², if these matter.
 
     size is at least ‖G‖².
     """
     rows = len(G)
-    if noise > tolerances(G.dtype).eps ** 0.5 * size:
+    if rough or noise > tolerances(G.dtype).eps ** 0.5 * size:
         gram = G @ G.conj().T
         gram.flat[:: rows + 1] += noise
         return np.linalg.cholesky(gram)

@@ -29,7 +29,13 @@ PLAIN = -8.0
 ROUNDS = 8
 """Most stages forward and back from one start."""
 
-JOINTLY = 1 << 27
+AHEAD = 16
+"""Steps that a way forward goes on for at least, past the best model on it."""
+
+SCREENED = 256
+"""Columns near to being taken, at least, that are updated jointly with those that are."""
+
+JOINTLY = 1 << 28
 """n m min(n, m) up to which all columns are updated together; else those that may matter."""
 
 
@@ -87,9 +93,9 @@ class Multistart:
         self.empty = Found(criterion.cost(empty.rss, empty.size), tuple(self.include), empty.rss)
         n = min(problem.shape[0], int(criterion.rows))
         self.most = max(min(n - 1, problem.shape[1]), len(self.include))
-        self._columns, self._B, self._r = self._to_update(empty)
+        self._r = empty.residual
         self._size = float(np.vdot(self._r, self._r).real)
-        self._guess = self._minimum_norm()
+        self._gather(empty, self._candidates(empty))
 
     @property
     def best(self) -> Found:
@@ -200,9 +206,40 @@ class Multistart:
             ceiling=np.inf, full=Stop.SPARSITY, small=Stop.DELTA,
         )  # fmt: skip
 
-    def _to_update(self, empty: ActiveSet) -> tuple[Array, Array, Array]:
-        """The columns that are updated jointly, and the target, without what must be included."""
-        return empty.candidates()
+    def _candidates(self, empty: ActiveSet) -> Array:
+        """The columns to update jointly: all, or those that a way forward meets or nearly takes."""
+        n, m = self.problem.shape
+        if n * m * min(n, m) <= JOINTLY:
+            return empty.open_columns()
+        forward = self._model(self.include)
+        least, at = self.empty.cost, forward.size
+        near = [forward.gains()]
+        while forward.size < self.most and forward.size <= 2 * at + AHEAD:
+            before = forward.size
+            forward.grow(self._stopping(most=self.most), steps=max(before, AHEAD))
+            rss = [float(loss) for one in forward.log.stretches for loss in one.losses]
+            size = forward.size - np.arange(len(rss))[::-1]
+            costs = self.criterion.costs(np.array(rss), size)
+            if costs.min() < least:
+                least, at = float(costs.min()), int(size[np.argmin(costs)])
+            near.append(forward.gains())
+            if forward.size == before:
+                break
+        width = max(SCREENED, 2 * forward.size)
+        tops = [np.argsort(-gains, kind="stable")[:width] for gains in near]
+        wanted = np.unique(np.concatenate([*tops, np.array(forward.order, np.int64)]))
+        return np.intersect1d(wanted, empty.open_columns())
+
+    def _gather(self, empty: ActiveSet, columns: Array) -> None:
+        """Hold these columns, without what must be included, in as few rows as tell the same."""
+        self._columns = columns
+        B = empty.remainders_of(columns)
+        if B.shape[0] > 2 * (B.shape[1] + 1):
+            R = np.linalg.qr(np.column_stack([B, empty.residual]), mode="r")
+            self._B, self._r = R[:, :-1], R[:, -1]
+        else:
+            self._B, self._r = B, empty.residual
+        self._guess = self._minimum_norm()
 
     def _minimum_norm(self) -> Array:
         """|x| of (nearly) minimum norm, each column being as likely as any other."""

@@ -139,14 +139,17 @@ class SparseModel:
         blocked = (self._scores.state == self._kernels.DEPENDENT).any()
         return Stop.DEPENDENT if blocked else Stop.EXHAUSTED
 
-    def candidates(self) -> tuple[Array, Array, Array]:
-        """The open columns, scaled to unit norm, and y, both without what is in the model."""
-        self._scores.sync()  # finds the columns that those in the model leave nothing of
-        columns = np.flatnonzero(~self.closed())
+    def open_columns(self) -> Array:
+        """The columns that can be added, ascending."""
+        self._scores.sync()  # finds those that the columns in the model leave nothing of
+        return np.flatnonzero(~self.closed())
+
+    def remainders_of(self, columns: Array) -> Array:
+        """These columns, scaled to unit norm, without what the model explains of them."""
         self.problem.passes.count += 1
         Q = self._factor.Q[: self.size].T
         B = self._factor.unit_columns(columns)
-        return columns, B - Q @ (Q.conj().T @ B), self.residual
+        return B - Q @ (Q.conj().T @ B) if self.size else B
 
     # ------------------------------------------------------------------ the result
 
