@@ -322,9 +322,8 @@ def _best(fit: Fit, subsets: list[tuple[int, ...]]) -> tuple[int, ...]:
     """The subset that fits best; of equals, the one of the lowest columns."""
     best = None
     for columns in sorted(set(subsets)):
-        theirs = Fit(fit.data, np.array(columns, np.int64))
         if best is None or best.against(columns) > 0:
-            best = theirs
+            best = fit.with_columns(columns)
     assert best is not None
     return tuple(best.columns.tolist())
 

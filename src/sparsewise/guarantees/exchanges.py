@@ -84,6 +84,17 @@ def _swap(fit: Fit, leaving: int, j: int, falls: Array) -> Swap:
     return Swap(leaving, int(fit.others[j]), max(float(falls[j]), 0.0))
 
 
+def lowest_of_equals(fit: Fit) -> tuple[int, ...]:
+    """The support, its columns exchanged for lower ones as long as these fit as well."""
+    while not fit.dependent:
+        ties = exchanges_of_one(fit).ties
+        lower = [swap.applied(fit.columns) for swap in ties if swap.into < swap.out]
+        if not lower:
+            break
+        fit = fit.with_columns(min(lower))
+    return tuple(fit.columns.tolist())
+
+
 def _falls(fit: Fit) -> Iterator[tuple[int, Array, Array, Array]]:
     """By how much ‖r‖² falls with each other column in place of one of the support, in turn.
 

@@ -45,6 +45,7 @@ class Fit:
         exclude: Collection[int] = (),
     ) -> None:
         self.data, self.columns, self.size = data, columns, columns.size
+        self._constraints = include, exclude
         self.loose = ~np.isin(columns, list(include))
         self.others = np.setdiff1d(np.flatnonzero(data.inverse_norms > 0), [*columns, *exclude])
         y = data.y.astype(np.result_type(data.y.dtype, np.float64), copy=False)
@@ -70,9 +71,13 @@ class Fit:
         needless = bool(self.loose.any()) and self.min_abs <= self.rounding
         self.redundant = self.dependent or needless
 
+    def with_columns(self, columns: Iterable[int]) -> Fit:
+        """The fit on other columns."""
+        return Fit(self.data, np.array(sorted(columns), np.int64), *self._constraints)
+
     def against(self, columns: Iterable[int]) -> int:
         """1 if these columns fit better, 0 if as well, -1 if worse or dependent."""
-        theirs = Fit(self.data, np.array(sorted(columns), np.int64))
+        theirs = self.with_columns(columns)
         fall, unsure = self.norm - theirs.norm, max(self._unsure, theirs._unsure)
         if theirs.dependent or fall < -unsure:
             return -1

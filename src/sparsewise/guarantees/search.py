@@ -134,6 +134,12 @@ class Search:
         """For each size, whether no subset can beat the best by more than rounding."""
         return np.asarray(self.lower_bounds() >= self._to_beat(self._sizes))
 
+    def gaps(self) -> Array:
+        """For each size, by what part of it the lowest ‖r‖² might still fall; 0: proved."""
+        best, least = self._stack.best[self._sizes], float(np.finfo(float).eps)
+        low = np.divide(self.lower_bounds(), best, out=np.zeros_like(best), where=best > 0)
+        return np.where(self.proved(), 0.0, np.clip(1 - low, least, 1.0))
+
     def in_doubt(self) -> Array:
         """For each size, whether columns that rounding hardly tells apart may be the best."""
         return np.asarray(self._stack.doubt[self._sizes] < self._to_beat(self._sizes))
