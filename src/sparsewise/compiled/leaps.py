@@ -31,6 +31,12 @@ class Stack(NamedTuple):
         The next child to look at; children go down to `fixed`.
     best, sets : arrays
         The lowest ‖r‖² of each size found so far, and its columns.
+    doubt : array
+        The lowest ‖r‖² of each size by columns that rounding hardly tells apart, where that seems
+        better than the best at that time.
+    met, count : arrays of int
+        Subsets of the largest size about as good as the best (if there is room for any), and how
+        many they are.
     """
 
     R: Any
@@ -43,6 +49,9 @@ class Stack(NamedTuple):
     next: Any
     best: Any
     sets: Any
+    doubt: Any
+    met: Any
+    count: Any
 
 
 class Scratch(NamedTuple):
@@ -164,8 +173,54 @@ def independent(R, width, dependent):
     return width
 
 
+@inner_jit
+def is_combination(R, c, ridge, w):
+    """Whether column c is a combination of those before it, but for the ridge and rounding.
+
+    A combination with coefficients w has a ridge of its own of ridge·√(1 + ‖w‖²).
+    """
+    squares = 1.0
+    for row in range(c - 1, -1, -1):
+        w[row] = R[row, c]
+        for col in range(row + 1, c):
+            w[row] -= R[row, col] * w[col]
+        w[row] /= R[row, row]
+        squares += abs2(w[row])
+    return abs2(R[c, c]) <= 16 * ridge * ridge * squares
+
+
+@inner_jit
+def can_be_told_apart(R, first, size, dependent, ridge, w):
+    """Whether the first columns, but for nearly dependent ones, are more than combinations.
+
+    Combinations add nothing: another subset without them is as good.
+    """
+    for c in range(first, size):
+        if abs2(R[c, c]) <= dependent and is_combination(R, c, ridge, w):
+            return False
+    return True
+
+
+@inner_jit
+def margin(rss, rounding):
+    """What rounding errors of ‖r‖ make of ‖r‖²."""
+    return 2 * rounding * np.sqrt(rss) + rounding * rounding
+
+
+@inner_jit
+def meet(stack, columns, size, rss, rounding):
+    """Keep a subset about as good as the best, if there is room; those that were have to go."""
+    best, room = stack.best[size], len(stack.met)
+    if rss < best - margin(best, rounding):
+        stack.count[0] = 0
+    if stack.count[0] < room and rss < best + margin(best, rounding):
+        for c in range(size):
+            stack.met[stack.count[0], c] = columns[c]
+        stack.count[0] += 1
+
+
 @jit
-def enter(stack, depth, least, most, dependent, scratch):
+def enter(stack, depth, least, most, rounding, dependent, ridge, scratch):
     """Look at the first columns of a node, in falling order of loss: good subsets of each size.
 
     With the best first, the children with the most below them are the least promising.
@@ -176,24 +231,38 @@ def enter(stack, depth, least, most, dependent, scratch):
     if width - fixed > 2 and not sort_by_loss(loss, fixed, width, scratch.order):
         rearrange(R, columns, loss, fixed, width, scratch.order, scratch)
         triangular(R, t, fixed, width, scratch.M[0])
-    rss, largest = stack.rss[depth], min(independent(R, width, dependent), most)
+    rss, largest = stack.rss[depth], independent(R, width, dependent)
     for size in range(width, max(fixed, least) - 1, -1):
-        if size <= largest and rss < stack.best[size]:
-            stack.best[size] = rss
-            for c in range(size):
-                stack.sets[size, c] = columns[c]
+        best = stack.best[size]
+        if size <= min(largest, most):
+            if size == most:
+                meet(stack, columns, size, rss, rounding)
+            if rss < best:
+                stack.best[size] = rss
+                for c in range(size):
+                    stack.sets[size, c] = columns[c]
+        elif (
+            size <= most
+            and rss < best - margin(best, rounding)
+            and rss < stack.doubt[size]
+            and can_be_told_apart(R, largest, size, dependent, ridge, scratch.M[0])
+        ):
+            stack.doubt[size] = rss
         rss += abs2(t[size - 1])
     stack.next[depth] = min(width, most) - 1 if width > least else -1
 
 
 @inner_jit
-def is_promising(bound, best, rounding):
-    """Whether a subset with this bound may beat the best by more than rounding."""
-    return bound < best * (1 - 1e-11) - 2 * rounding * np.sqrt(best) - rounding * rounding
+def is_promising(bound, best, rounding, with_ties):
+    """Whether a subset with this bound may beat the best by more than rounding; or be as good."""
+    if best == np.inf:
+        return True
+    towards = 1.0 if with_ties else -1.0
+    return bound < best + towards * margin(best, rounding)
 
 
 @jit
-def search(stack, depth, nodes, least, most, rounding, dependent, scratch):
+def search(stack, depth, nodes, least, most, rounding, dependent, ridge, scratch):
     """Go on from a node, for at most so many nodes; return the depth then: -1 when all is done."""
     while depth >= 0 and nodes > 0:
         i = stack.next[depth]
@@ -203,7 +272,8 @@ def search(stack, depth, nodes, least, most, rounding, dependent, scratch):
             continue
         bound = stack.rss[depth] + stack.loss[depth, i]
         # Below child i are subsets of i + 1 columns and more; larger ones fit no worse.
-        if not is_promising(bound, stack.best[max(i + 1, least)], rounding):
+        with_ties = stack.count[0] < len(stack.met)
+        if not is_promising(bound, stack.best[max(i + 1, least)], rounding, with_ties):
             continue
         width = stack.width[depth]
         S, s = stack.R[depth + 1], stack.t[depth + 1]
@@ -214,5 +284,5 @@ def search(stack, depth, nodes, least, most, rounding, dependent, scratch):
         stack.width[depth + 1], stack.fixed[depth + 1] = width - 1, i
         depth += 1
         nodes -= 1
-        enter(stack, depth, least, most, dependent, scratch)
+        enter(stack, depth, least, most, rounding, dependent, ridge, scratch)
     return depth

@@ -103,7 +103,7 @@ class Stop(Enum):
         (
             "Raise ",
             Parameter("time_limit"),
-            " for a longer search; lower_bounds says what it may still find.",
+            " for a longer search (None: to the end); gaps says what it may still find.",
         ),
     )
     FOUND_AGAIN = (
@@ -117,6 +117,9 @@ class Stop(Enum):
     BY_CHANCE = (
         "as many columns may fit as well by chance",
         "Nothing singles these columns out: take more rows or fewer columns, or tell the noise.",
+    UNSETTLED = (
+        "columns that rounding hardly tells apart leave it open",
+        "Leave out one of the columns that nearly agree; gaps says which sizes they leave open.",
     )
     INTERRUPTED = (
         "it was interrupted",
