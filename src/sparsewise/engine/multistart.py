@@ -13,6 +13,8 @@ from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.halting import Halted, interrupted
 from sparsewise.engine.joint_updates import posterior, relevant
 from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.guarantees.exchanges import exchanges_of_one
+from sparsewise.guarantees.fit import Fit
 from sparsewise.problem import DependentColumnsError, Problem
 from sparsewise.results import Stop
 from sparsewise.selection.risk_inflation import RiskInflation
@@ -129,7 +131,7 @@ class Multistart:
             if not further.cost < found.cost:
                 break
             found = further
-        return found._replace(survivors=tuple(survivors))
+        return self._settled(found)._replace(survivors=tuple(survivors))
 
     # ------------------------------------------------------------------ the stages of a start
 
@@ -178,6 +180,25 @@ class Multistart:
             active.grow(stopping)
             active.shrink(stopping)
         return self._on_the_way_back(active.order)
+
+    def _settled(self, found: Found) -> Found:
+        """Go on until no addition, deletion or exchange of one column costs less."""
+        while found.cost < np.inf and not found.rss <= self.criterion.exact:
+            self._heed()
+            further = self._exchanged(found)
+            if further is None or not further.cost < found.cost:
+                break
+            found = min(self._forth_and_back(further), further, key=lambda one: one.cost)
+        return found
+
+    def _exchanged(self, found: Found) -> Found | None:
+        """The model after the exchange of one column that fits best, if one fits better."""
+        columns = np.array(found.support, np.int64)
+        swap = exchanges_of_one(Fit(self.problem, columns, self.include, self.exclude)).best
+        if swap is None:
+            return None
+        support = swap.applied(columns)
+        return self._found(support, self._model(support, basis=False).rss)
 
     # ------------------------------------------------------------------ what they are made of
 
