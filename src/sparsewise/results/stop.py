@@ -117,6 +117,7 @@ class Stop(Enum):
     BY_CHANCE = (
         "as many columns may fit as well by chance",
         "Nothing singles these columns out: take more rows or fewer columns, or tell the noise.",
+    )
     UNSETTLED = (
         "columns that rounding hardly tells apart leave it open",
         "Leave out one of the columns that nearly agree; gaps says which sizes they leave open.",
