@@ -9,6 +9,7 @@ from sparsewise.algorithms.registry import ALGORITHMS as ALGORITHMS
 from sparsewise.algorithms.registry import Algorithm as Algorithm
 from sparsewise.algorithms.registry import Family as Family
 
+from sparsewise.algorithms.solve import solve as solve
 from sparsewise.algorithms.oblivious import oblivious as oblivious
 from sparsewise.algorithms.mp import mp as mp
 from sparsewise.algorithms.omp import omp as omp

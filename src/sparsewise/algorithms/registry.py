@@ -23,6 +23,7 @@ class Family(Enum):
     ELIMINATION = "drop columns from the full model"
     EXCHANGE = "exchange columns of a model of fixed size"
     BAYESIAN = "maximise the evidence of prior variances"
+    SEARCH = "search from several starts"
     L1 = "minimise a weighted sum of sizes of coefficients"
 
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.halting import Halted, interrupted
 from sparsewise.engine.joint_updates import posterior, relevant
+from sparsewise.engine.noise_inference import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.guarantees.exchanges import exchanges_of_one
 from sparsewise.guarantees.fit import Fit
-from sparsewise.problem import DependentColumnsError, Problem
-from sparsewise.results import Stop
-from sparsewise.selection.risk_inflation import RiskInflation
+from sparsewise.parameters import check_constraints, check_count
+from sparsewise.problem import DependentColumnsError, Problem, problem
+from sparsewise.results import MultistartSolution, Start, Stop
+from sparsewise.selection.risk_inflation import RiskInflation, risk_inflation
 
 LARGE_NOISE = 0.1
 """σ² at first, as a part of the target's variance, where it follows the updates."""
@@ -274,3 +277,53 @@ class Multistart:
     def _heed() -> None:
         if interrupted():
             raise Halted
+
+
+# --- from data to a solution ----------------------------------------------------------------------
+
+
+def search(
+    algorithm: str,
+    A: Any,
+    y: ArrayLike,
+    *,
+    sigma: float | None,
+    effort: int,
+    include: Iterable[int],
+    exclude: Iterable[int],
+    seed: int,
+    callback: Callable[[Start], bool | None] | None,
+) -> MultistartSolution:
+    """Search from so many starts at most: the best model any of them came to."""
+    data = problem(A, y)
+    most = check_count(effort, "effort", 1) or 1
+    forced, barred = check_constraints(include, exclude, data.shape[1])
+    noise = None if sigma is None else relative_noise(sigma, data)
+    criterion = risk_inflation(
+        data.design.rows, data.shape[1] - len(barred), noise, data.y.dtype
+    )
+
+    def told(found: Found) -> bool | None:
+        return None if callback is None else callback(Start(found.support, found.cost))
+
+    multistart = Multistart(
+        data, criterion, include=sorted(forced), exclude=barred, told=told
+    )
+    active = ActiveSet(data, include=forced, exclude=barred)
+    stop = active.log.run(lambda: multistart.run(most, seed))
+    best = multistart.best
+    if stop is Stop.EFFORT and multistart.chance > BY_CHANCE:
+        stop = Stop.BY_CHANCE
+    retrace(active, best)
+    return active.solution(
+        algorithm, stop, kind=MultistartSolution,
+        starts=tuple(Start(one.support, one.cost) for one in multistart.found),
+        **multistart.told_of_best(active),
+    )  # fmt: skip
+
+
+def retrace(active: ActiveSet, found: Found) -> None:
+    """From what the joint updates left to the model found, column by column."""
+    active.add(j for j in found.survivors if j not in active.support)
+    active.drop([j for j in active.order if j not in found.support])
+    active.add(j for j in found.support if j not in active.support)

@@ -56,7 +56,7 @@ def begin(
         Evidence, data, min_increase=min_increase, include=list(include), exclude=list(exclude)
     )
     if sigma is not None:
-        return empty(_relative(sigma, data), price=price, callback=callback)
+        return empty(relative_noise(sigma, data), price=price, callback=callback)
     if data.is_zero:
         evidence = empty(1.0, price=price, callback=callback)
         evidence.noise = 0.0
@@ -147,7 +147,7 @@ class _Search:
         return self._evidence.worth - shape * math.log(noise) - scale / noise
 
 
-def _relative(sigma: float, data: Problem) -> float:
+def relative_noise(sigma: float, data: Problem) -> float:
     """σ² for a target of norm one."""
     ratio = check_positive(sigma, "sigma") / data.scale
     if not 1e-100 < ratio < 1e100:

@@ -100,7 +100,7 @@ def _falls(fit: Fit) -> Iterator[tuple[int, Array, Array, Array]]:
 
     With it come what rounding may make of that, and which of the others may come in at all.
     """
-    corr, energy, P = _measured(fit)
+    corr, energy, P = measured(fit)
     tolerance, length = fit.tolerance, np.sqrt(square_sums(fit.U.conj().T))
     for i in np.flatnonzero(fit.loose):
         p, t = P @ (fit.U[i].conj() / length[i]), fit.x[i] / length[i]
@@ -115,7 +115,7 @@ def _falls(fit: Fit) -> Iterator[tuple[int, Array, Array, Array]]:
         yield int(fit.columns[i]), (gained + cross - lost) / safe, unsure / safe, can
 
 
-def _measured(fit: Fit) -> tuple[Array, Array, Array]:
+def measured(fit: Fit) -> tuple[Array, Array, Array]:
     """a_j*r, the squared distance from the span of the support, and a_j*Q for the other columns.
 
     Columns near the span, of which 1 - ‖a_j*Q‖² leaves few digits, are measured by themselves.

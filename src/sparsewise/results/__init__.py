@@ -2,8 +2,9 @@
 
 from sparsewise.results.bayesian import BayesianSolution, log_evidence, weight
 from sparsewise.results.best_subsets import BestSubsets, Progress
-from sparsewise.results.check import BayesianCheck, Check, L1Check
+from sparsewise.results.check import BayesianCheck, Check, L1Check, MultistartCheck
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
+from sparsewise.results.multistart import MultistartSolution, Start
 from sparsewise.results.path import Model, Path, Stretch
 from sparsewise.results.solution import Posterior, Solution
 from sparsewise.results.step import Action, Step
@@ -19,12 +20,15 @@ __all__ = [
     "L1Path",
     "L1Solution",
     "Model",
+    "MultistartCheck",
+    "MultistartSolution",
     "Path",
     "Posterior",
     "Progress",
     "Reweighted",
     "Round",
     "Solution",
+    "Start",
     "Step",
     "Stop",
     "Stretch",

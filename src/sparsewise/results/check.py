@@ -70,6 +70,29 @@ class BayesianCheck(Check):
         )
 
 
+@dataclass(frozen=True, repr=False)
+class MultistartCheck(Check):
+    """What `MultistartSolution.check` found.
+
+    Attributes
+    ----------
+    score_error : float
+        Difference of the stated score from the one of these columns.
+    possible_fall : float
+        By how much adding, dropping or exchanging a single column could lower the score.
+    """
+
+    score_error: float = 0.0
+    possible_fall: float = 0.0
+
+    def __repr__(self) -> str:
+        return (
+            f"{self._opening};\n  score off by {self.score_error:.1e}; no addition, deletion or "
+            f"exchange of one column lowers it by more than {self.possible_fall:.1e};\n  "
+            f"{self._support})"
+        )
+
+
 @dataclass(frozen=True)
 class L1Check(Check):
     """What `L1Solution.check` found: optimality from the data and the dual vector alone.

@@ -1,0 +1,76 @@
+"""No threshold: the model of least risk inflation that several starts come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsewise.algorithms.registry import Family, algorithm
+from sparsewise.engine.multistart import search
+from sparsewise.results import MultistartSolution, Start
+
+EFFORT = 32
+"""Starts at most, unless told otherwise: two do where the answer is plain."""
+
+
+@algorithm(Family.SEARCH, "anything: nothing has to be tuned", result=MultistartSolution)
+def solve(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sigma: float | None = None,
+    effort: int = EFFORT,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    seed: int = 0,
+    callback: Callable[[Start], bool | None] | None = None,
+) -> MultistartSolution:
+    """The sparse model to take when in doubt: nothing is to be told, and the odds are.
+
+    What is minimised is the risk inflation criterion of Foster and George (1994), for ‖y‖ = 1
+
+        (n - k) log ‖r‖² + 2 k log m      or, the noise being known,      ‖r‖²/σ² + 2 k log m.
+
+    Of pure noise the best of m columns explains 2σ² log m, so that few false ones come in, and
+    n - k is what is left to tell the noise from: without it, wide tables are fitted to the last
+    digit. Where the data are exact, the smallest support that fits them is best.
+
+    Each start lets MacKay's updates change all prior variances, and the noise, together; every
+    model on the way back from what they leave is looked at, then forward and backward steps and
+    exchanges go on from the best one until no single change helps. Starts differ in the prior
+    variances they begin with, and every other one holds the noise at 1 % of the target. It ends
+    when two starts have come to a best model that is no accident, or after `effort` of them.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sigma : float, optional
+        Standard deviation of the noise, if it is known.
+    effort : int
+        Most starts.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+    seed : int
+        Other starts; the same seed has the same answer.
+    callback : callable, optional
+        Called with what each `Start` came to; returning True stops.
+
+    Returns
+    -------
+    MultistartSolution
+        Least squares on the chosen columns, with ``sigma``, ``std``, ``chance`` and ``starts``.
+
+    References
+    ----------
+    D. P. Foster and E. I. George, "The risk inflation criterion for multiple regression", Annals
+    of Statistics 22, 1994.
+    """
+    return search(
+        "solve", A, y, sigma=sigma, effort=effort, include=include, exclude=exclude, seed=seed,
+        callback=callback,
+    )  # fmt: skip
