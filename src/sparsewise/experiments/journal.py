@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,8 @@ Record = dict[str, Any]
 """What is kept of a unit: its settings, values and error, and how long it took."""
 
 LOCK = ".lock"
+BITS = 32
+"""Of the checksum of a line, a CRC-32: as many blanks at its end, a tab for 1, a space for 0."""
 
 RESUME = Either("resume=True", "--resume")
 OUT = Either("folder", "--out")
@@ -27,7 +30,9 @@ OUT = Either("folder", "--out")
 class Journal:
     """Finished units, one JSON line each; a line is on the disk before the next unit is told.
 
-    A line that can't be read, cut off by a kill or damaged, is passed over: its unit is done again.
+    A line that is not as it was written, cut off by a kill or damaged, is passed over: its unit is
+    done again. Each ends with a checksum of its text, so that not even one bit changes unnoticed;
+    it is in blanks, which JSON ignores. Lines of earlier releases have none, and are read as well.
 
     Parameters
     ----------
@@ -51,7 +56,7 @@ class Journal:
 
     def add(self, record: Record) -> None:
         """Keep a record, on the disk before this returns."""
-        line = json.dumps(record, allow_nan=False, default=_plain).encode() + b"\n"
+        line = _sealed(json.dumps(record, allow_nan=False, default=_plain).encode()) + b"\n"
         size = self.path.stat().st_size if self.path.exists() else 0
         try:
             with self.path.open("ab") as file:
@@ -148,18 +153,54 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is neither a number, a word nor a list of such")
 
 
+# --- lines ----------------------------------------------------------------------------------------
+
+
+def _sealed(line: bytes) -> bytes:
+    """A line with its checksum in blanks at its end."""
+    blanks = format(zlib.crc32(line), f"0{BITS}b").replace("0", " ").replace("1", "\t")
+    return line + blanks.encode()
+
+
+def _unsealed(line: bytes) -> bytes | None:
+    """The line without its checksum; None if it is not the one that was written.
+
+    Lines of earlier releases end without one.
+    """
+    text = line.removesuffix(b"\r")
+    bare = text.rstrip(b" \t")
+    return bare if text in (bare, _sealed(bare)) else None
+
+
 def _parsed(line: bytes) -> Record | None:
     """A record, or None for what isn't one."""
+    bare = _unsealed(line)
+    if bare is None:
+        return None
     try:
-        record = json.loads(line)
+        record = json.loads(bare)
     except (ValueError, RecursionError):
         return None
-    match record:
-        case {"settings": dict(), "values": dict(values), "error": str() | None as error}:
-            if all(map(_numbers, values.values())) and bool(values) != bool(error):
-                return dict(record)
-    return None
+    return record if isinstance(record, dict) and _is_record(**record) else None
 
 
-def _numbers(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(one, int | float) for one in found)
+def _is_record(
+    settings: Any = ..., values: Any = ..., error: Any = ..., seconds: Any = 0.0, **more: Any
+) -> bool:
+    """Whether these are the fields of a record: values or an error, a value for each draw."""
+    if more or not isinstance(settings, dict) or not isinstance(values, dict):
+        return False
+    if not _is_number(seconds) or not isinstance(error, str | None):
+        return False
+    return bool(values) != bool(error) and _are_columns(list(values.values()))
+
+
+def _are_columns(many: list[Any]) -> bool:
+    """Whether all are lists of numbers, of equal length."""
+    lists = all(isinstance(one, list) and len(one) == len(many[0]) for one in many)
+    return lists and all(_is_number(value) for one in many for value in one)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a finite float, or a whole number that could be one."""
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
