@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from joblib import effective_n_jobs
 
 from sparsewise.errors import InputError
 from sparsewise.experiments.declaration import Experiment
@@ -22,9 +21,10 @@ from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.journal import OUT, RESUME, Journal, Record, alone, write_result
 from sparsewise.experiments.measure import versions
 from sparsewise.experiments.paper import QUICK
-from sparsewise.experiments.runner import OnStart, OnUnit, run_units
+from sparsewise.experiments.runner import OnStart, OnUnit, processes, run_units
 from sparsewise.experiments.tabulate import tidy, values
 from sparsewise.experiments.tasks import TASKS
+from sparsewise.files import as_csv
 from sparsewise.version import __version__
 from sparsewise.wording import look_up
 
@@ -126,8 +126,8 @@ def conduct(
     _make(folder)
     with alone(folder):
         journal = Journal(_path(folder, resume))
-        clock = _Clock(journal.path, resume, _facts(seed, jobs, dask))
         units = [unit for experiment in experiments for unit in experiment.units()]
+        clock = _Clock(journal.path, resume, _facts(seed, processes(jobs, len(units)), dask))
         clock.write()
         records = run_units(
             units, journal, seed=seed, jobs=jobs, dask=dask, on_start=on_start, on_unit=on_unit
@@ -135,7 +135,7 @@ def conduct(
         facts = clock.write(work_seconds=_work(records))
         results, every = tidy(records), values(records)
         _write(folder / "results.parquet", results.write_parquet)
-        _write(folder / "results.csv", results.write_csv)
+        write_result(folder / "results.csv", as_csv(results).encode())
         _write(folder / "values.parquet", every.write_parquet)
     return Outcome(folder, list(experiments), results, every, facts)
 
@@ -196,9 +196,11 @@ class _Clock:
 def _seconds_before(path: Path, journal: Path) -> float:
     try:
         since = journal.stat().st_mtime - path.stat().st_mtime
-        return float(json.loads(path.read_bytes())["seconds"]) + max(0.0, since)
-    except (OSError, ValueError, TypeError, KeyError):
+        seconds = float(json.loads(path.read_bytes())["seconds"]) + max(0.0, since)
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return 0.0
+    # Nothing took longer than there have been computers to tell the time: the file is damaged.
+    return seconds if 0 <= seconds <= time.time() else 0.0
 
 
 def _work(records: Sequence[Record]) -> dict[str, float]:
@@ -209,10 +211,10 @@ def _work(records: Sequence[Record]) -> dict[str, float]:
     return dict(work)
 
 
-def _facts(seed: int, jobs: int | None, dask: str | None) -> dict[str, Any]:
+def _facts(seed: int, jobs: int, dask: str | None) -> dict[str, Any]:
     return {
         "seed": seed,
-        "jobs": effective_n_jobs(jobs),
+        "jobs": jobs,
         "dask": dask,
         "cores": os.cpu_count(),
         "python": platform.python_version(),
