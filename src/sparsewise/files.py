@@ -100,9 +100,14 @@ def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write ASCII as a whole or not at all; what can't be written is an `InputError`."""
+    """Write ASCII as `write_file` writes bytes."""
+    write_file(path, text.encode("ascii"))
+
+
+def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write as a whole or not at all; what can't be written is an `InputError`."""
     try:
-        write_whole(Path(path), text.encode("ascii"))
+        write_whole(Path(path), content)
     except (OSError, ValueError) as error:
         raise _failed("write", path, error) from None
 

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import sparsewise
+from sparsewise.cli import main
 from sparsewise.engine.log import Log
 from sparsewise.errors import InputError
 from sparsewise.models import LinearModel
@@ -372,6 +373,27 @@ def test_models_that_cannot_be_used(run, refuse, csv, tmp_path):
 
 def test_a_model_that_cannot_be_saved(refuse, tmp_path):
     assert "is a folder" in refuse(*FIT, "--save", tmp_path)
+    assert "is a folder" in refuse(*FIT, "--save", "")
+
+
+def test_places_that_cannot_be(run, capsys, tmp_path):
+    """A name that is too long, or holds a null byte: a sentence, and the model all the same."""
+    fitted = run(*FIT)
+    for name, reason in (("x" * 300, "File name too long"), ("a\0b", "embedded null byte")):
+        for option, end in (("--save", ".json"), ("--plot", ".png")):
+            assert main([*FIT, option, str(tmp_path / (name + end))]) == 2
+            captured = capsys.readouterr()
+            assert captured.out == fitted
+            assert captured.err.count("\n") == 1
+            assert captured.err.endswith(f"{reason}\n")
+    assert not list(tmp_path.glob("*.draft"))
+
+
+def test_a_path_as_csv_is_safe(run, csv):
+    rows = "\n".join(f"{i},{i * i % 7},{2 * i + i * i % 7 / 9}" for i in range(9))
+    table = csv(f"=1+1,\x1b[31mred,y\n{rows}\n")
+    out = run("path", table, "--target", "y", "--method", "forward", "--csv")
+    assert [line.split(",")[2] for line in out.splitlines()[1:]] == ["", "'=1+1", "?[31mred"]
 
 
 # --- figures --------------------------------------------------------------------------------------

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sparsewise.errors import InputError
@@ -167,8 +167,8 @@ def check_place(option: str, path: str | None) -> None:
     """Raise an error for a file that can't be written, before there is anything to lose."""
     if path is None:
         return
-    place = Path(path)
-    if place.is_dir():
+    # By os.path, which answers for names that are too long for a file, too.
+    if os.path.isdir(path) or not path:
         raise InputError(f"{option} needs a file, but {quoted(path)} is a folder")
-    if not place.parent.is_dir():
+    if not os.path.isdir(os.path.dirname(path) or "."):
         raise InputError(f"{option} can't write {quoted(path)}: there is no such folder")

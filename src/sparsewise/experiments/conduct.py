@@ -26,7 +26,7 @@ from sparsewise.experiments.tabulate import tidy, values
 from sparsewise.experiments.tasks import TASKS
 from sparsewise.files import as_csv
 from sparsewise.version import __version__
-from sparsewise.wording import look_up
+from sparsewise.wording import look_up, printable
 
 JOURNAL, FACTS = "journal.jsonl", "run.json"
 PACKAGES = ("numpy", "scipy", "numba", "polars", "joblib")
@@ -159,15 +159,16 @@ def _check(experiments: Sequence[Experiment], seed: int, jobs: int | None) -> No
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"can't make the folder {folder}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error  # none of a null byte in the name
+        raise InputError(f"can't make the folder {printable(str(folder))}: {reason}") from None
 
 
 def _path(folder: Path, resume: bool) -> Path:
     """The journal of a folder that may be written to."""
     path = folder / JOURNAL
     if not resume and path.exists() and path.stat().st_size > 0:
-        held = f"{folder} holds a run already: go on with it by "
+        held = f"{printable(str(folder))} holds a run already: go on with it by "
         raise InputError((held, RESUME, ", or choose another ", OUT))
     return path
 

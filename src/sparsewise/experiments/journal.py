@@ -92,8 +92,8 @@ def alone(folder: Path) -> Iterator[None]:
             _lock(file)
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
-                wrong = f"another run is writing to {folder}: wait for its end, or choose another "
-                raise InputError((wrong, OUT)) from None
+                wrong = f"another run is writing to {printable(str(folder))}: wait for its end, "
+                raise InputError((wrong, "or choose another ", OUT)) from None
             # Some file systems know no locks; there it is up to the user.
         yield
 
@@ -109,7 +109,8 @@ def write_result(path: Path, content: bytes) -> None:
 def unwritable(path: Path, error: OSError) -> InputError:
     """The error for a file that can't be written, on a full disk for instance."""
     reason = error.strerror or str(error)
-    return InputError(f"can't write {path}: {reason}", ("what is done is kept for ", RESUME))
+    wrong = f"can't write {printable(str(path))}: {reason}"
+    return InputError(wrong, ("what is done is kept for ", RESUME))
 
 
 if sys.platform == "win32":
@@ -134,7 +135,7 @@ def _content(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise InputError(f"can't read {path}: {error.strerror}") from None
+        raise InputError(f"can't read {printable(str(path))}: {error.strerror}") from None
 
 
 def _identity(settings: dict[str, Any]) -> str:
