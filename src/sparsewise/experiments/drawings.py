@@ -480,9 +480,9 @@ def brief_seconds(seconds: float) -> str:
 
 
 def file_name(name: str) -> str:
-    """A name that is safe for a file."""
+    """A name that is safe for a file, and short enough for more to follow: 255 bytes may be all."""
     kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).strip(".")
-    return kept or "experiment"
+    return kept.encode()[:160].decode(errors="ignore") or "experiment"
 
 
 def _at(results: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
