@@ -105,7 +105,9 @@ def fit_table(
     table, include = load(args)
     certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
     model.set_params(include=include or None, certify=certify)
-    X, y = pl.DataFrame(table.X, schema=list(table.names)), pl.Series(table.target, table.y)
+    # By rows: of an array of as many rows as columns polars might take one for the other.
+    X = pl.DataFrame(table.X, schema=list(table.names), orient="row")
+    y = pl.Series(table.target, table.y)
     with patience("fitting"), warnings.catch_warnings(record=True) as caught, interruptible():
         warnings.simplefilter("always")
         try:

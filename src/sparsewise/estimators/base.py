@@ -350,8 +350,16 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         if self.fit_intercept:
             self.intercept_std_ = math.sqrt(self.noise_**2 / self.n_rows_ + shift)
 
+    @property
+    def _out_of_range(self) -> bool:
+        """Whether standard deviations are unknown for their size alone."""
+        has_some = self.solution_.least_squares or self.solution_.posterior is not None
+        return has_some and self.noise_ is not None and self.covariance_ is None
+
     def _no_std(self) -> InputError:
         """Why there are no standard deviations."""
+        if self._out_of_range:
+            return InputError(f"There are no standard deviations: {OUT_OF_RANGE}.")
         if self.solution_.least_squares:
             return InputError(
                 "There are no more rows than coefficients, so that nothing tells the noise: "
@@ -398,8 +406,26 @@ def indistinguishable(names: Iterable[str]) -> InputError:
     return InputError((wrong, Parameter("include"), " what says nothing new."))
 
 
+OUT_OF_RANGE = "their squares are too large or too small for numbers, so use other units"
+
+
 def _noise_and_covariance(data: Data, solution: Solution) -> tuple[float | None, Array | None]:
-    """Standard deviation of the noise, covariance of the chosen coefficients; None if unknown."""
+    """Standard deviation of the noise, covariance of the chosen coefficients; None if unknown.
+
+    It is as good as unknown where units are such that their squares are no numbers.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        noise, covariance = _estimated(data, solution)
+        if noise is None or covariance is None:
+            return noise, None
+        means, variances = data.reduced.means[solution.support], np.diagonal(covariance)
+        is_told = np.isfinite(covariance).all() and np.isfinite(means @ covariance @ means)
+        is_told &= noise == 0 or bool((variances >= np.finfo(covariance.dtype).tiny).all())
+    return noise, covariance if is_told else None
+
+
+def _estimated(data: Data, solution: Solution) -> tuple[float | None, Array | None]:
+    """Both from the posterior, or from the squared residual."""
     if solution.posterior is not None:
         return solution.posterior
     support = solution.support

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from sparsewise.description.contents import Coefficient, Description, Fact, PathRow
 from sparsewise.description.shares import rounded, share
 from sparsewise.errors import Either, Words
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import OUT_OF_RANGE, SparseRegressor
 from sparsewise.estimators.decision import Decision, decide
 from sparsewise.results import Stop
 from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, NAMES
@@ -186,6 +186,8 @@ def _no_std(model: SparseRegressor, decision: Decision, is_exact: bool) -> Words
         return "the fit is exact"
     if model.coef_std_ is not None:
         return ""
+    if model._out_of_range:
+        return OUT_OF_RANGE
     if model.solution_.least_squares:
         return NOTHING_LEFT
     # Without a row to spare the noise is not known, but a fit may be exact all the same.
