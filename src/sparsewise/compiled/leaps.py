@@ -90,19 +90,24 @@ def without(R, t, width, i, S, s):
 
 @jit
 def measure_losses(R, t, width, fixed, U, loss):
-    """How much ‖r‖² grows by if column i is dropped: |x_i|² / Σ_c |U_ic|² with U = R⁻¹."""
-    for i in range(width - 1, fixed - 1, -1):
-        U[i, i] = 1 / R[i, i]
-        x = U[i, i] * t[i]
-        diagonal = abs2(U[i, i])
+    """How much ‖r‖² grows by if column i is dropped: |x_i|² / Σ_c |U_ic|² with U = R⁻¹.
+
+    Row by row, from u_i R = e_i: the direction u_i is orthogonal to all other columns but for
+    rounding, however close these are to each other (that of R U = I may be anywhere).
+    """
+    for i in range(fixed, width):
+        u = U[i]
         for c in range(i + 1, width):
-            total = R[i, i + 1] * U[i + 1, c]
-            for row in range(i + 2, c + 1):
-                total += R[i, row] * U[row, c]
-            U[i, c] = -total * U[i, i]
-            x += U[i, c] * t[c]
-            diagonal += abs2(U[i, c])
-        loss[i] = abs2(x) / diagonal
+            u[c] = 0
+        u[i] = -1
+        x, squares = 0 * t[i], 0.0
+        for c in range(i, width):
+            u[c] = -u[c] / R[c, c]
+            x += u[c] * t[c]
+            squares += abs2(u[c])
+            for col in range(c + 1, width):
+                u[col] += u[c] * R[c, col]
+        loss[i] = abs2(x) / squares
 
 
 @jit
@@ -202,18 +207,19 @@ def can_be_told_apart(R, first, size, dependent, ridge, w):
 
 
 @inner_jit
-def margin(rss, rounding):
-    """What rounding errors of ‖r‖ make of ‖r‖²."""
-    return 2 * rounding * np.sqrt(rss) + rounding * rounding
+def is_below(rss, best, rounding, towards):
+    """Whether ‖r‖² is below the best by more than rounding (towards -1), or up to that above (1)."""
+    if best == np.inf:
+        return True
+    return rss < best + towards * (2 * rounding * np.sqrt(best) + rounding * rounding)
 
 
 @inner_jit
 def meet(stack, columns, size, rss, rounding):
     """Keep a subset about as good as the best, if there is room; those that were have to go."""
-    best, room = stack.best[size], len(stack.met)
-    if rss < best - margin(best, rounding):
+    if is_below(rss, stack.best[size], rounding, -1):
         stack.count[0] = 0
-    if stack.count[0] < room and rss < best + margin(best, rounding):
+    if stack.count[0] < len(stack.met) and is_below(rss, stack.best[size], rounding, 1):
         for c in range(size):
             stack.met[stack.count[0], c] = columns[c]
         stack.count[0] += 1
@@ -243,22 +249,13 @@ def enter(stack, depth, least, most, rounding, dependent, ridge, scratch):
                     stack.sets[size, c] = columns[c]
         elif (
             size <= most
-            and rss < best - margin(best, rounding)
             and rss < stack.doubt[size]
+            and is_below(rss, best, rounding, -1)
             and can_be_told_apart(R, largest, size, dependent, ridge, scratch.M[0])
         ):
             stack.doubt[size] = rss
         rss += abs2(t[size - 1])
     stack.next[depth] = min(width, most) - 1 if width > least else -1
-
-
-@inner_jit
-def is_promising(bound, best, rounding, with_ties):
-    """Whether a subset with this bound may beat the best by more than rounding; or be as good."""
-    if best == np.inf:
-        return True
-    towards = 1.0 if with_ties else -1.0
-    return bound < best + towards * margin(best, rounding)
 
 
 @jit
@@ -272,8 +269,9 @@ def search(stack, depth, nodes, least, most, rounding, dependent, ridge, scratch
             continue
         bound = stack.rss[depth] + stack.loss[depth, i]
         # Below child i are subsets of i + 1 columns and more; larger ones fit no worse.
-        with_ties = stack.count[0] < len(stack.met)
-        if not is_promising(bound, stack.best[max(i + 1, least)], rounding, with_ties):
+        # What may be as good is gone after while there is room for it.
+        towards = 1 if stack.count[0] < len(stack.met) else -1
+        if not is_below(bound, stack.best[max(i + 1, least)], rounding, towards):
             continue
         width = stack.width[depth]
         S, s = stack.R[depth + 1], stack.t[depth + 1]

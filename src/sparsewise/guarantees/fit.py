@@ -52,7 +52,8 @@ class Fit:
         self.Q, self.R = unit_factor(data.design, columns)
         self.dependent = is_dependent(self.R, data.design)
         if self.dependent:
-            self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=None)[0]
+            rounding = 8 * tolerances(data.y.dtype).eps
+            self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=rounding)[0]
             self.r = y - self.Q @ (self.R @ self.x)
         else:
             self.U = np.linalg.solve(self.R, np.eye(self.size))
