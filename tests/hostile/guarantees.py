@@ -1,12 +1,13 @@
 """Certificates, best subsets and the figures of dictionaries, against all subsets one by one.
 
-The judge fits every subset in extended precision (`Fits`) and knows no more of the library than what
-it was told: the status, the subsets it names, its bounds.
+The judge fits every subset in extended precision (`Fits`) and knows no more of the library than
+what it was told: the status, the subsets it names, its bounds.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from contextlib import contextmanager
 from itertools import combinations
 from unittest import mock
@@ -108,10 +109,10 @@ class Fits:
 
     def copies(self, j):
         """The columns equal to column j, digit by digit, up to a power of two."""
-        return [l for l in range(self.A.shape[1]) if l != j and self._same(l, j)]
+        return [i for i in range(self.A.shape[1]) if i != j and self._same(i, j)]
 
-    def _same(self, l, j):
-        return self.A[:, j].any() and bool(np.all(self.A[:, l] == self.A[:, j]))
+    def _same(self, i, j):
+        return self.A[:, j].any() and bool(np.all(self.A[:, i] == self.A[:, j]))
 
 
 def unit(A):
@@ -134,6 +135,8 @@ def draw_columns(case, kind):
     """A few columns: chance, whole numbers, nearly orthonormal, parts of the identity."""
     rng, sort = case.rng, case.choose("gaussian", "integers", "orthonormal", "identity")
     n, m = int(rng.integers(3, 9)), int(rng.integers(2, 7))
+    if case.chance(0.1):
+        n, m = n + 3, m + 4
     case.note(columns=sort)
     if sort == "gaussian":
         return normal(rng, kind, n, m)
@@ -397,7 +400,7 @@ def the_lowest_of_equals(found, fits):
     for size in found.gaps:
         ours = {*found.path.at(size).support.tolist()}
         for j in ours - fits.include:
-            lower = [l for l in fits.copies(j) if l < j and l not in ours | fits.exclude]
+            lower = [i for i in fits.copies(j) if i < j and i not in ours | fits.exclude]
             assert not lower, f"column {j} is taken, {lower} are its copies"
 
 
@@ -546,8 +549,14 @@ def patched(target, name, value):
 
 
 @fault(nothing_beats_the_best, family="certificates")
-def a_search_that_ends_at_once():
-    return patched(Search, "run", lambda self, seconds, ask=None: True)
+def nothing_is_ever_better():
+    original = Fit.against
+    return patched(Fit, "against", lambda self, columns: min(original(self, columns), 0))
+
+
+@fault(nothing_beats_the_best, family="certificates")
+def what_the_search_meets_is_lost():
+    return patched(Search, "contenders", lambda self: [])
 
 
 @fault(better_is_better, family="certificates")
@@ -596,11 +605,7 @@ def bounds_are_too_high():
 
 @fault(the_lowest_of_equals, family="best_subsets")
 def equals_are_left_as_found():
-    from sparsewise.algorithms import best_subset as _  # noqa: F401  (a function hides its module)
-
-    import sys
-
-    module = sys.modules["sparsewise.algorithms.best_subset"]
+    module = sys.modules[sw.best_subset.__module__]  # which its function hides
     return patched(module, "lowest_of_equals", lambda fit: tuple(fit.columns[::-1].tolist()))
 
 
