@@ -208,7 +208,7 @@ def can_be_told_apart(R, first, size, dependent, ridge, w):
 
 @inner_jit
 def is_below(rss, best, rounding, towards):
-    """Whether ‖r‖² is below the best by more than rounding (towards -1), or up to that above (1)."""
+    """Whether ‖r‖² is below the best by more than rounding (-1), or by that above at most (1)."""
     if best == np.inf:
         return True
     return rss < best + towards * (2 * rounding * np.sqrt(best) + rounding * rounding)
