@@ -65,8 +65,9 @@ class Units(NamedTuple):
 
     def _careful(self, x: Array, factors: Array) -> Array:
         """x · scale · factors where that may leave the range of the type."""
-        with np.errstate(over="ignore", under="ignore"):
-            values = (x * (self.scale * factors)).astype(self.dtype)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            # A zero stays one, even times infinity.
+            values = np.where(x == 0, x, x * (self.scale * factors)).astype(self.dtype)
         if not np.isfinite(values).all() or np.any((values == 0) & (x != 0)):
             raise InputError(
                 f"The coefficients are beyond the range of {self.dtype}",

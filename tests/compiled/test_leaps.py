@@ -20,4 +20,8 @@ def test_every_function(kind):
                 np.testing.assert_array_equal(found.support, np.sort(columns))
                 assert found.residual_norm == pytest.approx(norm)
 
+        # Columns that nearly agree, and copies.
+        A = np.column_stack([p.A[:, :5], p.A[:, 0] + 1e-10 * p.A[:, 6], p.A[:, 1]])
+        assert best_subset(A, p.A[:, 6], sparsity=2).gaps[2] > 0
+
     assert not idle(load_leaps(), run)

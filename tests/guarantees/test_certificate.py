@@ -13,7 +13,8 @@ import sparsewise as sw
 from sparsewise import Certificate, certify
 from sparsewise.design import DenseDesign
 from sparsewise.guarantees import certificate, dictionary
-from sparsewise.guarantees.certificate import _Fit, _singular_values, room_to_tell
+from sparsewise.guarantees.certificate import _singular_values, room_to_tell
+from sparsewise.guarantees.fit import Fit
 from sparsewise.guarantees.recovery import separation
 from sparsewise.problem import problem
 from tests.guarantees.subsets import (
@@ -270,7 +271,7 @@ def test_room_to_tell(squared, above):
 
 
 def fits(A, S):
-    return _Fit(problem(A, A[:, S] @ np.arange(1.0, len(S) + 1)), np.array(sorted(S)))
+    return Fit(problem(A, A[:, S] @ np.arange(1.0, len(S) + 1)), np.array(sorted(S)))
 
 
 def true_singular_values(A, S, most):

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.forward import forward
 from sparsewise.engine.active_set import begin
 from sparsewise.errors import InputError
+from sparsewise.guarantees.exchanges import lowest_of_equals
+from sparsewise.guarantees.fit import Fit
 from sparsewise.guarantees.search import MOST_COLUMNS, Search
 from sparsewise.parameters import check_columns, check_tolerance
-from sparsewise.results import BestSubsets, Stop
+from sparsewise.results import BestSubsets, Progress, Stop
+
+TIME_LIMIT = 10.0
+"""Seconds of search unless told otherwise: nobody should wait for 2^m subsets unasked."""
+
+PATIENCE = 1.0
+"""Seconds between two reports on the progress."""
 
 
 def best_subset(
@@ -20,15 +30,17 @@ def best_subset(
     y: ArrayLike,
     *,
     sparsity: int,
-    time_limit: float | None = None,
+    time_limit: float | None = TIME_LIMIT,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
+    callback: Callable[[Progress], bool | None] | None = None,
 ) -> BestSubsets:
     """The subsets of 1, 2, …, `sparsity` columns that leave the smallest residuals.
 
     By leaps and bounds (Furnival and Wilson 1974): no subset of a set of columns fits better than
     the set, so whole branches of the tree of all 2^m subsets are ruled out at once. 30 columns take
-    a fraction of a second and 40 typically a few; the time grows exponentially with m.
+    a fraction of a second and 40 typically a few; the time grows exponentially with m. Of subsets
+    that fit as well as each other, the one of the lowest columns is taken.
 
     Parameters
     ----------
@@ -38,10 +50,14 @@ def best_subset(
         The target.
     sparsity : int
         The largest size.
-    time_limit : float, optional
-        Seconds after which to return the best found so far, with a lower bound for each size.
+    time_limit : float or None
+        Seconds after which to return the best found so far, with a lower bound for each size; None
+        for as long as it takes.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
+    callback : callable, optional
+        Called with the `Progress` of the search about every second (``print`` shows it); returning
+        True stops.
 
     Returns
     -------
@@ -61,6 +77,7 @@ def best_subset(
             "exclude some, or use rmp0, foba or srr and certify the result.",
         )
     low: dict[int, float] = {}
+    gaps: dict[int, float] = {}
 
     def search_all_sizes() -> Stop:
         if active.problem.is_zero or stopping.most == active.size:
@@ -71,13 +88,45 @@ def best_subset(
         search = Search(active.problem, greedy.support.size, include=forced, exclude=barred)
         for size in greedy.path.sizes:
             search.offer(greedy.path.at(size).support)
-        done = search.run(seconds)
-        for size, bound in enumerate(search.lower_bounds().tolist(), search.least):
-            active.return_to(frozenset(search.subset(size)))
-            squared = active.rss if done else min(bound, active.rss)
+        watched = _Watch(search, callback, lambda: active.log.halted)
+        done = search.run(seconds, watched)
+        sizes = range(search.least, search.most + 1)
+        figures = search.lower_bounds().tolist(), search.gaps().tolist()
+        for size, bound, gap in zip(sizes, *figures, strict=True):
+            found = Fit(active.problem, np.array(search.subset(size)), forced, barred)
+            active.return_to(frozenset(lowest_of_equals(found)))
+            squared = min(bound, active.rss) if gap else active.rss
             low[active.size] = active.problem.units.squared(squared)
+            gaps[active.size] = gap
         if not done:
-            return Stop.TIME_LIMIT
+            return Stop.CALLBACK if watched.halted else Stop.TIME_LIMIT
+        if any(gaps.values()):
+            return Stop.UNSETTLED
         return Stop.PROVED if greedy.stop is Stop.SPARSITY else greedy.stop
 
-    return active.solve("best_subset", search_all_sizes, kind=BestSubsets, lower_bounds=low)
+    return active.solve(
+        "best_subset", search_all_sizes, kind=BestSubsets, lower_bounds=low, gaps=gaps
+    )
+
+
+class _Watch:
+    """Tells a callback how far a search has come, now and then, and whether to stop it."""
+
+    def __init__(
+        self,
+        search: Search,
+        callback: Callable[[Progress], bool | None] | None,
+        interrupted: Callable[[], bool],
+    ) -> None:
+        self._search, self._callback, self._interrupted = search, callback, interrupted
+        self._begun = self._told = time.monotonic()
+        self.halted = False
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        if self._callback is not None and now >= self._told + PATIENCE:
+            self._told = now
+            sizes = range(self._search.least, self._search.most + 1)
+            gaps = dict(zip(sizes, self._search.gaps().tolist(), strict=True))
+            self.halted = bool(self._callback(Progress(now - self._begun, gaps)))
+        return self.halted or self._interrupted()

@@ -31,6 +31,12 @@ class Stack(NamedTuple):
         The next child to look at; children go down to `fixed`.
     best, sets : arrays
         The lowest ‖r‖² of each size found so far, and its columns.
+    doubt : array
+        The lowest ‖r‖² of each size by columns that rounding hardly tells apart, where that seems
+        better than the best at that time.
+    met, count : arrays of int
+        Subsets of the largest size about as good as the best (if there is room for any), and how
+        many they are.
     """
 
     R: Any
@@ -43,6 +49,9 @@ class Stack(NamedTuple):
     next: Any
     best: Any
     sets: Any
+    doubt: Any
+    met: Any
+    count: Any
 
 
 class Scratch(NamedTuple):
@@ -81,19 +90,24 @@ def without(R, t, width, i, S, s):
 
 @jit
 def measure_losses(R, t, width, fixed, U, loss):
-    """How much ‖r‖² grows by if column i is dropped: |x_i|² / Σ_c |U_ic|² with U = R⁻¹."""
-    for i in range(width - 1, fixed - 1, -1):
-        U[i, i] = 1 / R[i, i]
-        x = U[i, i] * t[i]
-        diagonal = abs2(U[i, i])
+    """How much ‖r‖² grows by if column i is dropped: |x_i|² / Σ_c |U_ic|² with U = R⁻¹.
+
+    Row by row, from u_i R = e_i: the direction u_i is orthogonal to all other columns but for
+    rounding, however close these are to each other (that of R U = I may be anywhere).
+    """
+    for i in range(fixed, width):
+        u = U[i]
         for c in range(i + 1, width):
-            total = R[i, i + 1] * U[i + 1, c]
-            for row in range(i + 2, c + 1):
-                total += R[i, row] * U[row, c]
-            U[i, c] = -total * U[i, i]
-            x += U[i, c] * t[c]
-            diagonal += abs2(U[i, c])
-        loss[i] = abs2(x) / diagonal
+            u[c] = 0
+        u[i] = -1
+        x, squares = 0 * t[i], 0.0
+        for c in range(i, width):
+            u[c] = -u[c] / R[c, c]
+            x += u[c] * t[c]
+            squares += abs2(u[c])
+            for col in range(c + 1, width):
+                u[col] += u[c] * R[c, col]
+        loss[i] = abs2(x) / squares
 
 
 @jit
@@ -164,8 +178,55 @@ def independent(R, width, dependent):
     return width
 
 
+@inner_jit
+def is_combination(R, c, ridge, w):
+    """Whether column c is a combination of those before it, but for the ridge and rounding.
+
+    A combination with coefficients w has a ridge of its own of ridge·√(1 + ‖w‖²).
+    """
+    squares = 1.0
+    for row in range(c - 1, -1, -1):
+        w[row] = R[row, c]
+        for col in range(row + 1, c):
+            w[row] -= R[row, col] * w[col]
+        w[row] /= R[row, row]
+        squares += abs2(w[row])
+    return abs2(R[c, c]) <= 16 * ridge * ridge * squares
+
+
+@inner_jit
+def can_be_told_apart(R, first, size, dependent, ridge, w):
+    """Whether the first columns, but for nearly dependent ones, are more than combinations.
+
+    Combinations add nothing: another subset without them is as good.
+    """
+    for c in range(first, size):
+        if abs2(R[c, c]) <= dependent and is_combination(R, c, ridge, w):
+            return False
+    return True
+
+
+@inner_jit
+def is_below(rss, best, rounding, towards):
+    """Whether ‖r‖² is below the best by more than rounding (-1), or by that above at most (1)."""
+    if best == np.inf:
+        return True
+    return rss < best + towards * (2 * rounding * np.sqrt(best) + rounding * rounding)
+
+
+@inner_jit
+def meet(stack, columns, size, rss, rounding):
+    """Keep a subset about as good as the best, if there is room; those that were have to go."""
+    if is_below(rss, stack.best[size], rounding, -1):
+        stack.count[0] = 0
+    if stack.count[0] < len(stack.met) and is_below(rss, stack.best[size], rounding, 1):
+        for c in range(size):
+            stack.met[stack.count[0], c] = columns[c]
+        stack.count[0] += 1
+
+
 @jit
-def enter(stack, depth, least, most, dependent, scratch):
+def enter(stack, depth, least, most, rounding, dependent, ridge, scratch):
     """Look at the first columns of a node, in falling order of loss: good subsets of each size.
 
     With the best first, the children with the most below them are the least promising.
@@ -176,24 +237,29 @@ def enter(stack, depth, least, most, dependent, scratch):
     if width - fixed > 2 and not sort_by_loss(loss, fixed, width, scratch.order):
         rearrange(R, columns, loss, fixed, width, scratch.order, scratch)
         triangular(R, t, fixed, width, scratch.M[0])
-    rss, largest = stack.rss[depth], min(independent(R, width, dependent), most)
+    rss, largest = stack.rss[depth], independent(R, width, dependent)
     for size in range(width, max(fixed, least) - 1, -1):
-        if size <= largest and rss < stack.best[size]:
-            stack.best[size] = rss
-            for c in range(size):
-                stack.sets[size, c] = columns[c]
+        best = stack.best[size]
+        if size <= min(largest, most):
+            if size == most:
+                meet(stack, columns, size, rss, rounding)
+            if rss < best:
+                stack.best[size] = rss
+                for c in range(size):
+                    stack.sets[size, c] = columns[c]
+        elif (
+            size <= most
+            and rss < stack.doubt[size]
+            and is_below(rss, best, rounding, -1)
+            and can_be_told_apart(R, largest, size, dependent, ridge, scratch.M[0])
+        ):
+            stack.doubt[size] = rss
         rss += abs2(t[size - 1])
     stack.next[depth] = min(width, most) - 1 if width > least else -1
 
 
-@inner_jit
-def is_promising(bound, best, rounding):
-    """Whether a subset with this bound may beat the best by more than rounding."""
-    return bound < best * (1 - 1e-11) - 2 * rounding * np.sqrt(best) - rounding * rounding
-
-
 @jit
-def search(stack, depth, nodes, least, most, rounding, dependent, scratch):
+def search(stack, depth, nodes, least, most, rounding, dependent, ridge, scratch):
     """Go on from a node, for at most so many nodes; return the depth then: -1 when all is done."""
     while depth >= 0 and nodes > 0:
         i = stack.next[depth]
@@ -203,7 +269,9 @@ def search(stack, depth, nodes, least, most, rounding, dependent, scratch):
             continue
         bound = stack.rss[depth] + stack.loss[depth, i]
         # Below child i are subsets of i + 1 columns and more; larger ones fit no worse.
-        if not is_promising(bound, stack.best[max(i + 1, least)], rounding):
+        # What may be as good is gone after while there is room for it.
+        towards = 1 if stack.count[0] < len(stack.met) else -1
+        if not is_below(bound, stack.best[max(i + 1, least)], rounding, towards):
             continue
         width = stack.width[depth]
         S, s = stack.R[depth + 1], stack.t[depth + 1]
@@ -214,5 +282,5 @@ def search(stack, depth, nodes, least, most, rounding, dependent, scratch):
         stack.width[depth + 1], stack.fixed[depth + 1] = width - 1, i
         depth += 1
         nodes -= 1
-        enter(stack, depth, least, most, dependent, scratch)
+        enter(stack, depth, least, most, rounding, dependent, ridge, scratch)
     return depth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ class Log:
     def __init__(self, problem: Problem, callback: Callback | None) -> None:
         self.problem = problem
         self.callback = callback
+        self.include: tuple[int, ...] = ()
+        self.exclude: tuple[int, ...] = ()
         self._halted = False
         self._stretches: list[Stretch] = []
 
@@ -28,6 +30,10 @@ class Log:
     def halted(self) -> bool:
         """Whether the callback, or Ctrl-C, has asked to stop."""
         return self._halted or interrupted()
+
+    def constrain(self, include: Iterable[int], exclude: Iterable[int]) -> None:
+        """Remember, for the solution, which columns must and must not be in the model."""
+        self.include, self.exclude = tuple(map(int, include)), tuple(map(int, exclude))
 
     def heed(self) -> None:
         """Between two steps: raise `Halted` if the callback, or Ctrl-C, has asked to stop."""
@@ -89,5 +95,7 @@ class Log:
             stop=stop,
             n_passes=problem.passes.count,
             least_squares=least_squares,
+            include=self.include,
+            exclude=self.exclude,
             **more,
         )

@@ -65,6 +65,8 @@ def l1_solution(
     data: Problem = log.problem
     x = least_squares(data, found.columns) if debias else found.x
     residual = data.y - data.unit_columns(found.columns) @ x
+    free = np.intersect1d(weights.free, found.columns)
+    log.constrain(free, np.flatnonzero(weights.barred & (data.inverse_norms > 0)))
     solution = log.solution(
         algorithm, stop, found.columns, x, float(np.vdot(residual, residual).real),
         least_squares=debias, kind=kind,

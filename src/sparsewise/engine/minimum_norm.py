@@ -81,6 +81,8 @@ class RemainingColumns:
     def __init__(self, data: Problem, weights: Weights) -> None:
         dtype = np.result_type(data.y.dtype, np.float64)
         self.data, self.log = data, Log(data, None)
+        barred = np.flatnonzero(weights.barred & (data.inverse_norms > 0))
+        self.log.constrain(weights.free, barred)
         self.free = FreeColumns(data, weights.free, dtype)
         self.columns = np.flatnonzero(weights.usual)
         self.A = data.unit_columns(self.columns).astype(dtype)

@@ -79,6 +79,7 @@ class SparseModel:
         """Begin with include and start, and close the columns of exclude."""
         m = self.problem.shape[1]
         forced, barred = check_constraints(include, exclude, m)
+        self.log.constrain(forced, barred)
         first = check_columns(start, m, "start")
         if room is not None and len(forced) > room:
             most = Parameter("sparsity"), f" allows only {room}"

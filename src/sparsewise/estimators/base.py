@@ -330,7 +330,12 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
     def _certify(self, data: Data, seconds: float) -> None:
         try:
             self.certificate_ = self.solution_.certificate(
-                data.design, data.target, swaps=True, time_limit=seconds
+                data.design,
+                data.target,
+                swaps=True,
+                time_limit=seconds,
+                include=data.include,
+                exclude=data.exclude,
             )
         except InputError as error:
             self.uncertified_ = str(error)

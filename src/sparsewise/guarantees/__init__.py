@@ -1,7 +1,8 @@
 """Will it recover, and is this the best subset? The paper's section 4 as functions."""
 
-from sparsewise.guarantees.certificate import Certificate, Swap, certify
+from sparsewise.guarantees.certificate import Certificate, certify
 from sparsewise.guarantees.dictionary import ExactRecovery, babel, coherence, exact_recovery
+from sparsewise.guarantees.exchanges import Swap
 from sparsewise.guarantees.recovery import (
     BackwardBound,
     ForwardBound,

@@ -10,14 +10,21 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array, square_sums
-from sparsewise.design.unit_columns import is_dependent, projections, unit_factor
+from sparsewise.design.base import Array
+from sparsewise.design.unit_columns import projections
+from sparsewise.errors import InputError
 from sparsewise.guarantees.dictionary import inner_products, largest_sums
+from sparsewise.guarantees.exchanges import Exchanges, Swap, exchanges_of_one
+from sparsewise.guarantees.fit import Fit
 from sparsewise.guarantees.recovery import extreme_singular_values
 from sparsewise.guarantees.search import Search, can_search
-from sparsewise.parameters import check_columns, check_tolerance
-from sparsewise.problem import Problem, problem
-from sparsewise.tolerances import tolerances
+from sparsewise.parameters import check_columns, check_constraints, check_tolerance
+from sparsewise.problem import problem
+from sparsewise.wording import shortened
+
+Proof = Literal["bound", "search"]
+
+DOUBT = "columns that rounding hardly tells apart may make a better subset"
 
 
 class HasSupport(Protocol):
@@ -28,17 +35,11 @@ class HasSupport(Protocol):
         """The chosen columns."""
 
 
-class Swap(NamedTuple):
-    """An exchange of one column for another, and by how much ‖r‖² falls."""
-
-    out: int
-    into: int
-    fall: float
-
-
 @dataclass(frozen=True, repr=False)
 class Certificate:
     """What can be said of a subset: the best of its size, beaten by another, or unknown.
+
+    Subsets that lack a column of `include` or have one of `exclude` don't count.
 
     Attributes
     ----------
@@ -70,6 +71,14 @@ class Certificate:
         The best exchange of one column for another, where it was looked for and there is one.
     swap_optimal : bool or None
         Whether no exchange of one column lowers ‖r‖; None where it was not looked for.
+    ties : tuple of tuple of int
+        Other subsets of the same size that fit as well, for all that rounding can tell: of a subset
+        certified by search all there are (the first 64), otherwise those by exchanges of one
+        column, where these were looked for.
+    include, exclude : tuple of int
+        The columns that each subset must have, and must not have.
+    reason : str
+        Why rounding leaves it open, where a search has come to its end.
     """
 
     status: Literal["optimal", "unknown", "beaten"]
@@ -84,6 +93,10 @@ class Certificate:
     better: tuple[int, ...] | None = None
     swap: Swap | None = None
     swap_optimal: bool | None = None
+    ties: tuple[tuple[int, ...], ...] = ()
+    include: tuple[int, ...] = ()
+    exclude: tuple[int, ...] = ()
+    reason: str = ""
 
     @property
     def size(self) -> int:
@@ -97,30 +110,44 @@ class Certificate:
 
     def sentence(self, names: Sequence[str] | None = None) -> str:
         """The verdict in one plain sentence, with the columns by name if names are given."""
+        subset = f"best subset of {self.size}{self._constraints(names)}"
         if self.status == "optimal":
+            if self.ties:
+                return f"certified {subset}: no other fits better; {self._as_good(names)}"
             how = " (every other was ruled out)" if self.proof == "search" else ""
-            return f"certified best subset of {self.size}{how}"
+            return f"certified {subset}{how}"
         if self.better is not None:
             fits = "fits best" if self.proof == "search" else "fits better"
-            return f"not the best subset of {self.size}: {self._change(names)} {fits}"
-        if self.exchanged == 0:
+            return f"not the {subset}: {self._change(self.better, names)} {fits}"
+        if self.reason:
+            why = self.reason
+        elif self.exchanged == 0:
             why = "fewer of these columns fit as well"
         elif self.bound == 0:
             why = "for all the bounds can tell, other columns may stand in for these"
         else:
             why = f"residual is {1 / self.margin:.2g}× the bound"
         swaps = "; no exchange of one column for another fits better" if self.swap_optimal else ""
-        return f"not certified: {why}{swaps}"
+        ties = f"; {self._as_good(names)}" if self.ties else ""
+        return f"not certified: {why}{swaps}{ties}"
 
-    def _change(self, names: Sequence[str] | None) -> str:
-        """What leads from the subset to the better one."""
-        assert self.better is not None
+    def _constraints(self, names: Sequence[str] | None) -> str:
+        """What all subsets have in common, if they have to."""
+        words = f" of those that contain {_listed(self.include, names)}" if self.include else ""
+        if self.exclude:
+            words += f"{',' if words else ' of those'} without {_listed(self.exclude, names)}"
+        return words
 
-        def listed(columns: set[int]) -> str:
-            return ", ".join(str(j) if names is None else names[j] for j in sorted(columns))
+    def _as_good(self, names: Sequence[str] | None) -> str:
+        """The subsets that fit as well."""
+        changes = [self._change(columns, names) for columns in self.ties]
+        more = f"; and {len(changes) - 8} more" if len(changes) > 8 else ""
+        return f"these fit as well: {'; '.join(changes[:8])}{more}"
 
-        ours, theirs = set(self.columns), set(self.better)
-        return f"{listed(theirs - ours)} in place of {listed(ours - theirs)}"
+    def _change(self, columns: Iterable[int], names: Sequence[str] | None) -> str:
+        """What leads from the subset to another one."""
+        ours, theirs = set(self.columns), set(columns)
+        return f"{_listed(theirs - ours, names)} in place of {_listed(ours - theirs, names)}"
 
     def __str__(self) -> str:
         return self.sentence()
@@ -140,6 +167,10 @@ class Certificate:
         return "\n".join(lines)
 
 
+def _listed(columns: Iterable[int], names: Sequence[str] | None) -> str:
+    return shortened([str(j) if names is None else names[j] for j in sorted(columns)])
+
+
 def certify(
     A: Any,
     y: ArrayLike,
@@ -147,8 +178,12 @@ def certify(
     *,
     swaps: bool = False,
     time_limit: float | None = 0.0,
+    include: Iterable[int] | None = None,
+    exclude: Iterable[int] | None = None,
 ) -> Certificate:
     """Whether the support of a solution is the best subset of its size.
+
+    Where columns have to be in it, or out of it, it need only be the best of such subsets.
 
     Let the columns be unit, S the support with k columns, x its least-squares coefficients and r
     its residual. For an exchange of d columns for others let X be the sum of the d smallest |x_i|²,
@@ -183,6 +218,9 @@ def certify(
     time_limit : float or None
         Where the bound does not decide and A has at most 200 columns: seconds to search all
         subsets of this size by leaps and bounds (see `best_subset`); None for as long as it takes.
+    include, exclude : iterable of int, optional
+        Columns that every subset must, and must not, have; None: those of the solution, which
+        knows how it was found.
 
     Returns
     -------
@@ -193,20 +231,26 @@ def certify(
     seconds = check_tolerance(time_limit, "time_limit")
     support: Any = getattr(solution, "support", solution)
     columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
-    fit = _Fit(data, columns)
-    swap, settled = exchanges_of_one(fit) if swaps and not fit.redundant else (None, False)
-    bound = _lowest_bound(fit, settled)
-    certain = fit.norm * (1 + 1e-9) + fit.rounding < bound.value * (1 - 1e-9)
-    proof: Literal["bound", "search"] | None = "bound" if certain else None
-    better = None if swap is None else _exchanged(columns, swap)
-    if not certain and not fit.redundant and seconds != 0.0 and can_search(data):
-        search = Search(data, columns.size, incumbent=columns)
-        if better is not None:
-            search.offer(np.array(better))
-        proof = "search" if search.run(seconds) else None
-        better = search.subset(columns.size) if search.improved else None
+    forced, barred = check_constraints(
+        getattr(solution, "include", ()) if include is None else include,
+        getattr(solution, "exclude", ()) if exclude is None else exclude,
+        data.shape[1],
+    )
+    _check_choice(set(columns.tolist()), forced, barred)
+    fit = Fit(data, columns, forced, barred)
+    exchanges = exchanges_of_one(fit) if swaps and not fit.redundant else None
+    bound = _lowest_bound(fit, exchanges is not None and exchanges.settled)
+    verdict = _Verdict() if exchanges is None else _by_exchanges(fit, exchanges)
+    if fit.norm * (1 + 1e-9) + fit.rounding < bound.value * (1 - 1e-9):
+        verdict = _Verdict("bound")
+    elif not fit.redundant and seconds != 0.0 and can_search(data, barred):
+        search = Search(data, fit.size, include=forced, exclude=barred, incumbent=columns)
+        if verdict.better is not None:
+            search.offer(np.array(verdict.better))
+        verdict = _by_search(fit, search, search.run(seconds), verdict)
+    swap = exchanges and exchanges.best
     return Certificate(
-        status="beaten" if better else "optimal" if proof else "unknown",
+        status="beaten" if verdict.better else "optimal" if verdict.proof else "unknown",
         columns=tuple(columns.tolist()),
         residual_norm=fit.norm * data.scale,
         bound=bound.value * data.scale,
@@ -214,38 +258,74 @@ def certify(
         singular_value=bound.singular_value,
         source=bound.source,
         min_abs=fit.min_abs * data.scale,
-        proof=proof,
-        better=better,
-        swap=None if swap is None else swap._replace(fall=swap.fall * data.scale**2),
-        swap_optimal=swap is None if swaps and not fit.redundant else None,
+        proof=verdict.proof,
+        better=verdict.better,
+        swap=swap and swap._replace(fall=data.units.squared(swap.fall)),
+        swap_optimal=exchanges and exchanges.best is None,
+        ties=verdict.ties,
+        include=tuple(sorted(forced)),
+        exclude=tuple(sorted(barred)),
+        reason=verdict.reason,
     )
 
 
-class _Fit:
-    """Least squares on a support, for unit columns and a unit target, in double precision.
+def _check_choice(columns: set[int], include: list[int], exclude: list[int]) -> None:
+    """Refuse a choice that breaks its own constraints."""
+    if missing := sorted({*include} - columns):
+        raise InputError(
+            f"names column {missing[0]}, which is not in the subset to certify",
+            "add it to the subset, or leave it out of both.",
+            parameter="include",
+        )
+    if present := sorted({*exclude} & columns):
+        raise InputError(
+            f"names column {present[0]}, which is in the subset to certify",
+            "take it out of one of them.",
+            parameter="exclude",
+        )
 
-    `redundant`: fewer of its columns fit as well, for all that the data can tell.
-    """
 
-    def __init__(self, data: Problem, columns: Array) -> None:
-        self.data, self.columns, self.size = data, columns, columns.size
-        y = data.y.astype(np.result_type(data.y.dtype, np.float64), copy=False)
-        self.Q, self.R = unit_factor(data.design, columns)
-        dependent = is_dependent(self.R, data.design)
-        if dependent:
-            self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=None)[0]
-            self.r = y - self.Q @ (self.R @ self.x)
-        else:
-            self.U = np.linalg.solve(self.R, np.eye(self.size))
-            self.x = self.U @ (self.Q.conj().T @ y)
-            self.r = y - self.Q @ (self.Q.conj().T @ y)
-            self.r -= self.Q @ (self.Q.conj().T @ self.r)
-        self.norm = float(np.linalg.norm(self.r))
-        self.tolerance = tolerances(data.y.dtype)
-        # The data have rounding errors of their own.
-        self.rounding = 64 * self.tolerance.eps * (1 + float(np.abs(self.x).sum()))
-        self.min_abs = float(np.abs(self.x).min()) if self.size and not dependent else 0.0
-        self.redundant = self.size > 0 and self.min_abs <= self.rounding
+# --- the verdict ----------------------------------------------------------------------------------
+
+
+class _Verdict(NamedTuple):
+    """How it was decided, what is better or as good, and why it could not be decided."""
+
+    proof: Proof | None = None
+    better: tuple[int, ...] | None = None
+    ties: tuple[tuple[int, ...], ...] = ()
+    reason: str = ""
+
+
+def _by_exchanges(fit: Fit, found: Exchanges) -> _Verdict:
+    """What exchanges of one column tell: perhaps a better subset, or some that are as good."""
+    ties = tuple(sorted(swap.applied(fit.columns) for swap in found.ties))
+    return _Verdict(better=found.best and found.best.applied(fit.columns), ties=ties)
+
+
+def _by_search(fit: Fit, search: Search, done: bool, known: _Verdict) -> _Verdict:
+    """What the search has found: all that may be better is fitted anew, from the data."""
+    ours = tuple(fit.columns.tolist())
+    judged = {columns: fit.against(columns) for columns in search.contenders() if columns != ours}
+    better = [columns for columns, verdict in judged.items() if verdict > 0]
+    if known.better is not None:
+        better.append(known.better)
+    reason = DOUBT if done and search.in_doubt().any() else ""
+    proof: Proof | None = "search" if done and not reason else None
+    if better:
+        return _Verdict(proof, _best(fit, better), reason=reason)
+    as_good = {columns for columns, verdict in judged.items() if verdict == 0}
+    return _Verdict(proof, ties=tuple(sorted({*as_good, *known.ties})), reason=reason)
+
+
+def _best(fit: Fit, subsets: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """The subset that fits best; of equals, the one of the lowest columns."""
+    best = None
+    for columns in sorted(set(subsets)):
+        if best is None or best.against(columns) > 0:
+            best = fit.with_columns(columns)
+    assert best is not None
+    return tuple(best.columns.tolist())
 
 
 # --- the bound ------------------------------------------------------------------------------------
@@ -260,17 +340,17 @@ class _Bound(NamedTuple):
     source: str
 
 
-def _lowest_bound(fit: _Fit, one_is_settled: bool) -> _Bound:
+def _lowest_bound(fit: Fit, one_is_settled: bool) -> _Bound:
     """The bound of `certify` for each number of columns exchanged, the lowest of them.
 
     Exchanges of one column may have been looked at one by one.
     """
     if fit.redundant:
         return _Bound(0.0, 0, 0.0, "a column that is not needed")
-    most = min(fit.size, fit.data.shape[1] - fit.size)
+    most = min(int(fit.loose.sum()), fit.others.size)
     if most == 0:
         return _Bound(math.inf, 0, 1.0, "want of other columns")
-    smallest_x = np.cumsum(np.sort(np.square(np.abs(fit.x))))
+    smallest_x = np.cumsum(np.sort(np.square(np.abs(fit.x[fit.loose]))))
     squared, sources, above = _singular_values(fit, most)
     bounds = [
         math.sqrt(X * room_to_tell(s, L))
@@ -290,18 +370,19 @@ def room_to_tell(squared: float, above: float) -> float:
     return squared / (2 - math.sqrt(min(squared / above, 1.0))) ** 2
 
 
-def _singular_values(fit: _Fit, most: int) -> tuple[Array, list[str], Array]:
+def _singular_values(fit: Fit, most: int) -> tuple[Array, list[str], Array]:
     """For 1, …, `most` exchanged columns: lower bounds s², their names, and upper bounds Λ."""
     design = fit.data.design
     candidates = {}
     above = np.full(most, np.inf)
-    if design.shape[1] <= design.shape[0]:
-        smallest, largest = extreme_singular_values(design)
+    together = np.union1d(fit.columns, fit.others)
+    if together.size <= design.shape[0]:
+        smallest, largest = extreme_singular_values(design, together)
         candidates["the singular values of A"] = np.full(most, smallest**2)
         above[:] = largest**2
-    together, outside = _babel_sums(fit, most)
+    with_support, outside = _babel_sums(fit, most)
     rounding = 8 * fit.tolerance.eps * (fit.size + most)
-    candidates["the Babel function"] = 1 - together - rounding
+    candidates["the Babel function"] = 1 - with_support - rounding
     candidates["the Babel function around the support"] = _around(fit, outside) - rounding
     names, values = list(candidates), np.array(list(candidates.values()))
     best = np.argmax(values, axis=0)
@@ -309,103 +390,41 @@ def _singular_values(fit: _Fit, most: int) -> tuple[Array, list[str], Array]:
     return values.max(axis=0), [names[i] for i in best], np.maximum(above, 1.0)
 
 
-def _babel_sums(fit: _Fit, most: int) -> tuple[Array, Array]:
+def _babel_sums(fit: Fit, most: int) -> tuple[Array, Array]:
     """μ₁(k), …, μ₁(k + most - 1), and μ₁(0), …, μ₁(most - 1) of the columns outside the support.
 
     Once the last of both are 1 or more, nothing can be told of a wide A: the rest is not looked at.
     """
     k, (n, m) = fit.size, fit.data.shape
-    inside = np.zeros(m, bool)
-    inside[fit.columns] = True
+    outer = np.zeros(m, bool)
+    outer[fit.others] = True
+    usable = outer.copy()
+    usable[fit.columns] = True
     together, outside = np.zeros(most), np.zeros(most)
     for block, inner in inner_products(fit.data.design):
-        sums = largest_sums(inner, k + most - 1)[k - 1 :]
-        together = np.maximum(together, sums.max(axis=1))
-        free = ~inside[block]
-        if most > 1 and free.any():
-            sums = largest_sums(inner[~inside][:, free], most - 1)
+        if usable[block].any():
+            sums = largest_sums(_part(inner, usable, usable[block]), k + most - 1)[k - 1 :]
+            together = np.maximum(together, sums.max(axis=1))
+        if most > 1 and outer[block].any():
+            sums = largest_sums(_part(inner, outer, outer[block]), most - 1)
             outside[1:] = np.maximum(outside[1:], sums.max(axis=1))
-        if m > n and outside[-1] >= 1:
+        if usable.sum() > n and outside[-1] >= 1:
             return np.full(most, np.inf), np.full(most, np.inf)
     return together, outside
 
 
-def _around(fit: _Fit, outside: Array) -> Array:
+def _part(inner: Array, rows: Array, columns: Array) -> Array:
+    """Some rows and columns; the whole where that is all of them, without a copy."""
+    inner = inner if rows.all() else inner[rows]
+    return inner if columns.all() else inner[:, columns]
+
+
+def _around(fit: Fit, outside: Array) -> Array:
     """The lesser eigenvalue of [[λ, -β], [-β, 1 - μ']] for each number of exchanged columns."""
     most = outside.size
-    across = np.abs(projections(fit.data.design, fit.Q @ fit.R))
-    across = np.delete(across, fit.columns, axis=0)
+    across = np.abs(projections(fit.data.design, fit.Q @ fit.R)[fit.others])
     by_rows = largest_sums(across, most).max(axis=1)
     by_columns = float(across.sum(axis=1).max())
     own = 1 / float(np.linalg.norm(fit.U, 2)) ** 2
     others = 1 - outside
     return (own + others - np.hypot(own - others, 2 * np.sqrt(by_rows * by_columns))) / 2
-
-
-# --- exchanges of one column ----------------------------------------------------------------------
-
-
-def exchanges_of_one(fit: _Fit) -> tuple[Swap | None, bool]:
-    """The exchange that lowers ‖r‖² most, if any does; and whether all of them clearly raise it.
-
-    Let q_i be the direction that only column i of the support spans, t_i = q_i*y, p = a_j*q_i,
-    and c = a_j*r, e the squared distance of a_j from the span. Without i, they are c + p t_i and
-    e + |p|²: with j in place of i, ‖r‖² falls by
-
-        |c + p t_i|²/(e + |p|²) - |t_i|² = (|c|² + 2 Re(c̄ p t_i) - |t_i|² e) / (e + |p|²),
-
-    which is free of cancellation in this form.
-    """
-    tolerance, others = fit.tolerance, fit.data.inverse_norms > 0
-    others[fit.columns] = False
-    if not fit.size or not others.any():
-        return None, True
-    if fit.norm**2 <= tolerance.exact:
-        return None, False
-    corr, energy, P = _measured(fit)
-    length = np.sqrt(square_sums(fit.U.conj().T))
-    best: Swap | None = None
-    all_raise = True
-    for i, leaving in enumerate(fit.columns.tolist()):
-        p, t = P @ (fit.U[i].conj() / length[i]), fit.x[i] / length[i]
-        gained, lost = np.square(np.abs(corr)), np.square(np.abs(t)) * energy
-        cross = 2 * (corr.conj() * p * t).real
-        left = energy + np.square(np.abs(p))
-        fall = gained + cross - lost
-        unsure = tolerance.tie * (gained + np.abs(cross) + lost) + 16 * tolerance.eps * (
-            fit.norm * (np.abs(corr) + np.abs(p * t)) + np.square(np.abs(t)) * np.sqrt(energy)
-        )
-        can = others & (left > tolerance.dependent)
-        # What hardly differs from the rest of the support could fit anything: nothing is settled.
-        all_raise &= bool(np.all(fall[can] < -unsure[can])) and not np.any(others & ~can)
-        fall = np.divide(fall, left, out=np.full(left.size, -1.0), where=can & (fall > unsure))
-        j = int(np.argmax(fall))
-        if fall[j] > 0 and (best is None or fall[j] > best.fall):
-            best = Swap(leaving, j, float(fall[j]))
-    return best, all_raise
-
-
-def _measured(fit: _Fit) -> tuple[Array, Array, Array]:
-    """a_j*r, the squared distance from the span of the support, and a_j*Q for every column.
-
-    Columns near the span, of which 1 - ‖a_j*Q‖² leaves few digits, are measured by themselves.
-    """
-    design = fit.data.design
-    corr = projections(design, fit.r[:, None])[:, 0]
-    P = projections(design, fit.Q)
-    energy = np.maximum(1 - square_sums(P.conj().T), 0)
-    energy[fit.data.inverse_norms == 0] = 0
-    near = np.flatnonzero(energy < fit.tolerance.eps**0.25)
-    near = near[~np.isin(near, fit.columns) & (fit.data.inverse_norms[near] > 0)]
-    for part in np.array_split(near, max(1, near.size // 256)):
-        rest = design.unit_columns(part)
-        for _ in range(2):
-            rest = rest - fit.Q @ (fit.Q.conj().T @ rest)
-        energy[part] = square_sums(rest)
-        corr[part] = rest.conj().T @ fit.r
-    return corr, energy, P
-
-
-def _exchanged(columns: Array, swap: Swap) -> tuple[int, ...]:
-    """The columns after an exchange, ascending."""
-    return tuple(sorted({*columns.tolist(), swap.into} - {swap.out}))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.design import Design, as_design
+from sparsewise.design.base import Array
 from sparsewise.design.unit_columns import precise_unit_columns
 from sparsewise.guarantees.dictionary import babel
 from sparsewise.parameters import check_number, check_positive, check_tolerance, check_whole
@@ -241,13 +242,14 @@ def separation(squared: float) -> float:
     return math.sqrt(squared / (2 * (2 - squared))) if squared > 0 else 0.0
 
 
-def extreme_singular_values(design: Design) -> tuple[float, float]:
-    """The smallest and the largest singular value of A with unit columns.
+def extreme_singular_values(design: Design, columns: Array | None = None) -> tuple[float, float]:
+    """The smallest and the largest singular value of unit columns: all of A, or these.
 
     The smallest is 0 where there are more columns than rows, or rounding is all there is of it.
     """
-    m = design.shape[1]
-    R = np.linalg.qr(precise_unit_columns(design, np.arange(m)), mode="r")
+    J = np.arange(design.shape[1]) if columns is None else columns
+    m = J.size
+    R = np.linalg.qr(precise_unit_columns(design, J), mode="r")
     values = np.linalg.svd(R, compute_uv=False)
     smallest, largest = float(values[-1]), float(values[0])
     rounding = tolerances(design.dtype).eps * m * largest

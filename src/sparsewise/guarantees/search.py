@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,16 +21,26 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 200
 """With more columns there is no hope of an end (and the stack would take gigabytes)."""
 
-RIDGE = 1e-8
-"""Weight of the rows that let dependent columns have a triangle: ‖r‖² grows by RIDGE² ‖x‖²."""
+MOST_CONTENDERS = 64
+"""Subsets about as good as the best that are kept; of more than that, ties are not gone after."""
+
+ROUNDING = 64
+"""Units of rounding that the data, and what the search does to them, may be off by.
+
+Columns that depend on others, for which there is no triangle, are moved by as much: a ridge, by
+which ‖r‖² grows by (64 eps ‖x‖)², as rounding errors of the data might make it grow.
+"""
+
+CLOSE = 1000 * ROUNDING
+"""Units of rounding within which a column counts as dependent on all others."""
 
 STRETCH = 5e7
 """About how many multiplications (m³ a node) there are between two looks at the clock."""
 
 
-def can_search(data: Problem) -> bool:
-    """Whether A is narrow enough for an exact search."""
-    return data.shape[1] <= MOST_COLUMNS
+def can_search(data: Problem, exclude: Sequence[int] = ()) -> bool:
+    """Whether there are few enough columns for an exact search."""
+    return candidates(data, (), exclude).size <= MOST_COLUMNS
 
 
 class Search:
@@ -45,7 +55,8 @@ class Search:
     include, exclude : sequence of int
         Columns that every subset has, and that none has.
     incumbent : ndarray of int, optional
-        A subset of `most` columns to be beaten: then no other size is looked at.
+        A subset of `most` columns to be beaten: then no other size is looked at, and all that is
+        about as good is kept (`contenders`).
 
     Attributes
     ----------
@@ -65,23 +76,22 @@ class Search:
         incumbent: Array | None = None,
     ) -> None:
         self._leaps = load_leaps()
-        forced, barred = list(include), {*include, *exclude}
-        free = np.flatnonzero(data.inverse_norms > 0).tolist()
-        self.columns = np.array([*forced, *(j for j in free if j not in barred)], np.int64)
+        self.columns = candidates(data, include, exclude)
         self._R, self._t, self._rss, self._ridge = _root(data, self.columns)
         self.most = min(most, self.columns.size)
-        self.least = max(len(forced), 1) if incumbent is None else self.most
-        self._rounding = 64 * tolerances(self._R.dtype).eps
-        self._data_rounding = 64 * tolerances(data.y.dtype).eps
+        self.least = max(len(include), 1) if incumbent is None else self.most
+        self._rounding = ROUNDING * tolerances(self._R.dtype).eps
+        self._data_rounding = ROUNDING * tolerances(data.y.dtype).eps
         self._dependent = tolerances(data.y.dtype).dependent + self._ridge**2
-        self._stack, self._scratch = self._begin(len(forced))
-        self._to_beat = math.inf
+        self._stack, self._scratch = self._begin(len(include), incumbent is not None)
         if incumbent is not None:
-            self._must_be_beaten(incumbent)
+            rss, size = self._fit(incumbent)
+            self._rounding = self._data_rounding * (1 + size)
+            self._keep(incumbent, rss)
+        self._first_to_beat = self._to_beat(slice(self.most, self.most + 1))
         self._depth = 0 if self.columns.size else -1
         if self.columns.size:
-            limits = (self.least, self.most, self._dependent)
-            self._leaps.enter(self._stack, 0, *limits, self._scratch)
+            self._leaps.enter(self._stack, 0, *self._limits, self._scratch)
 
     @property
     def done(self) -> bool:
@@ -91,38 +101,83 @@ class Search:
     @property
     def improved(self) -> bool:
         """Whether something better than the incumbent was found."""
-        return bool(self._stack.best[self.most] < self._to_beat)
+        return bool((self._stack.best[self.most] < self._first_to_beat).any())
 
-    def run(self, seconds: float | None) -> bool:
-        """Search, at most so long (None: to the end); return whether all is done."""
+    def run(self, seconds: float | None, ask: Callable[[], bool | None] | None = None) -> bool:
+        """Search, at most so long (None: to the end); return whether all is done.
+
+        `ask` is called between two stretches: returning True stops.
+        """
         self._go_on(0)  # compiles, where that is still to be done: not the caller's time
         nodes = 1 + int(STRETCH / self.columns.size**3) if self.columns.size else 1
         end = math.inf if seconds is None else time.monotonic() + seconds
         while not self.done and time.monotonic() < end:
             self._go_on(nodes)
+            if ask is not None and ask():
+                break
         return self.done
 
     def subset(self, size: int) -> tuple[int, ...]:
         """The best subset of this size found so far, ascending."""
-        return tuple(np.sort(self.columns[self._stack.sets[size, :size]]).tolist())
+        return self._named(self._stack.sets[size, :size])
+
+    def contenders(self) -> list[tuple[int, ...]]:
+        """Subsets about as good as the best: ascending columns, in lexical order."""
+        met = self._stack.met[: self._stack.count[0], : self.most]
+        return sorted({self.subset(self.most), *map(self._named, met)})
 
     def lower_bounds(self) -> Array:
         """For each size from `least` to `most`, what no subset's ‖r‖² is below (unit target)."""
+        return np.minimum(self._open_bounds(), self._stack.doubt[self._sizes])
+
+    def proved(self) -> Array:
+        """For each size, whether no subset can beat the best by more than rounding."""
+        return np.asarray(self.lower_bounds() >= self._to_beat(self._sizes))
+
+    def gaps(self) -> Array:
+        """For each size, by what part of it the lowest ‖r‖² might still fall; 0: proved."""
+        best, least = self._stack.best[self._sizes], float(np.finfo(float).eps)
+        low = np.divide(self.lower_bounds(), best, out=np.zeros_like(best), where=best > 0)
+        return np.where(self.proved(), 0.0, np.clip(1 - low, least, 1.0))
+
+    def in_doubt(self) -> Array:
+        """For each size, whether columns that rounding hardly tells apart may be the best."""
+        return np.asarray(self._stack.doubt[self._sizes] < self._to_beat(self._sizes))
+
+    def _to_beat(self, sizes: slice) -> Array:
+        """What a subset of each size has to be below to be better by more than rounding."""
+        best = self._stack.best[sizes]
+        return np.where(np.isinf(best), np.inf, np.maximum(best - self._margin(best), 0.0))
+
+    def _margin(self, rss: Array) -> Array:
+        """What rounding errors of ‖r‖ make of ‖r‖²; none of what is infinite."""
+        norm = np.sqrt(np.where(np.isinf(rss), 0.0, rss))
+        return 2 * self._rounding * norm + self._rounding**2
+
+    @property
+    def _sizes(self) -> slice:
+        return slice(self.least, self.most + 1)
+
+    @property
+    def _limits(self) -> tuple[int, int, float, float, float]:
+        return self.least, self.most, self._rounding, self._dependent, self._ridge
+
+    def _open_bounds(self) -> Array:
+        """The lowest bound of what is still to be looked at, or the best of each size."""
         stack, bounds = self._stack, self._stack.best.copy()
         for depth in range(self._depth + 1):
             width, rss = stack.width[depth], stack.rss[depth]
             for i in range(stack.fixed[depth], stack.next[depth] + 1):
                 below = bounds[i + 1 : width]
                 np.minimum(below, rss + stack.loss[depth, i], out=below)
-        return bounds[self.least : self.most + 1]
+        return bounds[self._sizes]
 
     def _go_on(self, nodes: int) -> None:
         self._depth = self._leaps.search(
-            self._stack, self._depth, nodes, self.least, self.most, self._rounding,
-            self._dependent, self._scratch,
-        )  # fmt: skip
+            self._stack, self._depth, nodes, *self._limits, self._scratch
+        )
 
-    def _begin(self, fixed: int) -> tuple[Stack, Scratch]:
+    def _begin(self, fixed: int, with_ties: bool) -> tuple[Stack, Scratch]:
         """A stack with the root on it, and room to work in."""
         m, kind = self.columns.size, self._R.dtype
         stack = self._leaps.Stack(
@@ -136,6 +191,9 @@ class Search:
             next=np.zeros(m, np.int64),
             best=np.full(m + 1, np.inf),
             sets=np.zeros((m + 1, m), np.int64),
+            doubt=np.full(m + 1, np.inf),
+            met=np.zeros((MOST_CONTENDERS if with_ties else 0, m), np.int64),
+            count=np.zeros(1, np.int64),
         )
         if m:
             stack.R[0], stack.t[0], stack.columns[0] = self._R, self._t, np.arange(m)
@@ -147,14 +205,6 @@ class Search:
         rss, _ = self._fit(columns)
         if rss < self._stack.best[columns.size]:
             self._keep(columns, rss)
-
-    def _must_be_beaten(self, columns: Array) -> None:
-        """Begin with a subset to be beaten by more than rounding and the ridge can make up."""
-        rss, size = self._fit(columns)
-        error = self._data_rounding * (1 + size)
-        slack = 1e-9 * rss + 2 * error * math.sqrt(rss) + error**2
-        self._to_beat = max(rss - slack - (self._ridge * size) ** 2, 0.0)
-        self._keep(columns, self._to_beat)
 
     def _keep(self, columns: Array, rss: float) -> None:
         self._stack.best[columns.size] = rss
@@ -172,6 +222,17 @@ class Search:
         order = np.argsort(self.columns)
         return order[np.searchsorted(self.columns, columns, sorter=order)]
 
+    def _named(self, places: Array) -> tuple[int, ...]:
+        """The columns that stand there, ascending."""
+        return tuple(np.sort(self.columns[places]).tolist())
+
+
+def candidates(data: Problem, include: Sequence[int], exclude: Sequence[int]) -> Array:
+    """The columns a subset can have: first those it must have, none that is zero."""
+    barred = {*include, *exclude}
+    free = np.flatnonzero(data.inverse_norms > 0).tolist()
+    return np.array([*include, *(j for j in free if j not in barred)], np.int64)
+
 
 def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:
     """Triangle, target and ‖r‖² of all columns in double precision; and the ridge.
@@ -182,10 +243,20 @@ def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:
     m = columns.size
     table = np.column_stack([precise_unit_columns(data.design, columns), data.y.astype(kind)])
     R: Any = np.linalg.qr(table, mode="r")
-    ridge = 0.0
-    if len(R) < m or np.abs(np.diagonal(R)[:m]).min(initial=1.0) < RIDGE:
-        ridge = RIDGE
+    eps, ridge = tolerances(data.y.dtype).eps, 0.0
+    if _least_distance(R, m) < CLOSE * eps:
+        ridge = ROUNDING * eps
         table = np.concatenate([R, ridge * np.eye(m, m + 1, dtype=kind)])
         R = np.linalg.qr(table, mode="r")
     rss = float(np.square(np.abs(R[m, m]))) if len(R) > m else 0.0
     return np.ascontiguousarray(R[:m, :m]), R[:m, m].copy(), rss, ridge
+
+
+def _least_distance(R: Array, m: int) -> float:
+    """How far the first m columns of a triangle are, at least, from the span of the others."""
+    if len(R) < m:
+        return 0.0
+    if np.abs(np.diagonal(R)[:m]).min(initial=1.0) < np.finfo(float).eps:
+        return 0.0
+    U = np.linalg.solve(R[:m, :m], np.eye(m))
+    return 1 / float(np.sqrt(np.square(np.abs(U)).sum(axis=1)).max(initial=1.0))

@@ -1,7 +1,7 @@
 """What algorithms return: solutions, the paths to them, why they ended, and their checks."""
 
 from sparsewise.results.bayesian import BayesianSolution, log_evidence, weight
-from sparsewise.results.best_subsets import BestSubsets
+from sparsewise.results.best_subsets import BestSubsets, Progress
 from sparsewise.results.check import BayesianCheck, Check, L1Check
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
 from sparsewise.results.path import Model, Path, Stretch
@@ -21,6 +21,7 @@ __all__ = [
     "Model",
     "Path",
     "Posterior",
+    "Progress",
     "Reweighted",
     "Round",
     "Solution",

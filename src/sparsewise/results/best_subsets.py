@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sparsewise.results.solution import Solution
+
+
+class Progress(NamedTuple):
+    """How far a search for best subsets has come; as text, one line.
+
+    Attributes
+    ----------
+    seconds : float
+        Since it began.
+    gaps : dict of int to float
+        By size: by what part of it the squared residual might still be lowered; 0: proved.
+    """
+
+    seconds: float
+    gaps: dict[int, float]
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.0f} s: proved {what_is_proved(self.gaps)}"
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -19,18 +38,12 @@ class BestSubsets(Solution):
     ----------
     lower_bounds : dict of int to float
         By size: no subset of that size has a squared residual below this.
+    gaps : dict of int to float
+        By size: by what part of it the squared residual might still be lowered; 0: proved.
     """
 
     lower_bounds: dict[int, float]
-
-    @property
-    def gaps(self) -> dict[int, float]:
-        """By size: by what part of it the squared residual might still be lowered; 0: proved."""
-        gaps = {}
-        for size, low in self.lower_bounds.items():
-            found = self.path.at(size).squared_residual
-            gaps[size] = max(1 - low / found, 0.0) if found > 0 else 0.0
-        return gaps
+    gaps: dict[int, float]
 
     @property
     def proved(self) -> bool:
@@ -39,14 +52,16 @@ class BestSubsets(Solution):
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Of which sizes the best subset is known."""
-        gaps = self.gaps
-        open_sizes = [size for size, gap in gaps.items() if gap]
-        if not open_sizes:
-            yield "proved", "the best subset of every size"
-            return
-        worst = max(open_sizes, key=lambda size: gaps[size])
-        yield (
-            "proved",
-            f"{len(gaps) - len(open_sizes)} of {len(gaps)} sizes; the squared residual of {worst} "
-            f"may be up to {gaps[worst]:.1%} lower",
-        )
+        yield "proved", what_is_proved(self.gaps)
+
+
+def what_is_proved(gaps: Mapping[int, float]) -> str:
+    """Of which sizes the best subset is known, and how far the others may be from it."""
+    open_sizes = [size for size, gap in gaps.items() if gap]
+    if not open_sizes:
+        return "the best subset of every size"
+    worst = max(open_sizes, key=lambda size: gaps[size])
+    return (
+        f"{len(gaps) - len(open_sizes)} of {len(gaps)} sizes; the squared residual of {worst} "
+        f"may be up to {gaps[worst]:.1%} lower"
+    )

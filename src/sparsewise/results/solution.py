@@ -46,6 +46,8 @@ class Solution:
         How many times A was read (an operator: applied).
     least_squares : bool
         Whether coef is the least-squares fit on the support.
+    include, exclude : tuple of int
+        Columns that had to be, and must not be, in the model.
     """
 
     algorithm: str
@@ -56,6 +58,8 @@ class Solution:
     stop: Stop
     n_passes: int
     least_squares: bool
+    include: tuple[int, ...] = ()
+    exclude: tuple[int, ...] = ()
 
     @property
     def posterior(self) -> Posterior | None:
@@ -89,8 +93,11 @@ class Solution:
         return self._check_fit(problem(A, y))
 
     def certificate(self, A: Any, y: Any, **how: Any) -> Certificate:
-        """Whether the support is the best subset of its size; `how` as for `certify`."""
-        return certify(A, y, self.support, **how)
+        """Whether the support is the best subset of its size; `how` as for `certify`.
+
+        That is, the best of those that have the columns of `include` and none of `exclude`.
+        """
+        return certify(A, y, self, **how)
 
     def _check_fit(self, data: Problem) -> Check:
         coef, support = self.coef / data.scale, self.support

@@ -103,8 +103,12 @@ class Stop(Enum):
         (
             "Raise ",
             Parameter("time_limit"),
-            " for a longer search; lower_bounds says what it may still find.",
+            " for a longer search (None: to the end); gaps says what it may still find.",
         ),
+    )
+    UNSETTLED = (
+        "columns that rounding hardly tells apart leave it open",
+        "Leave out one of the columns that nearly agree; gaps says which sizes they leave open.",
     )
     INTERRUPTED = (
         "it was interrupted",

@@ -1,0 +1,137 @@
+"""Exchanges of one column of a support for another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsewise.design.base import Array, square_sums
+from sparsewise.design.unit_columns import projections
+from sparsewise.guarantees.fit import Fit
+
+BLOCK = 1 << 16
+"""About how many exchanges are looked at together."""
+
+MOST_TIES = 64
+"""More exchanges that fit as well are not looked at: nobody would read them."""
+
+
+class Swap(NamedTuple):
+    """An exchange of one column for another, and by how much ‖r‖² falls."""
+
+    out: int
+    into: int
+    fall: float
+
+    def applied(self, columns: Array) -> tuple[int, ...]:
+        """The columns after the exchange, ascending."""
+        return tuple(sorted({*columns.tolist(), self.into} - {self.out}))
+
+
+class Exchanges(NamedTuple):
+    """What all exchanges of one column come to.
+
+    Attributes
+    ----------
+    best : Swap or None
+        The one that lowers ‖r‖² most, if any does.
+    settled : bool
+        Whether all of them clearly raise it.
+    ties : list of Swap
+        Those that leave it as it is, for all that rounding can tell.
+    """
+
+    best: Swap | None
+    settled: bool
+    ties: list[Swap]
+
+
+def exchanges_of_one(fit: Fit) -> Exchanges:
+    """The exchange that lowers ‖r‖² most, if any does; and whether all of them clearly raise it.
+
+    Let q_i be the direction that only column i of the support spans, t_i = q_i*y, p = a_j*q_i,
+    and c = a_j*r, e the squared distance of a_j from the span. Without i, they are c + p t_i and
+    e + |p|²: with j in place of i, ‖r‖² falls by
+
+        |c + p t_i|²/(e + |p|²) - |t_i|² = (|c|² + 2 Re(c̄ p t_i) - |t_i|² e) / (e + |p|²),
+
+    which is free of cancellation in this form. What it says is checked by fits of its own.
+    """
+    if not fit.loose.any() or not fit.others.size:
+        return Exchanges(None, True, [])
+    settled, better, close = True, [], []
+    for leaving, fall, unsure, can in _falls(fit):
+        # What hardly differs from the rest of the support could fit anything: nothing is settled.
+        settled = settled and bool(can.all() and np.all(fall < -unsure))
+        falls = np.where(can & (fall > unsure), fall, 0.0)
+        top = falls.max(axis=0)
+        for i in np.flatnonzero(top):
+            j = int(np.argmax(falls[:, i] >= top[i] * (1 - fit.tolerance.tie)))
+            better.append(Swap(int(leaving[i]), int(fit.others[j]), float(fall[j, i])))
+        for j, i in np.argwhere(can & (np.abs(fall) <= unsure))[:MOST_TIES]:
+            close.append(Swap(int(leaving[i]), int(fit.others[j]), max(float(fall[j, i]), 0.0)))
+    better.sort(key=lambda swap: -swap.fall)
+    best, ties = None, []
+    for swap in [*better, *close[:MOST_TIES]]:
+        verdict = fit.against(swap.applied(fit.columns))
+        if verdict > 0:
+            best = swap
+            break
+        if verdict == 0:
+            ties.append(swap)
+    return Exchanges(best, settled, [] if best else ties)
+
+
+def lowest_of_equals(fit: Fit) -> tuple[int, ...]:
+    """The support, its columns exchanged for lower ones as long as these fit as well."""
+    while not fit.dependent:
+        ties = exchanges_of_one(fit).ties
+        lower = [swap.applied(fit.columns) for swap in ties if swap.into < swap.out]
+        if not lower:
+            break
+        fit = fit.with_columns(min(lower))
+    return tuple(fit.columns.tolist())
+
+
+def _falls(fit: Fit) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """By how much ‖r‖² falls with each other column in place of one of the support.
+
+    For some columns of the support at a time: these, then, with a row for each other column, the
+    falls, what rounding may make of them, and which of the others may come in at all.
+    """
+    corr, energy, P = (values.reshape(fit.others.size, -1) for values in _measured(fit))
+    tolerance, length = fit.tolerance, np.sqrt(square_sums(fit.U.conj().T))
+    loose = np.flatnonzero(fit.loose)
+    for part in np.array_split(loose, math.ceil(loose.size * fit.others.size / BLOCK)):
+        p, t = P @ (fit.U[part].conj() / length[part, None]).T, fit.x[part] / length[part]
+        gained, lost = np.square(np.abs(corr)), np.square(np.abs(t)) * energy
+        cross = 2 * (corr.conj() * p * t).real
+        left = energy + np.square(np.abs(p))
+        unsure = tolerance.tie * (gained + np.abs(cross) + lost) + 16 * tolerance.eps * (
+            fit.norm * (np.abs(corr) + np.abs(p * t)) + np.square(np.abs(t)) * np.sqrt(energy)
+        )
+        can = left > tolerance.dependent
+        safe = np.where(can, left, 1.0)
+        yield fit.columns[part], (gained + cross - lost) / safe, unsure / safe, can
+
+
+def _measured(fit: Fit) -> tuple[Array, Array, Array]:
+    """a_j*r, the squared distance from the span of the support, and a_j*Q for the other columns.
+
+    Columns near the span, of which 1 - ‖a_j*Q‖² leaves few digits, are measured by themselves.
+    """
+    design, others = fit.data.design, fit.others
+    corr = projections(design, fit.r[:, None])[others, 0]
+    P = projections(design, fit.Q)[others]
+    energy = np.maximum(1 - square_sums(P.conj().T), 0)
+    near = np.flatnonzero(energy < fit.tolerance.eps**0.25)
+    for part in np.array_split(near, max(1, near.size // 256)):
+        rest = design.unit_columns(others[part])
+        for _ in range(2):
+            rest = rest - fit.Q @ (fit.Q.conj().T @ rest)
+        energy[part] = square_sums(rest)
+        corr[part] = rest.conj().T @ fit.r
+    return corr, energy, P

@@ -1,0 +1,85 @@
+"""Least squares on a choice of columns, and which others might be chosen instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.design.unit_columns import is_dependent, unit_factor
+from sparsewise.problem import Problem
+from sparsewise.tolerances import tolerances
+
+
+class Fit:
+    """Least squares on a support, for unit columns and a unit target, in double precision.
+
+    Parameters
+    ----------
+    data : Problem
+        Design and target.
+    columns : ndarray of int
+        The support, ascending.
+    include, exclude : collection of int
+        Columns of the support that must stay, and columns that must not come in.
+
+    Attributes
+    ----------
+    loose : ndarray of bool
+        Which columns of the support may be exchanged for others.
+    others : ndarray of int
+        Those others: not of the support, not excluded, not zero.
+    dependent : bool
+        Whether the columns of the support are dependent, for all that the data can tell.
+    redundant : bool
+        Whether fewer of its columns fit as well, for all that the data can tell.
+    """
+
+    def __init__(
+        self,
+        data: Problem,
+        columns: Array,
+        include: Collection[int] = (),
+        exclude: Collection[int] = (),
+    ) -> None:
+        self.data, self.columns, self.size = data, columns, columns.size
+        self._constraints = include, exclude
+        self.loose = ~np.isin(columns, list(include))
+        self.others = np.setdiff1d(np.flatnonzero(data.inverse_norms > 0), [*columns, *exclude])
+        y = data.y.astype(np.result_type(data.y.dtype, np.float64), copy=False)
+        self.Q, self.R = unit_factor(data.design, columns)
+        self.dependent = is_dependent(self.R, data.design)
+        if self.dependent:
+            rounding = 8 * tolerances(data.y.dtype).eps
+            self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=rounding)[0]
+            self.r = y - self.Q @ (self.R @ self.x)
+        else:
+            self.U = np.linalg.solve(self.R, np.eye(self.size))
+            self.x = self.U @ (self.Q.conj().T @ y)
+            self.r = y - self.Q @ (self.Q.conj().T @ y)
+            self.r -= self.Q @ (self.Q.conj().T @ self.r)
+        self.norm = float(np.linalg.norm(self.r))
+        self.tolerance = tolerances(data.y.dtype)
+        size_of_x = 1 + float(np.abs(self.x).sum())
+        # The data have rounding errors of their own.
+        self.rounding = 64 * self.tolerance.eps * size_of_x
+        # What they do to ‖r‖, and sums of n products: two fits that differ by less are equal.
+        self._unsure = (8 + math.sqrt(data.shape[0]) / 8) * self.tolerance.eps * size_of_x
+        exchangeable = np.abs(self.x[self.loose]) if self.loose.any() else np.abs(self.x)
+        self.min_abs = float(exchangeable.min()) if self.size and not self.dependent else 0.0
+        needless = bool(self.loose.any()) and self.min_abs <= self.rounding
+        self.redundant = self.dependent or needless
+
+    def with_columns(self, columns: Iterable[int]) -> Fit:
+        """The fit on other columns."""
+        return Fit(self.data, np.array(sorted(columns), np.int64), *self._constraints)
+
+    def against(self, columns: Iterable[int]) -> int:
+        """1 if these columns fit better, 0 if as well, -1 if worse or dependent."""
+        theirs = self.with_columns(columns)
+        fall, unsure = self.norm - theirs.norm, max(self._unsure, theirs._unsure)
+        if theirs.dependent or fall < -unsure:
+            return -1
+        return int(fall > unsure)
