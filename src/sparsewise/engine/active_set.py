@@ -165,9 +165,18 @@ class ActiveSet(SparseModel):
         self.log.heed()
 
     def return_to(self, support: frozenset[int]) -> None:
-        """Undo an exchange: these columns again and no others."""
+        """These columns and no others."""
         self.drop([j for j in self.order if j not in support])
         self.add(sorted(support.difference(self.order)))
+
+    def other(self) -> ActiveSet:
+        """A second model of the same problem that holds no more than it must; nobody is told."""
+        factor, state = self._factor, self._scores.state
+        return ActiveSet(
+            self.problem,
+            include=factor.columns[factor.locked[: self.size]],
+            exclude=np.flatnonzero(state == self._kernels.EXCLUDED),
+        )
 
     def _dropped(self, columns: Array, rss: Any, coefs: Any) -> None:
         if columns.size:

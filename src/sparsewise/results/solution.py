@@ -100,9 +100,11 @@ class Solution:
         normal = float(np.abs(columns.conj().T @ residual).max(initial=0.0))
         error = abs(norm - self.residual_norm / data.scale)
         support_ok = bool((np.diff(support) > 0).all() and not np.delete(coef, support).any())
-        # The residual of even the exact coefficients shows their rounding errors.
+        # The residual of even the exact coefficients shows their rounding errors; an answer that
+        # has no more than these is none.
+        eps = float(precision(self.coef.dtype).eps)
         size = 1.0 + float(np.abs(coef * data.design.norms()).sum())
-        tolerance = 1e-2 * float(precision(self.coef.dtype).eps) ** 0.5 * size
+        tolerance = min(max(1e-2 * eps**0.5, 64 * eps * size), eps**0.5)
         ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
         return Check(ok, norm * data.scale, error, normal, support_ok)
 
