@@ -200,6 +200,9 @@ class Design(ABC):
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""
+        if self.is_small:
+            yield 0, self.laid_out(None, self.dtype)
+            return
         for J in self._parts(BLOCK_BYTES):
             yield J.start, np.ascontiguousarray(self.columns(J), self.dtype)
 
@@ -244,6 +247,8 @@ class Design(ABC):
 
     def _measure(self) -> Measured:
         """Norms and their inverses, in one pass; carefully where squares may be out of range."""
+        if self.applied and not self.is_small:  # columns cost far more than care does
+            return self._with_norms(self._scaled_norms())
         norms, inverse, least, together = self._quick_norms()
         low, high = _safe_squares(self.dtype.char)
         if low < least and together < high:  # a NaN fails this, too
@@ -253,10 +258,20 @@ class Design(ABC):
     def _with_norms(self, norms: Array) -> Measured:
         """What follows from norms that may be zero, or of any size."""
         real = precision(self.dtype)
+        if (beyond := np.flatnonzero(norms > 1 / (4 * float(real.tiny)))).size:
+            raise InputError(
+                f"has columns too long for the range of {self.dtype}, the first of them {beyond[0]}",
+                "divide them by a power of ten.",
+                parameter="A",
+            )
         inverse = np.zeros(self.shape[1], real.dtype)
         large = norms > 4 * float(real.tiny)
         np.divide(1.0, norms, out=inverse, where=large, casting="same_kind")
-        return Measured(norms, inverse, extreme=True)
+        low, high = _safe_squares(self.dtype.char)
+        with np.errstate(over="ignore", under="ignore"):
+            squares = np.square(norms)
+            moderate = low < squares.min() and squares.sum() < high
+        return Measured(norms, inverse, extreme=not moderate)
 
     def _quick_norms(self) -> tuple[Array, Array, float, float]:
         """Norms and inverses by plain squares, the least of these and their sum."""
@@ -293,7 +308,8 @@ class Design(ABC):
             if not np.isfinite(size).all():
                 raise self._not_finite()
             unit = np.where(size > 0, size, 1.0)
-            norms[first : first + size.size] = size * np.linalg.norm(block / unit, axis=0)
+            with np.errstate(over="ignore", under="ignore"):
+                norms[first : first + size.size] = size * np.linalg.norm(block / unit, axis=0)
         return norms
 
     def _not_finite(self) -> InputError:

@@ -374,7 +374,8 @@ class Evidence(SparseModel):
         gamma = np.zeros(problem.shape[1])
         with np.errstate(over="ignore", under="ignore"):
             gamma[columns] = np.square(roots)
-        if np.any((gamma[columns] == 0) | (np.isinf(gamma[columns]) & (d > 0))):
+        least = np.finfo(float).tiny  # what is smaller has fewer digits
+        if np.any((gamma[columns] < least) | (np.isinf(gamma[columns]) & (d > 0))):
             raise InputError(
                 "The prior variances, squares of coefficients, are out of range", "scale A or y."
             )
@@ -401,7 +402,7 @@ def entrance(price: float) -> float:
     if price == 0.0:
         return 1.0
     u = 1.0 + price + math.sqrt(2 * price)  # at least the solution, from where Newton descends
-    for _ in range(60):
+    for _ in range(60 if u > 1.0 else 0):  # a price below rounding is none
         step = (u - 1 - math.log(u) - price) / (1 - 1 / u)
         u -= step
         if abs(step) <= 1e-15 * u:

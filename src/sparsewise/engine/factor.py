@@ -280,13 +280,18 @@ class Factor:
 
     # ------------------------------------------------------------------ step by step
 
-    def add(self, j: int) -> bool:
-        """Add column j; False: it depends on the active ones."""
+    def add(self, j: int, again: bool = False) -> bool:
+        """Add column j; False: it depends on the active ones.
+
+        `again`: it is one of a set that has been active as a whole, which tells it from the others
+        though it may have come in another order.
+        """
         self.make_room(self.size + 1)
         v = self.unit_column(j)
+        limits = (0.0, math.inf) if again else (self.tolerance.dependent, self.tolerance.frail)
         left = self._kernels.add(
             self.Q, self.U, self.damping, self.t, self._r, self.coef(), self.size, v,
-            self.tolerance.dependent, self.tolerance.frail,
+            *limits,
         )  # fmt: skip
         if left < 0:
             return False

@@ -93,8 +93,10 @@ class Solution:
         return certify(A, y, self.support, **how)
 
     def _check_fit(self, data: Problem) -> Check:
-        coef, support = self.coef / data.scale, self.support
-        residual = data.y - data.design.matvec(coef)
+        # In double precision: what is single for the coefficients may not be for their unit.
+        precise = self.coef.astype(np.result_type(self.coef, np.float64))
+        coef, support = precise / data.scale, self.support
+        residual = data.y - data.design.matvec(coef.astype(self.coef.dtype))
         norm = float(np.linalg.norm(residual))
         columns = data.design.unit_columns(support)
         normal = float(np.abs(columns.conj().T @ residual).max(initial=0.0))
