@@ -115,6 +115,12 @@ def check_whole(value: int, name: str, low: int, high: float = math.inf) -> int:
     return number
 
 
+def check_function(value: object, name: str) -> None:
+    """Something that can be called, or None."""
+    if value is not None and not callable(value):
+        raise InputTypeError(f"must be a function, not {shown(value)}.", parameter=name)
+
+
 def shown(value: object) -> str:
     """A value as it is written, in one line and not at any length."""
     if isinstance(value, int) and abs(value) >= 10**30:

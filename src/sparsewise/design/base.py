@@ -258,9 +258,9 @@ class Design(ABC):
     def _with_norms(self, norms: Array) -> Measured:
         """What follows from norms that may be zero, or of any size."""
         real = precision(self.dtype)
-        if (beyond := np.flatnonzero(norms > 1 / (4 * float(real.tiny)))).size:
+        if (beyond := np.flatnonzero(norms > float(real.max))).size:
             raise InputError(
-                f"has columns too long for the range of {self.dtype}, the first of them {beyond[0]}",
+                f"has columns of norms beyond the range of {self.dtype}, first column {beyond[0]}",
                 "divide them by a power of ten.",
                 parameter="A",
             )
@@ -307,9 +307,11 @@ class Design(ABC):
             size = np.abs(block).max(axis=0).astype(np.float64)
             if not np.isfinite(size).all():
                 raise self._not_finite()
-            unit = np.where(size > 0, size, 1.0)
+            moderate, power = near_one(block, size)
             with np.errstate(over="ignore", under="ignore"):
-                norms[first : first + size.size] = size * np.linalg.norm(block / unit, axis=0)
+                norms[first : first + size.size] = np.ldexp(
+                    np.linalg.norm(moderate, axis=0).astype(np.float64), power
+                )
         return norms
 
     def _not_finite(self) -> InputError:
@@ -321,6 +323,18 @@ class Design(ABC):
                 where = f"row {rows[at]}, column {first + columns[at]}"
             count += rows.size
         return not_finite("A", count, where)
+
+
+def near_one(values: Array, size: Any) -> tuple[Array, Any]:
+    """Numbers of at most this size, times powers of two that make it about one; these powers.
+
+    Exact but for underflow, unlike division, which may overflow on the way for complex numbers.
+    """
+    _, power = np.frexp(size)
+    half = -power // 2
+    double = np.result_type(values, np.float64)
+    with np.errstate(under="ignore"):
+        return values.astype(double) * np.ldexp(1.0, half) * np.ldexp(1.0, -power - half), power
 
 
 def not_finite(name: str, count: int, where: str) -> InputError:

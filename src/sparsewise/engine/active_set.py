@@ -120,6 +120,8 @@ class ActiveSet(SparseModel):
             left -= columns.size
             stop = self._meaning(code, stopping)
         self.log.heed()
+        if stop is Stop.RESIDUAL and self.rss > stopping.ceiling:  # it was above from the start
+            return Stop.NO_IMPROVEMENT
         return stop or (Stop.MAX_ITER if self.size else Stop.EXHAUSTED)
 
     def fill(self, stopping: StoppingCriterion) -> Stop:

@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
 from sparsewise.errors import InputError
-from sparsewise.parameters import check_positive, check_tolerance, shown
+from sparsewise.parameters import (
+    check_constraints,
+    check_function,
+    check_positive,
+    check_tolerance,
+    shown,
+)
 from sparsewise.problem import Problem, problem
 from sparsewise.results import Stop, weight
 from sparsewise.tolerances import tolerances
@@ -57,8 +63,10 @@ def begin(
         )
     min_increase = check_positive(min_increase, "min_increase")
     prior = _check_prior(noise_prior, data)
+    check_function(callback, "callback")
+    include, exclude = check_constraints(include, exclude, data.shape[1])
     empty = partial(
-        Evidence, data, min_increase=min_increase, include=list(include), exclude=list(exclude)
+        Evidence, data, min_increase=min_increase, include=include, exclude=exclude
     )
     if sigma is not None:
         return empty(_relative(sigma, data), price=price, callback=callback)

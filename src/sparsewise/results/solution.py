@@ -94,8 +94,7 @@ class Solution:
 
     def _check_fit(self, data: Problem) -> Check:
         # In double precision: what is single for the coefficients may not be for their unit.
-        precise = self.coef.astype(np.result_type(self.coef, np.float64))
-        coef, support = precise / data.scale, self.support
+        coef, support = divided(self.coef, data.scale), self.support
         residual = data.y - data.design.matvec(coef.astype(self.coef.dtype))
         norm = float(np.linalg.norm(residual))
         columns = data.design.unit_columns(support)
@@ -134,3 +133,15 @@ def _entries(support: Array, coef: Array, width: int = 68) -> str:
             return f"{{{shown}, … {support.size - i} more}}"
         shown += entry
     return f"{{{shown}}}"
+
+
+def divided(coef: Array, scale: float) -> Array:
+    """Coefficients by a number, in double precision; part by part, which can't overflow on the way.
+
+    Complex division can where both are denormal.
+    """
+    out = np.empty(coef.shape, np.result_type(coef, np.float64))
+    out.real = coef.real.astype(np.float64) / scale
+    if coef.dtype.kind == "c":
+        out.imag = coef.imag.astype(np.float64) / scale
+    return out
