@@ -88,7 +88,8 @@ def close_columns(rng: Rng, n: int, m: int) -> Array:
 def vandermonde(rng: Rng, n: int, m: int) -> Array:
     """Powers of points, as of a polynomial fit."""
     low = rng.choice([-1.0, 0.0, 1.0])
-    return np.vander(np.linspace(low, rng.choice([1.5, 2.0, 10.0]), n), m, increasing=True)
+    high = rng.choice([1.5, 2.0, 10.0]) ** min(1.0, 25 / m)
+    return np.vander(np.linspace(low, high, n), m, increasing=True)
 
 
 def hilbert(rng: Rng, n: int, m: int) -> Array:
