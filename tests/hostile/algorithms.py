@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sparsewise.errors import InputError
-from tests.hostile.calls import LEAST_SQUARES, Call, a_call
+from tests.hostile.calls import BAYESIAN, LEAST_SQUARES, Call, a_call
 from tests.hostile.campaign import Case, family
+from tests.hostile.posteriors import evidence, posterior, proper_prior
 from tests.hostile.refusals import justified, one_sentence
 from tests.hostile.solutions import (
     greedy_steps,
@@ -28,6 +31,10 @@ def judge(call: Call, solution) -> None:
         monotone_path(call, solution)
         path_models(call, solution)
         greedy_steps(call, solution)
+    if call.algorithm in BAYESIAN:
+        proper_prior(call, solution)
+        posterior(call, solution)
+        evidence(call, solution)
     reason_holds(call, solution)
     own_check(call, solution)
 
@@ -35,8 +42,11 @@ def judge(call: Call, solution) -> None:
 @family("algorithms", share=4)
 def algorithms(case: Case) -> None:
     call = a_call(case, large=0.01)
+    quiet = np.errstate() if call.is_finite else np.errstate(all="ignore")  # their own products
     try:
-        judge(call, call())  # coefficients along the path may be out of range, too
+        with quiet:
+            solution = call()
+        judge(call, solution)  # coefficients along the path may be out of range, too
     except InputError as refusal:
         one_sentence(refusal)
         justified(call, refusal)

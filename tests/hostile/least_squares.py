@@ -41,7 +41,7 @@ def lengths(A: Array) -> Array:
 
 
 class Gains(NamedTuple):
-    """What each column would add to a fit: roots of gain and energy, and the errors of the first."""
+    """What each column adds to a fit: √gain and energy, and the error of the first."""
 
     root: Array
     energy: Array

@@ -23,7 +23,8 @@ def one_sentence(refusal: InputError) -> None:
     assert text.endswith("."), f"no full stop: {text!r}"
     assert SHORT <= len(text.split()) <= LONG, f"{len(text.split())} words: {text!r}"
     assert all(c.isprintable() for c in text), f"unprintable: {text!r}"
-    assert not re.search(r"Traceback|0x[0-9a-f]{6}|numba|sparsewise\.|None ", text), text
+    assert len(text) < 1000, f"{len(text)} letters: {text[:80]!r}…"
+    assert not re.search(r"Traceback|numba", text), text
 
 
 @oracle

@@ -45,7 +45,8 @@ def well_formed(call: Call, solution: Solution) -> None:
     assert not missing or call.exact.is_zero, f"{missing} of include are not in it"
     assert not chosen & set(call.columns("exclude")), "an excluded column is in it"
     most = call.words.get("sparsity")
-    assert most is None or len(chosen) <= max(most, len(call.first)), f"more than {most} columns"
+    halted = solution.stop is Stop.CALLBACK  # perhaps in the middle of an exchange
+    assert halted or most is None or len(chosen) <= max(most, len(call.first)), f"more than {most} columns"
     assert solution.n_passes >= 0
 
 
@@ -233,7 +234,9 @@ def reason_holds(call: Call, solution: Solution) -> None:
         assert nothing_left(call, fit, DOUBT * DEPENDENT * exact.eps), told
     elif stop in (Stop.DELTA, Stop.STABLE):
         delta = exact.relative(words["delta"])
-        if call.record.starts_full:
+        if call.algorithm == "lace":
+            assert no_cheap_coefficient(call, fit, delta), f"{told}: the smallest is worth less"
+        elif call.record.starts_full:
             assert no_cheap_column(call, fit, delta), f"{told}: a column is worth less"
         else:
             assert no_gain(call, fit, delta), f"{told}: a column gains more"
@@ -292,6 +295,18 @@ def no_cheap_column(call: Call, fit: Fit, delta: float) -> bool:
     level = max(delta, EXACT * call.exact.eps) * (1 - 1e-9)
     loose = [i for i, j in enumerate(fit.S) if j not in forced]
     return all(root[i] + slack[i] >= level for i in loose)
+
+
+def no_cheap_coefficient(call: Call, fit: Fit, delta: float) -> bool:
+    """Whether the column of smallest coefficient can't be dropped for δ², rounding apart."""
+    root, slack = fit.losses()
+    forced = call.columns("include")
+    level = max(delta, EXACT * call.exact.eps) * (1 - 1e-9)
+    x, doubt = np.abs(fit.x).astype(float), fit.coef_slack
+    loose = [i for i, j in enumerate(fit.S) if j not in forced]
+    least = min((x[i] + doubt[i] for i in loose), default=0.0) * (1 + 1e-9)
+    smallest = [i for i in loose if x[i] - doubt[i] <= least]
+    return not loose or any(root[i] + slack[i] >= level for i in smallest)
 
 
 # --- its own check -------------------------------------------------------------------------------
