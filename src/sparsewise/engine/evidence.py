@@ -366,20 +366,24 @@ class Evidence(SparseModel):
         """The model as it is, in the units of the data."""
         factor, problem = self._factor, self.problem
         columns, k = factor.columns.copy(), factor.size
-        # Square roots first: the square of a coefficient's unit may be out of range.
-        unit = math.sqrt(self.noise) * problem.scale * problem.inverse_norms[columns].astype(float)
         d = factor.d.astype(float)
         roots = np.full(k, np.inf)
-        np.divide(unit, d, out=roots, where=d > 0)
-        gamma = np.zeros(problem.shape[1])
-        with np.errstate(over="ignore", under="ignore"):
-            gamma[columns] = np.square(roots)
-        if np.any((gamma[columns] == 0) | (np.isinf(gamma[columns]) & (d > 0))):
-            raise InputError(
-                "The prior variances, squares of coefficients, are out of range", "scale A or y."
-            )
         double = np.result_type(factor.dtype, float)
-        spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
+        gamma = np.zeros(problem.shape[1])
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            # Square roots first: the square of a coefficient's unit may be out of range.
+            unit = self.sigma * problem.inverse_norms[columns].astype(float)
+            np.divide(unit, d, out=roots, where=d > 0)
+            gamma[columns] = np.square(roots)
+            spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
+            covariance = spread @ spread.conj().T
+        least = np.finfo(float).tiny  # what is smaller has fewer digits
+        variances = np.append(gamma[columns[d > 0]], np.diagonal(covariance).real)
+        finite = np.isfinite(covariance).all() and np.isfinite(variances).all()
+        if self.noise and not (finite and (variances >= least).all()):
+            raise InputError(
+                "The variances, squares of coefficients, are out of range", "scale A or y."
+            )
         return super().solution(
             algorithm,
             stop,
@@ -388,7 +392,7 @@ class Evidence(SparseModel):
             gamma=gamma,
             sigma=self.sigma,
             log_evidence=self._compute_evidence(),
-            covariance=spread @ spread.conj().T,
+            covariance=_as_precise_as(covariance, factor.dtype),
             price=self.price,
             min_increase=self.min_increase,
             excluded=self._excluded,
@@ -401,12 +405,21 @@ def entrance(price: float) -> float:
     if price == 0.0:
         return 1.0
     u = 1.0 + price + math.sqrt(2 * price)  # at least the solution, from where Newton descends
-    for _ in range(60):
+    for _ in range(60 if u > 1.0 else 0):  # a price below rounding is none
         step = (u - 1 - math.log(u) - price) / (1 - 1 / u)
         u -= step
         if abs(step) <= 1e-15 * u:
             break
     return u
+
+
+def _as_precise_as(covariance: Array, dtype: np.dtype[Any]) -> Array:
+    """A covariance in the precision of the data; in double where its squares need the range."""
+    with np.errstate(over="ignore", under="ignore"):
+        told = covariance.astype(dtype)
+    variances = np.diagonal(told).real
+    fits = np.isfinite(told).all() and (variances >= np.finfo(dtype).tiny).all()
+    return told if fits else covariance
 
 
 def _runs(flags: Array) -> Iterator[tuple[int, int]]:

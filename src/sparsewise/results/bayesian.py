@@ -82,7 +82,7 @@ class BayesianSolution(Solution):
     @property
     def std(self) -> Array:
         """Posterior standard deviation of each coefficient; 0 outside the support."""
-        std = np.zeros(self.coef.size)
+        std = np.zeros(self.coef.size, self.covariance.real.dtype)
         std[self.support] = np.sqrt(np.diagonal(self.covariance).real)
         return std
 
