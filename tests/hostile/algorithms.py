@@ -13,6 +13,7 @@ from tests.hostile.solutions import (
     greedy_steps,
     least_squares,
     monotone_path,
+    never_below_start,
     own_check,
     path_models,
     reason_holds,
@@ -31,6 +32,7 @@ def judge(call: Call, solution) -> None:
         monotone_path(call, solution)
         path_models(call, solution)
         greedy_steps(call, solution)
+        never_below_start(call, solution)
     if call.algorithm in BAYESIAN:
         proper_prior(call, solution)
         posterior(call, solution)

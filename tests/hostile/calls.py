@@ -74,7 +74,7 @@ class Call:
         forced, barred = self.columns("include"), self.columns("exclude")
         everything = range(self.A.shape[1])
         start = self.words.get("start", None if self.record.starts_full else ())
-        begun = everything if start is None and self.record.takes("start") else start or ()
+        begun = (everything if self.record.takes("start") else ()) if start is None else start
         return [*forced, *(j for j in dict.fromkeys(begun) if j not in {*forced, *barred})]
 
 

@@ -44,6 +44,10 @@ def is_not_finite(call: Call, found: re.Match[str]) -> bool:
     return int(bad.sum()) == int(found[2]) and bool(bad.any())
 
 
+def has_no_products(call: Call, found: re.Match[str]) -> bool:
+    return not np.isfinite(call.truth).all()
+
+
 def are_dependent(call: Call, found: re.Match[str]) -> bool:
     """Whether the columns to begin with are dependent, for all that their type can tell."""
     first, exact = call.first, call.exact
@@ -84,6 +88,7 @@ def cp_has_no_variance(call: Call, found: re.Match[str]) -> bool:
 #: What the library may say, and what must then be true. Sane words excuse no other refusal.
 REASONS: dict[str, Callable[[Call, re.Match[str]], bool]] = {
     r"^(A|y) has (\d+) NaN or infinite": is_not_finite,
+    r"^A is an operator whose r?matvec returned NaN or infinity": has_no_products,
     r"^The model can't start from these": are_dependent,
     r"beyond the range of|out of range": are_out_of_range,
     r"^include names \d+ columns, as many as A has rows": leave_no_rows,

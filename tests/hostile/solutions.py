@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsewise import Solution, Stop
+from sparsewise.algorithms import Family
 from tests.hostile.calls import Call
 from tests.hostile.campaign import oracle
 from tests.hostile.least_squares import Exact, Fit
@@ -46,7 +47,9 @@ def well_formed(call: Call, solution: Solution) -> None:
     assert not chosen & set(call.columns("exclude")), "an excluded column is in it"
     most = call.words.get("sparsity")
     halted = solution.stop is Stop.CALLBACK  # perhaps in the middle of an exchange
-    assert halted or most is None or len(chosen) <= max(most, len(call.first)), f"more than {most} columns"
+    assert halted or most is None or len(chosen) <= max(most, len(call.first)), (
+        f"more than {most} columns"
+    )
     assert solution.n_passes >= 0
 
 
@@ -142,7 +145,7 @@ def monotone_path(call: Call, solution: Solution) -> None:
 
 BY_GAIN = ("forward", "rmp0", "foba", "stepwise")
 BY_CORR = ("omp",)
-BY_LOSS = ("backward", "rmp0", "foba", "stepwise", "srr")
+BY_LOSS = ("backward", "rmp0", "foba", "stepwise")
 BY_COEF = ("lace",)
 
 
@@ -200,6 +203,23 @@ def deletions(fit: Fit, *, by_loss: bool) -> tuple[Array, Array]:
     return np.abs(fit.x).astype(float), fit.coef_slack
 
 
+@oracle
+def never_below_start(call: Call, solution: Solution) -> None:
+    """An exchange is made only if it helps: no model of this size met on the way fits better."""
+    if call.record.family is not Family.EXCHANGE or solution.stop is Stop.CALLBACK:
+        return
+    exact, S = call.exact, solution.support.tolist()
+    norm = exact.fit(S).norm
+    met = [m.support.tolist() for m in solution.path.models() if m.support.size == len(S)]
+    if len(call.first) == len(S):
+        met.append(call.first)
+    for T in met[:MODELS]:
+        other = exact.fit(T)
+        assert norm <= other.norm * (1 + 1e-9) + other.residual_slack, (
+            f"{S} leaves {norm:.9g}; {T} was met and leaves {other.norm:.9g}"
+        )
+
+
 # --- why it ended --------------------------------------------------------------------------------
 
 
@@ -250,6 +270,9 @@ def reason_holds(call: Call, solution: Solution) -> None:
             gain = call.algorithm == "forward"
             assert gain or best <= EXACT * exact.eps + rounding, f"{told}: {best:.3g} is left"
             assert not gain or no_gain(call, fit, EXACT * exact.eps), f"{told}: more can be gained"
+    elif stop is Stop.NO_IMPROVEMENT and call.record.starts_full:
+        bound = exact.relative(words["residual"])
+        assert true >= bound * (1 - 1e-12) - rounding, f"{told}: the bound is met"
     elif stop is Stop.MAX_ITER:
         assert words.get("max_iter") is not None or call.algorithm == "sbl", told
     elif stop is Stop.MAX_OUTER:
