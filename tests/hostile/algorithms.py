@@ -19,12 +19,14 @@ from tests.hostile.solutions import (
     reason_holds,
     stated_residual,
     well_formed,
+    worst_on_path,
 )
 
 
 def judge(call: Call, solution) -> None:
     """All that can be said of an answer, from the data alone."""
     well_formed(call, solution)
+    call.worst = worst_on_path(call, solution)
     stated_residual(call, solution)
     if call.algorithm in LEAST_SQUARES:
         assert solution.least_squares

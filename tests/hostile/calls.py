@@ -34,6 +34,7 @@ class Call:
     held: Any
     y: Any
     words: Words
+    worst: float = 1.0  # how badly the models met on the way tell their coefficients
 
     def __call__(self, **more: Any) -> Any:
         return self.record(self.held, self.y, **self.words | more)

@@ -192,7 +192,9 @@ def balanced(A: Array) -> tuple[Array, Array]:
     size = np.maximum(np.abs(A.real), np.abs(A.imag)).max(axis=0, initial=0.0)
     power = np.frexp(size)[1]
     if np.iscomplexobj(A):
-        return np.ldexp(A.real, -power) + 1j * np.ldexp(A.imag, -power), power
+        B = np.empty_like(A)
+        B.real, B.imag = np.ldexp(A.real, -power), np.ldexp(A.imag, -power)
+        return B, power
     return np.ldexp(A, -power), power
 
 

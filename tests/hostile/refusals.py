@@ -53,8 +53,8 @@ def are_dependent(call: Call, found: re.Match[str]) -> bool:
     first, exact = call.first, call.exact
     if len(first) > call.A.shape[0]:
         return True
-    energies = [exact.fit(first[:i]).gains(exact.U[:, [j]]).energy[0] for i, j in enumerate(first)]
-    return min(energies) <= 100 * 64 * exact.eps
+    fit = exact.fit(first)
+    return bool((np.diagonal(fit.R) == 0).any() or np.square(fit.h).sum() >= 1 / (100 * exact.eps))
 
 
 def are_out_of_range(call: Call, found: re.Match[str]) -> bool:
@@ -80,8 +80,8 @@ def cp_has_no_variance(call: Call, found: re.Match[str]) -> bool:
     chosen: list[int] = []
     for j in columns:
         if len(chosen) < call.A.shape[0]:
-            energy = exact.fit(chosen).gains(exact.U[:, [j]]).energy[0]
-            chosen += [j] if energy > 64 * exact.eps / 100 else []
+            frailty = exact.fit(chosen).gains(exact.U[:, [j]]).frailty[0]
+            chosen += [j] if frailty < 100 / exact.eps else []
     return len(chosen) >= call.A.shape[0]
 
 

@@ -15,10 +15,10 @@ from tests.hostile.least_squares import Exact, Fit
 
 Array = NDArray[Any]
 
-#: A column with this many units of rounding as its energy is dependent for the library ...
-DEPENDENT = 64
-#: ... and may be so with this many times as much, or not be with as many times less.
+#: Columns are dependent for the library once Σh² is 1/eps; it may be so at a part of that.
 DOUBT = 100
+#: Errors of a residual below this part of √eps are not worth a fresh QR, where columns are close.
+FINE = 1e-2
 #: ‖r‖ of so many units of rounding is an exact fit.
 EXACT = 64
 #: So many steps, and so many models, of a path are judged.
@@ -65,11 +65,26 @@ def stated_residual(call: Call, solution: Solution) -> None:
 
 
 def slack_of_residual(call: Call, fit: Fit) -> float:
-    slack = fit.residual_slack + call.exact.denormal_slack(fit.S)
+    slack = fit.residual_slack + call.exact.denormal_slack(fit.S) + left_by_path(call, fit)
     # Matching Pursuit rounds at each of its moves, and moves by no more than the target each time.
     if call.algorithm == "mp":
         return slack + fit.part * (1 + call.words.get("max_iter", 10_000)) ** 0.5
     return slack
+
+
+def left_by_path(call: Call, fit: Fit) -> float:
+    """Errors that closer columns, met on the way, may have left: too small for a fresh QR."""
+    return min(fit.residual_slack * call.worst, FINE * call.exact.eps**0.5)
+
+
+def worst_on_path(call: Call, solution: Solution) -> float:
+    """How badly the worst of the models met tells its coefficients."""
+    S = list(solution.path.start)
+    worst = call.exact.fit(S).condition
+    for step in solution.path[:MODELS]:
+        S = after(S, step)
+        worst = max(worst, call.exact.fit(S).condition)
+    return worst
 
 
 @oracle
@@ -79,7 +94,7 @@ def least_squares(call: Call, coef: Array, S: list[int]) -> None:
     fit = exact.fit(S)
     off = exact.U[:, S] @ (exact.unit_coef(coef, S) - fit.x)
     error = float(np.sqrt(np.sum(np.abs(off) ** 2)))
-    slack = fit.fitted_slack + exact.denormal_slack(S)
+    slack = fit.fitted_slack + exact.denormal_slack(S) + left_by_path(call, fit)
     assert error <= slack, (
         f"A coef is {error:.3g}·‖y‖ from the fit, {error / slack:.3g} times enough; "
         f"residual {exact.residual(coef, S):.6g}, not {fit.norm:.6g}"
@@ -159,9 +174,9 @@ def greedy_steps(call: Call, solution: Solution) -> None:
     for step in solution.path[:LOOKS]:
         fit = exact.fit(S)
         if step.action == "add" and name in (*BY_GAIN, *BY_CORR):
-            scores, slack, energy = additions(exact, fit, by_gain=name in BY_GAIN)
+            scores, slack, usable = additions(exact, fit, by_gain=name in BY_GAIN)
             free = [j for j in range(len(scores)) if j not in {*S, *barred}]
-            usable = [j for j in free if energy[j] > DOUBT * DEPENDENT * exact.eps]
+            usable = [j for j in free if usable[j]]
             best = max((scores[j] - slack[j] for j in usable), default=0.0)
             (j,) = step.columns
             assert j in free, f"{j} can't be added to {S}"
@@ -188,12 +203,13 @@ def after(S: list[int], step: Any) -> list[int]:
 
 
 def additions(exact: Exact, fit: Fit, *, by_gain: bool) -> tuple[Array, Array, Array]:
-    """Score, its error, and energy of each column: √gain, or |u_j* r|."""
+    """Score, its error, and whether a column can surely be added: √gain, or |u_j* r|."""
     gains = fit.gains(exact.U)
+    usable = gains.frailty < 1 / (DOUBT * exact.eps)
     if by_gain:
-        return gains.root, gains.slack, gains.energy
+        return gains.root, gains.slack, usable
     corr = np.abs(exact.U.conj().T @ fit.r).astype(float)
-    return corr, np.full(corr.size, fit.residual_slack), gains.energy
+    return corr, np.full(corr.size, fit.residual_slack), usable
 
 
 def deletions(fit: Fit, *, by_loss: bool) -> tuple[Array, Array]:
@@ -249,9 +265,9 @@ def reason_holds(call: Call, solution: Solution) -> None:
         everything = len(S) + len(set(call.columns("exclude")) - set(S))
         kept = not set(S) - set(call.columns("include"))
         full = len(S) == min(call.A.shape) or everything == call.A.shape[1]
-        assert full or kept or nothing_left(call, fit, 0.0), told
+        assert full or kept or nothing_left(call, fit), told
     elif stop is Stop.DEPENDENT:
-        assert nothing_left(call, fit, DOUBT * DEPENDENT * exact.eps), told
+        assert nothing_left(call, fit), told
     elif stop in (Stop.DELTA, Stop.STABLE):
         delta = exact.relative(words["delta"])
         if call.algorithm == "lace":
@@ -292,10 +308,10 @@ def candidates(call: Call, S: list[int]) -> list[int]:
     return [j for j in range(call.A.shape[1]) if j not in closed]
 
 
-def nothing_left(call: Call, fit: Fit, energy: float) -> bool:
-    """Whether every column that could be added has at most this energy."""
-    energies = fit.gains(call.exact.U).energy
-    return all(energies[j] <= energy for j in candidates(call, fit.S))
+def nothing_left(call: Call, fit: Fit) -> bool:
+    """Whether every column that could be added depends on the chosen ones, or may."""
+    frailty = fit.gains(call.exact.U).frailty
+    return all(frailty[j] >= 1 / (DOUBT * call.exact.eps) for j in candidates(call, fit.S))
 
 
 def no_gain(call: Call, fit: Fit, delta: float) -> bool:
@@ -307,7 +323,7 @@ def no_gain(call: Call, fit: Fit, delta: float) -> bool:
     return all(
         gains.root[j] - gains.slack[j] <= level
         for j in candidates(call, fit.S)
-        if gains.energy[j] > DOUBT * DEPENDENT * exact.eps
+        if gains.frailty[j] < 1 / (DOUBT * exact.eps)
     )
 
 
