@@ -44,6 +44,10 @@ class Tolerances(NamedTuple):
     faded: float
     quiet: float
 
+    def frail_at(self, noise: float) -> float:
+        """The same for damped columns: eps·‖U‖ of the residual is to be far below σ."""
+        return max(noise, self.eps**0.5) / self.exact if noise else self.frail
+
     def tells_apart(self, size: float) -> bool:
         """Whether columns with this ‖U‖² are told apart, as all are that came step by step."""
         return size <= self.frail * (1 + self.drift)

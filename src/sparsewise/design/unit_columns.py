@@ -34,11 +34,8 @@ def is_dependent(R: Array, design: Design) -> bool:
 
 
 def inverse_of_triangle(R: Array) -> Array:
-    """U = R⁻¹ by back substitution."""
-    from scipy.linalg import get_lapack_funcs
-
-    trtri: Any = get_lapack_funcs("trtri", (R,))
-    return np.asarray(np.triu(trtri(R)[0]))
+    """U = R⁻¹, each column by back substitution: R U is I to rounding, however ill-conditioned."""
+    return np.triu(divide_by_triangle(R, np.eye(len(R), dtype=R.dtype)))
 
 
 def divide_by_triangle(R: Array, b: Array) -> Array:

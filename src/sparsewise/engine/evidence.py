@@ -219,7 +219,7 @@ class Evidence(SparseModel):
         # Of a change and an addition that are equal but for rounding, the change is the sparser.
         enough = max(self.min_increase, self._rounding)
         if by_adding * (1 - tie) > by_changing and by_adding > enough:
-            return self.acquire(1) == 1
+            return self.acquire(1) == 1 or self.ascend()  # what can't be added is out of the way
         if by_changing <= enough:  # what is irrelevant goes all the same
             i, by_changing, goes = self._best_change(steepest=False)
             if not goes and scores.shifts:  # it may end, but not on scores that have drifted
@@ -266,7 +266,14 @@ class Evidence(SparseModel):
             return
         factor, scores = self._factor, self._scores
         flat = self.order[: self._flat]
-        factor.load([*flat, *columns], self._flat, damping=np.sqrt(self.noise / gamma))
+        while True:
+            factor.load([*flat, *columns], self._flat, damping=np.sqrt(self.noise / gamma))
+            spread = factor.diagonal()
+            if spread.sum() <= factor.frail or not columns.size:
+                break
+            # Columns that say the same of y leave their coefficients no digits: one fewer.
+            keep = np.arange(columns.size) != int(np.argmax(spread[self._flat :]))
+            columns, gamma = columns[keep], gamma[keep]
         scores.state[columns] = self._kernels.ACTIVE
         scores.distrust(everything=True)
         self._logged = None
@@ -365,6 +372,7 @@ class Evidence(SparseModel):
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data."""
         factor, problem = self._factor, self.problem
+        factor.freshen()
         columns, k = factor.columns.copy(), factor.size
         d = factor.d.astype(float)
         roots = np.full(k, np.inf)

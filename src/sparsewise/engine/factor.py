@@ -66,12 +66,10 @@ class Factor:
         self.dtype = problem.y.dtype
         self.tolerance = tolerances(self.dtype)
         n, m = problem.shape
-        # Damped columns are never dependent.
+        # Damped columns are never dependent, unless the damping is too little to tell.
         self.capacity = m if noise else min(n, m)
         if noise:
-            self.tolerance = self.tolerance._replace(
-                dependent=self.tolerance.exact, frail=math.inf
-            )
+            self.tolerance = self.tolerance._replace(dependent=self.tolerance.exact)
         room = min(room, self.capacity)
         self.noise = noise
         self.size = 0
@@ -132,13 +130,18 @@ class Factor:
     def _is_worn(self) -> bool:
         """Whether turns have left too many errors: eps each in Q, and eps·‖U‖ in U."""
         turned, tolerance = self._turned, self.tolerance
-        return turned * tolerance.eps > tolerance.tie or turned**2 * self._peak > tolerance.frail
+        return turned * tolerance.eps > tolerance.tie or turned**2 * self._peak > self.frail
 
     @property
     def r(self) -> Array:
         """The residual of y / ‖y‖."""
         _ = self.Q
         return self._r
+
+    @property
+    def frail(self) -> float:
+        """‖U‖² that it must not exceed."""
+        return self.tolerance.frail_at(self.noise)
 
     def unit_columns(self, columns: Array | slice) -> Array:
         """Columns of A scaled to unit norm, side by side."""
@@ -212,13 +215,19 @@ class Factor:
         A_S U t is off by eps·|U||t|, the answer of QR by eps·‖x‖, which is often far less. What
         was dropped has left errors of its own in U, and recipes made of it since have more of them.
         """
-        k, size = self.size, self._squares()
-        fine = FINE**2 / self.tolerance.eps
+        return self._by_qr() if self._shows() else (self.coef(), self.rss)
+
+    def freshen(self) -> None:
+        """Make it anew where rounding shows in U t."""
+        if self._shows():
+            self.make()
+
+    def _shows(self) -> bool:
+        """Whether rounding shows in U t."""
+        k, size, fine = self.size, self._squares(), FINE**2 / self.tolerance.eps
         if self._peak * size > fine:
-            return self._by_qr()
-        if size > fine and (np.abs(self.t[:k]) @ np.abs(self.U[:k, :k])).sum() ** 2 > fine:
-            return self._by_qr()
-        return self.coef(), self.rss
+            return True
+        return size > fine and (np.abs(self.t[:k]) @ np.abs(self.U[:k, :k])).sum() ** 2 > fine
 
     def _squares(self) -> float:
         """‖U‖²."""
@@ -288,7 +297,7 @@ class Factor:
         """
         self.make_room(self.size + 1)
         v = self.unit_column(j)
-        limits = (0.0, math.inf) if again else (self.tolerance.dependent, self.tolerance.frail)
+        limits = (0.0, math.inf) if again else (self.tolerance.dependent, self.frail)
         left = self._kernels.add(
             self.Q, self.U, self.damping, self.t, self._r, self.coef(), self.size, v,
             *limits,

@@ -204,7 +204,7 @@ class SparseModel:
             X[0, :k] = factor.coef()
         limits = (
             float(stopping.most), stopping.enough, stopping.gain, self._nothing,
-            tolerance.dependent, tolerance.frail, tolerance.tie, scores.faded,
+            tolerance.dependent, factor.frail, tolerance.tie, scores.faded,
             math.inf if self._measured_anew else tolerance.drift, factor.noise,
         )  # fmt: skip
         step = self._from_all if small else self._from_pool

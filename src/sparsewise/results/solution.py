@@ -105,9 +105,13 @@ class Solution:
         # has no more than these is none.
         eps = float(precision(self.coef.dtype).eps)
         size = 1.0 + float(np.abs(coef * data.design.norms()).sum())
-        tolerance = min(max(1e-2 * eps**0.5, 64 * eps * size), eps**0.5)
+        tolerance = min(max(1e-2 * eps**0.5, 64 * eps * size), self._forgivable(data))
         ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
         return Check(ok, norm * data.scale, error, normal, support_ok)
+
+    def _forgivable(self, data: Problem) -> float:
+        """An error of the residual, relative to ‖y‖, that no size of coefficients excuses."""
+        return 16 * float(precision(self.coef.dtype).eps) ** 0.5
 
     def __repr__(self) -> str:
         size = self.support.size
