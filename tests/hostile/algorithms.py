@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sparsewise.errors import InputError
@@ -10,6 +12,7 @@ from tests.hostile.campaign import Case, family
 from tests.hostile.posteriors import evidence, posterior, proper_prior
 from tests.hostile.refusals import justified, one_sentence
 from tests.hostile.solutions import (
+    closest_columns,
     greedy_steps,
     least_squares,
     monotone_path,
@@ -18,6 +21,7 @@ from tests.hostile.solutions import (
     path_models,
     reason_holds,
     stated_residual,
+    told_steps,
     well_formed,
     worst_on_path,
 )
@@ -39,6 +43,8 @@ def judge(call: Call, solution) -> None:
         proper_prior(call, solution)
         posterior(call, solution)
         evidence(call, solution)
+    if call.algorithm in ("oblivious", "gomp", "mp"):
+        closest_columns(call, solution)
     reason_holds(call, solution)
     own_check(call, solution)
 
@@ -47,6 +53,16 @@ def judge(call: Call, solution) -> None:
 def algorithms(case: Case) -> None:
     call = a_call(case, large=0.01)
     quiet = np.errstate() if call.is_finite else np.errstate(all="ignore")  # their own products
+    steps: list[Any] = []
+    asked = int(case.rng.integers(1, 6)) if case.chance(0.1) else None
+    case.note(asked=asked)
+
+    def listen(step: Any) -> bool:
+        steps.append(step)
+        return len(steps) == asked
+
+    if asked is not None or case.chance(0.1):
+        call.words["callback"] = listen
     try:
         with quiet:
             solution = call()
@@ -54,3 +70,6 @@ def algorithms(case: Case) -> None:
     except InputError as refusal:
         one_sentence(refusal)
         justified(call, refusal)
+    else:
+        if "callback" in call.words:
+            told_steps(solution, steps, asked)

@@ -26,6 +26,7 @@ from tests.hostile.operators import broken_product_noticed, names_the_operator
 from tests.hostile.posteriors import evidence, posterior, proper_prior
 from tests.hostile.refusals import justified, one_sentence
 from tests.hostile.solutions import (
+    closest_columns,
     greedy_steps,
     least_squares,
     monotone_path,
@@ -34,6 +35,7 @@ from tests.hostile.solutions import (
     path_models,
     reason_holds,
     stated_residual,
+    told_steps,
     well_formed,
 )
 from tests.hostile.words import taken_or_named
@@ -101,6 +103,27 @@ def gains_mistaken_for_correlations():
         return grow(active, criterion, **how | {"by": "corr"})
 
     return wrapped(ActiveSet, "grow", by_corr)
+
+
+@fault(closest_columns, family="algorithms")
+def ranking_from_below():
+    return wrapped(
+        ActiveSet,
+        "ranking",
+        lambda rank, active, scores: iter(list(rank(active, scores))[::-1]),
+    )
+
+
+@fault(told_steps, family="algorithms")
+def callback_told_of_larger_losses():
+    def louder(record: Callable, log: Any, *args: Any, **more: Any) -> Any:
+        hear, log.callback = log.callback, None
+        if hear is not None:
+            log.callback = lambda step: hear(step._replace(loss=1.5 * step.loss))
+        record(log, *args, **more)
+        log.callback = hear
+
+    return wrapped(Log, "record", louder)
 
 
 @fault(never_below_start, family="algorithms")

@@ -12,6 +12,7 @@ from sparsewise.algorithms import Family
 from tests.hostile.calls import Call
 from tests.hostile.campaign import oracle
 from tests.hostile.least_squares import Exact, Fit
+from tests.references.stepwise import CRITERIA
 
 Array = NDArray[Any]
 
@@ -21,6 +22,8 @@ DOUBT = 100
 FINE = 1e-2
 #: ‖r‖ of so many units of rounding is an exact fit.
 EXACT = 64
+#: Extended precision is slow: nobody looks for the condition of more columns than this.
+MANY = 64
 #: So many steps, and so many models, of a path are judged.
 LOOKS, MODELS = 8, 16
 
@@ -80,6 +83,8 @@ def left_by_path(call: Call, fit: Fit) -> float:
 def worst_on_path(call: Call, solution: Solution) -> float:
     """How badly the worst of the models met tells its coefficients."""
     S = list(solution.path.start)
+    if len(S) > MANY:
+        return np.inf
     worst = call.exact.fit(S).condition
     for step in solution.path[:MODELS]:
         S = after(S, step)
@@ -195,6 +200,36 @@ def greedy_steps(call: Call, solution: Solution) -> None:
         S = after(S, step)
 
 
+@oracle
+def closest_columns(call: Call, solution: Solution) -> None:
+    """Columns that come in groups by correlation are those closest to what was left before.
+
+    oblivious takes all at once, gomp so many at a time; Matching Pursuit moves along one.
+    """
+    exact, barred = call.exact, set(call.columns("exclude"))
+    S, r, rounding = list(solution.path.start), None, exact.part
+    added = [step.columns[0] for step in solution.path]
+    count = {"oblivious": len(added), "gomp": call.words.get("batch", 1), "mp": 1}[call.algorithm]
+    for first in range(0, min(len(added), LOOKS), max(count, 1)):
+        group = added[first : first + count]
+        fit = exact.fit([] if call.algorithm == "oblivious" else S)
+        if call.algorithm != "mp" or r is None:
+            r, rounding = fit.r, fit.residual_slack + left_by_path(call, fit)
+        corr = np.abs(exact.U.conj().T @ r).astype(float)
+        if call.algorithm == "mp":
+            free = [j for j in range(corr.size) if j not in barred]
+            r = r - exact.U[:, group[0]] * (exact.U[:, group[0]].conj() @ r)
+        else:
+            rest = exact.fit([*S, *group]).gains(exact.U).frailty < 1 / (DOUBT * exact.eps)
+            free = [j for j in range(corr.size) if rest[j] and j not in {*S, *group, *barred}]
+        best = max((corr[j] for j in free), default=0.0)
+        least = min(corr[j] for j in group)
+        assert least * (1 + 1e-9) + 2 * rounding >= best, (
+            f"{group} came to {S}, one of them for {least:.9g}; there is {best:.9g}"
+        )
+        S = [*S, *(j for j in group if j not in S)]
+
+
 def after(S: list[int], step: Any) -> list[int]:
     """The columns after a step."""
     if step.action == "drop":
@@ -289,6 +324,8 @@ def reason_holds(call: Call, solution: Solution) -> None:
     elif stop is Stop.NO_IMPROVEMENT and call.record.starts_full:
         bound = exact.relative(words["residual"])
         assert true >= bound * (1 - 1e-12) - rounding, f"{told}: the bound is met"
+    elif stop is Stop.CRITERION:
+        assert no_cheaper_model(call, fit), f"{told}: one step leads to a cheaper model"
     elif stop is Stop.MAX_ITER:
         assert words.get("max_iter") is not None or call.algorithm == "sbl", told
     elif stop is Stop.MAX_OUTER:
@@ -296,8 +333,7 @@ def reason_holds(call: Call, solution: Solution) -> None:
     elif stop is Stop.CALLBACK:
         assert words.get("callback") is not None, told
     else:
-        allowed = {"stepwise": Stop.CRITERION, "rmp": Stop.EVIDENCE, "fast_sbl": Stop.EVIDENCE}
-        allowed |= {"sbl": Stop.EVIDENCE}
+        allowed = dict.fromkeys(("rmp", "fast_sbl", "sbl"), Stop.EVIDENCE)
         allowed |= dict.fromkeys(("srr", "ompr", "subspace_pursuit"), Stop.NO_IMPROVEMENT)
         assert stop is allowed.get(call.algorithm), told
 
@@ -348,7 +384,50 @@ def no_cheap_coefficient(call: Call, fit: Fit, delta: float) -> bool:
     return not loose or any(root[i] + slack[i] >= level for i in smallest)
 
 
+def no_cheaper_model(call: Call, fit: Fit) -> bool:
+    """Whether no column more or less makes the criterion smaller, rounding apart."""
+    n, m = call.A.shape
+    m -= len(call.columns("exclude"))
+    criterion = call.words.get("criterion", "bic")
+
+    def cost(root: float, size: int) -> float:
+        squared = 0.0 if root <= EXACT * call.exact.eps else root * root
+        if callable(criterion):
+            norm = norm_of(call)
+            return float(criterion(squared * norm * norm, size))
+        with np.errstate(divide="ignore"):
+            return float(CRITERIA[str(criterion)](np.float64(squared), size, n, m))
+
+    if str(criterion) == "cp" or not in_range(call) or fit.norm <= EXACT * call.exact.eps:
+        return True  # a full model's variance, and infinities, are another matter
+    here, k = cost(fit.norm, len(fit.S)), len(fit.S)
+    gains = fit.gains(call.exact.U)
+    usable = gains.frailty < 1 / (DOUBT * call.exact.eps)
+    roots = [max(gains.root[j] - gains.slack[j], 0.0) for j in candidates(call, fit.S) if usable[j]]
+    losses, slack = fit.losses()
+    loose = [i for i, j in enumerate(fit.S) if j not in call.columns("include")]
+    costs = [cost(max(fit.norm**2 - root**2, 0.0) ** 0.5, k + 1) for root in roots if k < min(n, m)]
+    costs += [cost((fit.norm**2 + (losses[i] + slack[i]) ** 2) ** 0.5, k - 1) for i in loose]
+    close = 1e-6 * (1 + abs(here)) if np.isfinite(here) else 0.0
+    best = min(costs, default=np.inf)
+    # A fit to rounding error costs -∞: whether it is one is the library's to say.
+    return best >= here - close or best == -np.inf
+
+
 # --- its own check -------------------------------------------------------------------------------
+
+
+@oracle
+def told_steps(solution: Solution, steps: list[Any], asked: int | None) -> None:
+    """The callback is told every step of the path as it is; when it asks to stop, that is all."""
+    assert len(steps) == len(solution.path), f"{len(steps)} steps told, {len(solution.path)} made"
+    for told, made in zip(steps, solution.path, strict=True):
+        assert told[:2] == made[:2], f"told {told}, made {made}"
+        assert told.size == made.size, f"told {told}, made {made}"
+        assert told.loss == made.loss, f"told {told}, made {made}"
+    if asked is not None and len(steps) >= asked and solution.stop is not Stop.ZERO_TARGET:
+        assert solution.stop is Stop.CALLBACK, f"{solution.stop} is told of a stop asked for"
+        assert len(steps) == asked, f"{len(steps)} steps where {asked} were enough"
 
 
 @oracle
