@@ -77,17 +77,19 @@ class L1Solution(Solution):
     def _constrained(self, data: Problem) -> tuple[float, float]:
         """By how much |a_j*ν| exceeds w_j, and the gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖).
 
-        Both relative: what costs nothing is compared with what costs most.
+        Both relative: what costs nothing is compared with what costs most. Less what rounding may
+        have added to a difference of numbers that are larger than itself.
         """
         limits = self._limits(data)
         sizes = np.where(limits > 0, limits, limits.max(initial=0.0) or 1.0)
         exceeded = self._excess(data, self.dual, limits, sizes)
         assert self.bound is not None
-        product = float(np.vdot(data.y, self.dual).real) * data.scale
-        norm = float(np.linalg.norm(self.dual))
-        dual = product - (self.bound * norm if norm > 0 else 0.0)
-        largest = max(self.objective, abs(dual))
-        return exceeded, abs(self.objective - dual) / largest if largest > 0 else 0.0
+        primal, norm = self.objective / data.scale, float(np.linalg.norm(self.dual))
+        product = float(np.vdot(data.y, self.dual).real)
+        slack = self.bound / data.scale * norm if norm > 0 else 0.0
+        rounding = 8 * float(precision(data.y.dtype).eps) * (norm + slack)
+        gap, largest = abs(primal - (product - slack)), max(primal, abs(product - slack))
+        return exceeded, max(gap - rounding, 0.0) / largest if largest > 0 else 0.0
 
     def _penalised(self, data: Problem) -> tuple[float, float]:
         """By how much |a_j*r| exceeds λ w_j, and the gap ½‖r‖² + λ Σ w_j|x_j| - (Re y*r - ½‖r‖²).
