@@ -88,8 +88,7 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
 
     With S the support, d_j² = σ²/γ_j, P = A_S*A and M = A_S*A_S + D² = R*R, it is the root of
     (1 - ‖R⁻*P_j‖²)/σ²; for j in S also of (1 - d_j² [M⁻¹]_jj)/γ_j, which keeps its digits where
-    γ_j is large, and is all that the rounds need: Γ is zero elsewhere. R comes from QR of A_S
-    above D, where columns that agree leave their digits.
+    γ_j is large, and is all that the rounds need: Γ is zero elsewhere.
     """
     from scipy.linalg import get_lapack_funcs
 
@@ -98,17 +97,27 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
     unit = data.unit_columns(S)
     P = (data.rmatmat(unit) * data.inverse_norms[:, None]).conj().T
     P = P.astype(np.result_type(P.dtype, np.float64), copy=False)
-    triangle = np.linalg.qr(unit.astype(P.dtype, copy=False), mode="r")
-    routines: Any = get_lapack_funcs(("trtri", "trtrs"), (P,))
-    invert, solve = routines
+    gram, unit = P[:, S], unit.astype(P.dtype, copy=False)
+    routines: Any = get_lapack_funcs(("potrf", "trtri", "trtrs"), (P,))
+    factor, invert, solve = routines
+
+    def root(squares: Array) -> Array:
+        """R, by Cholesky; by QR of A_S above D where columns agree and that would cost digits."""
+        R, failed = factor(gram + np.diag(squares))
+        if failed or float(np.diagonal(R).real.min()) ** 2 < tolerances(P.dtype).quiet:
+            R = np.linalg.qr(np.vstack([unit, np.diag(np.sqrt(squares) + eps)]), mode="r")
+        return np.asarray(R)
+
     size, own = np.abs(x[S]).astype(np.float64), np.asarray(weights[S], np.float64)
     for _ in range(INNER):
-        ratio = np.minimum(sigma**2 * own / size, 1 / eps)  # zero for what costs nothing
-        R = np.linalg.qr(np.vstack([triangle, np.diag(np.sqrt(ratio) + eps)]), mode="r")
+        squares = np.minimum(sigma**2 * own / size, 1 / eps)  # zero for what costs nothing
+        R = root(squares)
         inverse = square_sums(invert(R)[0].conj().T)
-        left = np.maximum(1 - square_sums(solve(R, P[:, S], trans=2)[0]), eps)
-        large = ratio * np.maximum(1 - ratio * inverse, 1e-12)
-        own = np.sqrt(np.where(ratio > 1, left, large)) / sigma
+        own = squares * np.maximum(1 - squares * inverse, 1e-12)
+        if (squares > 1).any():
+            left = np.maximum(1 - square_sums(solve(R, gram, trans=2)[0]), eps)
+            own = np.where(squares > 1, left, own)
+        own = np.sqrt(own) / sigma
     left = 1 - square_sums(solve(R, P, trans=2)[0])
     new = np.sqrt(np.maximum(left, eps)) / sigma
     new[S] = own
