@@ -63,23 +63,25 @@ def reweighted(
     the one before it is returned.
     """
     most, small = check_whole(max_outer, "max_outer", 0), check_positive(tol, "tol")
-    data, rounds = pursuit.data, ()
-    x = np.zeros(data.shape[1], data.y.dtype)
+    data, before = pursuit.data, np.zeros(0)
+    last: Reweighting | None = None
     for _ in range(most + 1):
-        if rounds:
-            weights = weights.renewed(rule(x, weights.finite * weights.top), data)
+        if last is not None:
+            weights = weights.renewed(rule(before, weights.finite * weights.top), data)
         stop = pursuit.run(weights)
-        if rounds and pursuit.log.halted:
+        if last is not None and pursuit.log.halted:
             return last._replace(stop=stop)
         found = pursuit.minimiser()
-        before, x = x, found.coef(data)
-        change = float(np.abs(x - before).max() / np.abs(before).max()) if rounds else math.inf
-        rounds = (*rounds, Round(found.columns.size, found.cost(weights, data), change))
-        last = Reweighting(stop, weights, found, rounds)
+        x = found.coef(data)
+        change = float(np.abs(x - before).max() / np.abs(before).max()) if last else math.inf
+        told = Round(found.columns.size, found.cost(weights, data), change)
+        rounds = (*last.rounds, told) if last else (told,)
+        before, last = x, Reweighting(stop, weights, found, rounds)
         if change <= small:
             return last._replace(stop=Stop.SETTLED)
         if pursuit.log.halted or not x[weights.usual].any():
             return last
+    assert last is not None
     return last._replace(stop=Stop.MAX_OUTER)
 
 

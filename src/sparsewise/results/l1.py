@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,13 +98,15 @@ class L1Solution(Solution):
         Relative to the λ at which x is zero, and to ½‖y‖².
         """
         r = data.y - data.design.matvec(self.coef / data.scale)
-        limits = self._limits(data) * (self.penalty / data.scale)
+        penalty = min(self.penalty / data.scale, sys.float_info.max)
+        with np.errstate(over="ignore"):
+            limits = self._limits(data) * penalty
         if self.debiased:
-            r = self.dual * (self.penalty / data.scale)
+            r = self.dual * penalty
         highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
         exceeded = self._excess(data, r, limits, np.full(limits.size, highest))
         squares, product = float(np.vdot(r, r).real), float(np.vdot(data.y, r).real)
-        cost = self.penalty * self.objective / data.scale / data.scale
+        cost = penalty * (self.objective / data.scale)
         return exceeded, abs(2 * (squares + cost - product)) if not data.is_zero else 0.0
 
     def _limits(self, data: Problem) -> Array:
