@@ -24,6 +24,7 @@ from tests.hostile.minimisers import (
     Point,
     accurate,
     bound_is_met,
+    gap_is_closed,
     long_quotient,
     models_of_the_path,
     optimal,
@@ -226,8 +227,9 @@ def is_out_of_reach(call: L1Call, found: re.Match[str]) -> bool:
     """Whether no coefficients that we can find come within the bound: a witness says they do."""
     exact, bound = call.exact, call.exact.relative(call.bound or 0.0)
     U = exact.U[:, call.usable]
-    U, y = U.astype(complex if U.dtype.kind == "c" else float), exact.y.astype(
-        complex if exact.y.dtype.kind == "c" else float
+    U, y = (
+        U.astype(complex if U.dtype.kind == "c" else float),
+        exact.y.astype(complex if exact.y.dtype.kind == "c" else float),
     )
     if not U.shape[1]:
         return bound < 1
@@ -302,11 +304,14 @@ def judge(call: L1Call, solution: Solution) -> None:
         accurate(call, solution)
         if solution.bound is None and np.isfinite(solution.penalty):
             optimal_penalised(call, solution.coef, solution.penalty, solution.accuracy)
+            gap_is_closed(call, solution)
     if isinstance(solution, L1Path):
         points_of_the_path(call, solution)
     if isinstance(solution, Reweighted):
         rounds_are_true(call, solution)
-    own_check(call, solution)
+    # Of denormal numbers, and of coefficients beyond the digits of their sum, too little is left.
+    if call.exact.power > -960 and Point(call, solution.coef).rounding < 1e-6:
+        own_check(call, solution)
 
 
 @family("l1", share=2)

@@ -21,6 +21,16 @@ from sparsewise.results.solution import Solution
 from sparsewise.wording import shortened
 
 
+def limits_at(penalty: float, scale: float, weights: Array, norms: Array) -> Array:
+    """λ w_j / (‖a_j‖ ‖y‖): how large |u_j*r| may be, for unit columns and a unit target.
+
+    Digits and powers of two apart: products of two may be out of range where that of all is not.
+    """
+    (a, i), (b, j), (c, k), (d, l) = map(np.frexp, (penalty, weights, norms, scale))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(a * b / (c * d), i + j - k - l))
+
+
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class L1Solution(Solution):
     """A minimiser of Σ w_j|x_j| under a bound on ‖r‖, or of ½‖r‖² + λ Σ w_j|x_j|.
@@ -98,15 +108,14 @@ class L1Solution(Solution):
         Relative to the λ at which x is zero, and to ½‖y‖².
         """
         r = data.y - data.design.matvec(self.coef / data.scale)
-        penalty = min(self.penalty / data.scale, sys.float_info.max)
-        with np.errstate(over="ignore"):
-            limits = self._limits(data) * penalty
+        limits = limits_at(self.penalty, data.scale, self.weights, data.design.norms())
+        limits = np.where(np.isfinite(self.weights), limits, 0.0)
         if self.debiased:
-            r = self.dual * penalty
+            r = self.dual * min(self.penalty / data.scale, sys.float_info.max)
         highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
         exceeded = self._excess(data, r, limits, np.full(limits.size, highest))
         squares, product = float(np.vdot(r, r).real), float(np.vdot(data.y, r).real)
-        cost = penalty * (self.objective / data.scale)
+        cost = self.penalty / data.scale * (self.objective / data.scale)
         return exceeded, abs(2 * (squares + cost - product)) if not data.is_zero else 0.0
 
     def _limits(self, data: Problem) -> Array:
@@ -118,8 +127,10 @@ class L1Solution(Solution):
 
         Less what rounding may have added to a_j*v.
         """
-        rounding = 32 * float(precision(data.y.dtype).eps) * float(np.linalg.norm(vector))
-        excess = (np.abs(data.correlate(vector)) - limits - rounding) / sizes
+        norm = float(np.linalg.norm(vector)) or 1.0
+        rounding = 32 * float(precision(data.y.dtype).eps) * norm
+        # Entries of A may be as large as numbers are.
+        excess = (np.abs(data.correlate(vector / norm)) * norm - limits - rounding) / sizes
         return float(excess.max(where=np.isfinite(self.weights), initial=0.0))
 
     @property
