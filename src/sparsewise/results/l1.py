@@ -26,9 +26,10 @@ def limits_at(penalty: float, scale: float, weights: Array, norms: Array) -> Arr
 
     Digits and powers of two apart: products of two may be out of range where that of all is not.
     """
-    (a, i), (b, j), (c, k), (d, l) = map(np.frexp, (penalty, weights, norms, scale))
+    (digits, power), (below, less) = np.frexp(weights), np.frexp(norms)
+    (factor, more), (unit, shift) = math.frexp(penalty), math.frexp(scale)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        return np.asarray(np.ldexp(a * b / (c * d), i + j - k - l))
+        return np.ldexp(digits / below * (factor / unit), power - less + (more - shift))
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
