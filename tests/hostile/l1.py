@@ -259,7 +259,14 @@ def weights_are_far(call: L1Call, found: re.Match[str]) -> bool:
     exact = call.exact
     usual = call.usable & (call.given > 0)
     power = np.frexp(call.given[usual])[1] - exact.powers[usual]
-    return bool((power > 1020).any() or (power < -1020).any())
+    return bool(power.max() > 1015 or power.max() - power.min() > 1015)
+
+
+def penalties_are_far(call: L1Call, found: re.Match[str]) -> bool:
+    """Whether ‖a_j‖‖y‖/w_j may be out of range."""
+    usual = call.usable & (call.given > 0)
+    power = np.frexp(call.given[usual])[1] - call.exact.powers[usual]
+    return bool(call.exact.power - power.min() > 1000)
 
 
 def penalty_is_tiny(call: L1Call, found: re.Match[str]) -> bool:
@@ -271,6 +278,7 @@ REASONS: dict[str, Callable[[Any, re.Match[str]], bool]] = {
     r"^No x has": is_out_of_reach,
     r"^The columns that cost nothing .* depend": are_free_and_dependent,
     r"weights are beyond the range": weights_are_far,
+    r"^The penalties of the path are beyond": penalties_are_far,
     r"beyond the range of|out of range": are_out_of_range,
     r"^penalty is too small beside": penalty_is_tiny,
     r"^Clarabel ended with status": lambda call, found: not call.benign,

@@ -13,6 +13,7 @@ from sparsewise.engine.homotopy import Homotopy
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.minimiser import l1_solution
 from sparsewise.engine.weights import check_weights
+from sparsewise.errors import InputError
 from sparsewise.problem import problem
 from sparsewise.results import L1Path, Stop
 
@@ -57,15 +58,22 @@ def l1_path(
     choose_solver("homotopy", data)
     cost = check_weights(data, weights, include, exclude)
     log = Log(data, callback)
-    path, unit = Homotopy(log, cost), data.scale / cost.top
+    path, relative = Homotopy(log, cost), bound / data.scale
     first = path.first_penalty
-    squared = (bound / data.scale) ** 2 if bound else None
-    stop = log.run(lambda: path.lower(squared, to=min(lowest / unit, first)))
+    squared = relative * relative if bound else None
+    stop = log.run(lambda: path.lower(squared, to=min(lowest / data.scale * cost.top, first)))
     if stop is Stop.EXHAUSTED and lowest:
         stop = Stop.PENALTY
     elif stop is Stop.EXHAUSTED and path.fits_exactly:
         stop = Stop.EXACT_FIT
+    bends = [first, *path.bends[1:], path.penalty]  # the first is where the path begins
+    with np.errstate(over="ignore"):
+        penalties = np.array(bends if path.penalty < first else bends[-1:]) * data.scale / cost.top
+    if not np.isfinite(penalties).all():
+        raise InputError(
+            "The penalties of the path are beyond the range of numbers",
+            "scale A, y or the weights.",
+        )
     return l1_solution(
-        log, "l1_path", stop, cost, path.minimiser(), None, False, kind=L1Path,
-        penalties=np.array([first, *path.bends, path.penalty]) * unit,
-    )  # fmt: skip
+        log, "l1_path", stop, cost, path.minimiser(), None, False, kind=L1Path, penalties=penalties
+    )

@@ -102,7 +102,7 @@ class Lasso:
         dual = scale * product - scale**2 * squared / 2
         primal = self.objective()
         self.gap = abs(primal - dual) / primal if primal > 0 else 0.0
-        self.dual = r * min(scale / self.penalty, sys.float_info.max)
+        self.dual = r * scale
         return self.gap <= self.tol
 
     def step(self) -> None:
@@ -151,7 +151,8 @@ class Lasso:
         found: L1Solution = l1_solution(
             self.log, algorithm, stop, self.weights, minimiser, None, debias
         )
-        return replace(found, penalty=self.given)
+        unit = min(data.scale / self.given, float(precision(data.y.dtype).max))
+        return replace(found, penalty=self.given, dual=self.dual * unit)
 
     def _optimality(self) -> float:
         """How far the residual itself, not scaled, is from the optimality conditions.
