@@ -23,6 +23,9 @@ BENDS = 64
 MOST_BENDS = 200
 """More bends than this for each row and column are a sign that the path goes in circles."""
 
+WORN = 1e-3
+"""A recipe larger than this part of 1/√eps has cost half a dozen digits: the factor is made anew."""
+
 NUDGE = 1e-2
 """Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
 
@@ -67,11 +70,11 @@ class Homotopy:
         self._state = np.zeros(m, np.int8)
         self._vectors = np.zeros((3, n), self._dtype)
         self._scratch = np.zeros((5, 0), self._dtype)
-        self._at, self._count = np.zeros(3), np.zeros(6, np.int64)
+        self._at, self._count = np.zeros(6), np.zeros(6, np.int64)
         self.bends: list[float] = []
         self._recorded = 0  # columns of the model after the last step of the log
         self._span = (0.0, 0.0)
-        self.begun = False
+        self.begun = self._careful = False
         self._begin(weights)
 
     def _begin(self, weights: Weights) -> None:
@@ -90,12 +93,13 @@ class Homotopy:
             self.log.record("start", free, [factor.rss], [factor.coef()], len(free))
             self._recorded = len(free)
         self._correlate(factor.r)
+        self._at[kernels.LENGTH] = 1.0
         self._first_corr = np.abs(self._corr)
         self.penalty = self.first_penalty
 
     def _set_weights(self, weights: Weights) -> None:
         self.weights = weights
-        self._unit = weights.finite.astype(self._dtype)
+        self._unit = weights.finite  # in double precision: weights may differ by decades
 
     def _correlate(self, r: Array) -> None:
         self._corr = self.data.correlate(r).astype(self._dtype, copy=False)
@@ -151,7 +155,7 @@ class Homotopy:
 
     def lower(self, bound: float | None = None, to: float = 0.0) -> Stop:
         """Lower λ until ‖r‖² is `bound`, or to a value."""
-        return self._go(to, self._unit, bound)
+        return self._go(0.0, self._unit, bound, to)
 
     def raise_(self, bound: float) -> Stop:
         """Raise λ until ‖r‖² is `bound`."""
@@ -165,6 +169,7 @@ class Homotopy:
 
     def reach(self, bound: float) -> Stop:
         """Go to the λ at which ‖r‖ is the bound; infinite where nothing needs to be paid for."""
+        bound = min(bound, 2.0) if bound > self.tolerance.eps else 0.0
         squared, now = bound**2, self.squared_residual
         if now <= squared and not self.begun:
             self.penalty = np.inf
@@ -186,12 +191,13 @@ class Homotopy:
 
     # ------------------------------------------------------------------ along a line
 
-    def _go(self, to: float, before: Array, bound: float | None) -> Stop:
-        """From λ and the weights before to λ = `to` and the weights now."""
+    def _go(self, to: float, before: Array, bound: float | None, least: float = 0.0) -> Stop:
+        """From λ and the weights before to λ = `to` and the weights now, or no further than `least`."""
         kernels, start = self._kernels, self.penalty
-        self._weight = (start * before).astype(self._dtype)
-        self._delta = (to * self._unit - start * before).astype(self._dtype)
+        self._weight = start * before
+        self._delta = to * self._unit - self._weight
         self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
+        self._at[kernels.LEAST] = least / start if least else 0.0
         self._count[kernels.STILL] = 0
         self._span = (start, to)
         self.begun = True
@@ -266,8 +272,9 @@ class Homotopy:
         tolerance = self.tolerance
         to_zero = self._span[1] == 0.0
         return (
-            tolerance.exact if to_zero else -1.0, tolerance.dependent, tolerance.eps**0.75,
+            tolerance.exact if to_zero else -1.0, tolerance.exact, tolerance.eps**0.75,
             32 * tolerance.eps, float(2 * min(self.data.shape) + 20), tolerance.faded**0.5,
+            0.0 if self._careful else WORN * tolerance.quiet / tolerance.eps,
         )  # fmt: skip
 
     def _now(self, room: int) -> Any:
@@ -293,10 +300,15 @@ class Homotopy:
     def _refresh(self) -> None:
         """c from scratch: it carries the rounding errors of larger times."""
         factor, kernels = self._factor, self._kernels
+        if self._at[kernels.WEAR] > 0.0 if self._careful else self._at[kernels.WEAR] > self._limits()[6]:
+            factor.make()
+            self._at[kernels.WEAR] = 0.0
         _ = factor.Q
         factor.reorthogonalise()
-        self._correlate(factor.r + self._turned(self._weight) @ factor.Q[: self.size])
+        r = factor.r + self._turned(self._weight) @ factor.Q[: self.size]
+        self._correlate(r)
         self._at[kernels.FRESH] = self._at[kernels.LEFT]
+        self._at[kernels.LENGTH] = np.linalg.norm(r)
 
     def _nudge(self) -> None:
         """Columns that are tied for ever are told apart by weights raised a little."""
