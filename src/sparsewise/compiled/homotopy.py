@@ -253,7 +253,9 @@ def next_bend(s, bound, exact, slow, noise):
     first = min(zero, reach, meet, end)
     if first > REST and exact >= 0 and s.at[LEFT] > FAR:
         fitted = s.at[RSS] <= exact
-        if min(meet, end) < 1.0 or not (fitted or zero < 1.0) and any_may_come(s, noise):
+        if meet < np.inf or end < 1.0:
+            return LOOK, -1, REST
+        if not (fitted or zero < 1.0) and any_may_come(s, noise):
             return LOOK, -1, REST
     if meet <= first:
         return MET, -1, meet
@@ -368,7 +370,9 @@ def enter(s, j, dependent):
     given_up, gone = NONE, NONE
     least = rounding(s, energy, dependent)
     if energy <= least or s.count[SIZE] == s.t.size:
-        given_up = makes_way(s, side, least)
+        # What rounding leaves of the column may be all that has brought c so far.
+        if s.weight[j] > np.sqrt(least) * s.at[LENGTH]:
+            given_up = makes_way(s, side, least)
         if given_up < 0:
             s.state[j] = PARKED
             return
