@@ -1,6 +1,7 @@
 # make run          install into .venv and fit the built-in example
 # make test         lint, types, import rules and tests
 # make test-oldest  tests with the oldest releases of what we need, in .venv-oldest
+# make fuzz         hostile cases by the thousand: make fuzz CASES=20000 SEED=1
 # make bench        times against peers, into README.md and docs/benchmarks.md
 # make clean        remove the environments and every cache
 #
@@ -8,6 +9,8 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
+CASES ?= 10000
+SEED ?= 0
 
 VENV := .venv
 OLDEST := .venv-oldest
@@ -15,7 +18,7 @@ BIN := $(VENV)/bin
 INSTALL := -m pip --disable-pip-version-check install --quiet --prefer-binary
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: run test test-oldest lint bench clean
+.PHONY: run test test-oldest lint fuzz bench clean
 
 run: $(VENV)/.installed
 	$(BIN)/sparsewise fit --example diabetes
@@ -25,11 +28,11 @@ run: $(VENV)/.installed
 SOURCES_HASH = $(shell $(PYTHON) -c "import hashlib, pathlib; \
   files = sorted(pathlib.Path('src').rglob('*.py')); \
   print(hashlib.sha256(b''.join(f.read_bytes() for f in files)).hexdigest()[:16])")
-test: export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(SOURCES_HASH)
+test fuzz: export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(SOURCES_HASH)
 test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(SOURCES_HASH)-oldest
-test test-oldest bench: export OPENBLAS_NUM_THREADS := 1
-test test-oldest bench: export MKL_NUM_THREADS := 1
-test test-oldest bench: export OMP_NUM_THREADS := 1
+test test-oldest fuzz bench: export OPENBLAS_NUM_THREADS := 1
+test test-oldest fuzz bench: export MKL_NUM_THREADS := 1
+test test-oldest fuzz bench: export OMP_NUM_THREADS := 1
 
 # The engine and every compiled function once more as plain Python, which also checks indices.
 test: lint
@@ -39,6 +42,10 @@ test: lint
 # Whatever meets other packages; the algorithms and guarantees meet NumPy alone, and take longest.
 test-oldest: $(OLDEST)/.installed
 	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --ignore tests/algorithms --ignore tests/guarantees
+
+# A few hundred of these cases are among the tests, always the same ones.
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.hostile --cases $(CASES) --seed $(SEED) --jobs $(WORKERS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

@@ -8,6 +8,7 @@ SOURCES = TESTS.parent / "src" / "sparsewise"
 NO_ROOMS = {
     "benchmarks": "mirrors benchmarks/, beside the package",
     "data": "tables, and what R's step says of them",
+    "hostile": "a campaign of bad and awkward input against all rooms",
     "references": "naive versions to compare with, and tests of these",
 }
 TESTED_ELSEWHERE = {

@@ -53,6 +53,7 @@ class BasisPursuit:
             self._minimiser = solve_conic(self.data, self.weights, bound)
             return Stop.RESIDUAL if bound else Stop.EXACT_FIT
         if self._path is None or not self._path.penalty:  # at λ = 0, weights have no say
+            self.log.begin_anew()
             self._path = Homotopy(self.log, self.weights)
         else:
             self._path.reweight(self.weights)

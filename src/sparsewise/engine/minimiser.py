@@ -47,7 +47,8 @@ class Minimiser(NamedTuple):
 
     def cost(self, weights: Weights, data: Problem) -> float:
         """Σ w_j |x_j| in the units of the data."""
-        return float(np.abs(self.x) @ weights.unit[self.columns]) * weights.top * data.scale
+        each = weights.given[self.columns] / data.design.norms()[self.columns]
+        return float(np.abs(self.x) @ each) * data.scale
 
 
 def l1_solution(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,16 @@ from sparsewise.results.check import L1Check
 from sparsewise.results.path import Model
 from sparsewise.results.solution import Solution
 from sparsewise.wording import shortened
+
+
+def limits_at(penalty: float, scale: float, weights: Array, norms: Array) -> Array:
+    """λ w_j / (‖a_j‖ ‖y‖): how large |u_j*r| may be, for unit columns and a unit target.
+
+    Digits and powers of two apart: products of two may be out of range where that of all is not.
+    """
+    (a, i), (b, j), (c, k), (d, l) = map(np.frexp, (penalty, weights, norms, scale))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(a * b / (c * d), i + j - k - l))
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -77,17 +88,19 @@ class L1Solution(Solution):
     def _constrained(self, data: Problem) -> tuple[float, float]:
         """By how much |a_j*ν| exceeds w_j, and the gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖).
 
-        Both relative: what costs nothing is compared with what costs most.
+        Both relative: what costs nothing is compared with what costs most. Less what rounding may
+        have added to a difference of numbers that are larger than itself.
         """
         limits = self._limits(data)
         sizes = np.where(limits > 0, limits, limits.max(initial=0.0) or 1.0)
         exceeded = self._excess(data, self.dual, limits, sizes)
         assert self.bound is not None
-        product = float(np.vdot(data.y, self.dual).real) * data.scale
-        norm = float(np.linalg.norm(self.dual))
-        dual = product - (self.bound * norm if norm > 0 else 0.0)
-        largest = max(self.objective, abs(dual))
-        return exceeded, abs(self.objective - dual) / largest if largest > 0 else 0.0
+        primal, norm = self.objective / data.scale, float(np.linalg.norm(self.dual))
+        product = float(np.vdot(data.y, self.dual).real)
+        slack = self.bound / data.scale * norm if norm > 0 else 0.0
+        rounding = 8 * float(precision(data.y.dtype).eps) * (norm + slack)
+        gap, largest = abs(primal - (product - slack)), max(primal, abs(product - slack))
+        return exceeded, max(gap - rounding, 0.0) / largest if largest > 0 else 0.0
 
     def _penalised(self, data: Problem) -> tuple[float, float]:
         """By how much |a_j*r| exceeds λ w_j, and the gap ½‖r‖² + λ Σ w_j|x_j| - (Re y*r - ½‖r‖²).
@@ -95,13 +108,14 @@ class L1Solution(Solution):
         Relative to the λ at which x is zero, and to ½‖y‖².
         """
         r = data.y - data.design.matvec(self.coef / data.scale)
-        limits = self._limits(data) * (self.penalty / data.scale)
+        limits = limits_at(self.penalty, data.scale, self.weights, data.design.norms())
+        limits = np.where(np.isfinite(self.weights), limits, 0.0)
         if self.debiased:
-            r = self.dual * (self.penalty / data.scale)
+            r = self.dual * min(self.penalty / data.scale, sys.float_info.max)
         highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
         exceeded = self._excess(data, r, limits, np.full(limits.size, highest))
         squares, product = float(np.vdot(r, r).real), float(np.vdot(data.y, r).real)
-        cost = self.penalty * self.objective / data.scale / data.scale
+        cost = self.penalty / data.scale * (self.objective / data.scale)
         return exceeded, abs(2 * (squares + cost - product)) if not data.is_zero else 0.0
 
     def _limits(self, data: Problem) -> Array:
@@ -113,8 +127,10 @@ class L1Solution(Solution):
 
         Less what rounding may have added to a_j*v.
         """
-        rounding = 32 * float(precision(data.y.dtype).eps) * float(np.linalg.norm(vector))
-        excess = (np.abs(data.correlate(vector)) - limits - rounding) / sizes
+        norm = float(np.linalg.norm(vector)) or 1.0
+        rounding = 32 * float(precision(data.y.dtype).eps) * norm
+        # Entries of A may be as large as numbers are.
+        excess = (np.abs(data.correlate(vector / norm)) * norm - limits - rounding) / sizes
         return float(excess.max(where=np.isfinite(self.weights), initial=0.0))
 
     @property

@@ -1,0 +1,90 @@
+"""Oracles of a refusal: it is one sentence, and what it says of the data is true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from sparsewise.errors import InputError
+from tests.hostile.calls import BAYESIAN, Call
+from tests.hostile.campaign import oracle
+
+#: Words in a sentence: enough to say what is wrong and what to do, too few for a story.
+SHORT, LONG = 4, 70
+
+
+@oracle
+def one_sentence(refusal: InputError) -> None:
+    """A refusal is one line, a whole sentence, free of the machinery behind it."""
+    text = str(refusal)
+    assert "\n" not in text, f"more than one line: {text!r}"
+    assert text.endswith("."), f"no full stop: {text!r}"
+    assert SHORT <= len(text.split()) <= LONG, f"{len(text.split())} words: {text!r}"
+    assert all(c.isprintable() for c in text), f"unprintable: {text!r}"
+    assert not re.search(r"Traceback|0x[0-9a-f]{6}|numba|sparsewise\.|None ", text), text
+
+
+@oracle
+def justified(call: Call, refusal: InputError) -> None:
+    """What a refusal of sane words says of the data is true."""
+    text = str(refusal)
+    for pattern, holds in REASONS.items():
+        if found := re.search(pattern, text):
+            assert holds(call, found), f"refused without need: {text}"
+            return
+    raise AssertionError(f"refused for no reason that we know: {text}")
+
+
+def is_not_finite(call: Call, found: re.Match[str]) -> bool:
+    values = call.truth if found[1] == "A" else np.asarray(call.y)
+    bad = ~np.isfinite(values)
+    return int(bad.sum()) == int(found[2]) and bool(bad.any())
+
+
+def are_dependent(call: Call, found: re.Match[str]) -> bool:
+    """Whether the columns to begin with are dependent, for all that their type can tell."""
+    first, exact = call.first, call.exact
+    if len(first) > call.A.shape[0]:
+        return True
+    energies = [exact.fit(first[:i]).gains(exact.U[:, [j]]).energy[0] for i, j in enumerate(first)]
+    return min(energies) <= 100 * 64 * exact.eps
+
+
+def are_out_of_range(call: Call, found: re.Match[str]) -> bool:
+    """Whether some coefficient (or its square, a variance) may be beyond the type's range."""
+    exact, limits = call.exact, np.finfo(call.dtype)
+    used = exact.norms > 0
+    powers = exact.power - exact.powers[used]  # of ‖y‖/‖a_j‖
+    times = 2 if call.algorithm in BAYESIAN else 1
+    room = 60  # bits by which coefficients may differ from that
+    high = times * (powers + room) >= limits.maxexp
+    low = times * (powers - room) <= limits.minexp
+    return bool((high | low).any())
+
+
+def leave_no_rows(call: Call, found: re.Match[str]) -> bool:
+    return len(call.columns("include")) >= call.A.shape[0]
+
+
+def cp_has_no_variance(call: Call, found: re.Match[str]) -> bool:
+    """Whether as many columns as there are rows can be independent."""
+    exact = call.exact
+    columns = [j for j in range(call.A.shape[1]) if j not in call.columns("exclude")]
+    chosen: list[int] = []
+    for j in columns:
+        if len(chosen) < call.A.shape[0]:
+            energy = exact.fit(chosen).gains(exact.U[:, [j]]).energy[0]
+            chosen += [j] if energy > 64 * exact.eps / 100 else []
+    return len(chosen) >= call.A.shape[0]
+
+
+#: What the library may say, and what must then be true. Sane words excuse no other refusal.
+REASONS: dict[str, Callable[[Call, re.Match[str]], bool]] = {
+    r"^(A|y) has (\d+) NaN or infinite": is_not_finite,
+    r"^The model can't start from these": are_dependent,
+    r"beyond the range of|out of range": are_out_of_range,
+    r"^include names \d+ columns, as many as A has rows": leave_no_rows,
+    r"^cp needs the residual variance": cp_has_no_variance,
+}

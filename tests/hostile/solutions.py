@@ -1,0 +1,321 @@
+"""Oracles of a model of chosen columns: what it is, how it came about, and why it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsewise import Solution, Stop
+from tests.hostile.calls import Call
+from tests.hostile.campaign import oracle
+from tests.hostile.least_squares import Exact, Fit
+
+Array = NDArray[Any]
+
+#: A column with this many units of rounding as its energy is dependent for the library ...
+DEPENDENT = 64
+#: ... and may be so with this many times as much, or not be with as many times less.
+DOUBT = 100
+#: ‖r‖ of so many units of rounding is an exact fit.
+EXACT = 64
+#: So many steps, and so many models, of a path are judged.
+LOOKS, MODELS = 8, 16
+
+
+@oracle
+def well_formed(call: Call, solution: Solution) -> None:
+    """Support and coefficients are what their names say, and keep to include, exclude, sparsity."""
+    m = call.A.shape[1]
+    support, coef = solution.support, solution.coef
+    assert support.dtype.kind == "i", f"support of type {support.dtype}"
+    assert support.ndim == 1, f"support of shape {support.shape}"
+    assert (np.diff(support) > 0).all(), f"support {support} is not ascending"
+    assert ((support >= 0) & (support < m)).all(), f"support {support} beyond {m} columns"
+    assert coef.shape == (m,), f"coef of shape {coef.shape}"
+    assert coef.dtype == call.dtype, f"coef is {coef.dtype}, not {call.dtype}"
+    assert np.isfinite(coef).all(), f"coef {coef}"
+    assert not np.delete(coef, support).any(), "a coefficient off the support"
+    residual = solution.residual_norm
+    assert np.isfinite(residual), f"residual_norm {residual}"
+    assert residual >= 0, f"residual_norm {residual}"
+    chosen = set(support.tolist())
+    missing = set(call.columns("include")) - chosen
+    assert not missing or call.exact.is_zero, f"{missing} of include are not in it"
+    assert not chosen & set(call.columns("exclude")), "an excluded column is in it"
+    most = call.words.get("sparsity")
+    assert most is None or len(chosen) <= max(most, len(call.first)), f"more than {most} columns"
+    assert solution.n_passes >= 0
+
+
+@oracle
+def stated_residual(call: Call, solution: Solution) -> None:
+    """residual_norm is ‖y - A coef‖, up to the rounding of what it should be."""
+    exact, S = call.exact, solution.support.tolist()
+    stated = exact.relative(solution.residual_norm)
+    true = exact.residual(solution.coef, S)
+    off = abs(stated - true)
+    slack = slack_of_residual(call, exact.fit(S))
+    assert off <= slack, f"told {stated:.6g}, is {true:.6g} (off by {off / slack:.3g} times enough)"
+
+
+def slack_of_residual(call: Call, fit: Fit) -> float:
+    slack = fit.residual_slack + call.exact.denormal_slack(fit.S)
+    # Matching Pursuit rounds at each of its moves, and moves by no more than the target each time.
+    if call.algorithm == "mp":
+        return slack + fit.part * (1 + call.words.get("max_iter", 10_000)) ** 0.5
+    return slack
+
+
+@oracle
+def least_squares(call: Call, coef: Array, S: list[int]) -> None:
+    """coef is as close to the least-squares fit as a backward stable method comes."""
+    exact = call.exact
+    fit = exact.fit(S)
+    off = exact.U[:, S] @ (exact.unit_coef(coef, S) - fit.x)
+    error = float(np.sqrt(np.sum(np.abs(off) ** 2)))
+    slack = fit.fitted_slack + exact.denormal_slack(S)
+    assert error <= slack, (
+        f"A coef is {error:.3g}·‖y‖ from the fit, {error / slack:.3g} times enough; "
+        f"residual {exact.residual(coef, S):.6g}, not {fit.norm:.6g}"
+    )
+
+
+def in_range(call: Call) -> bool:
+    """Whether squares in the units of y can be told."""
+    power = call.exact.power
+    return call.exact.is_zero or abs(power) < 450
+
+
+@oracle
+def path_models(call: Call, solution: Solution) -> None:
+    """Each model on the way has the residual that is told of it; the last one is the answer.
+
+    Models on the way are not refitted: they carry the errors of the worst columns met before.
+    """
+    exact = call.exact
+    models = solution.path.models()
+    chosen = set(models[-1].support.tolist()) if models else set(solution.path.start)
+    assert chosen == set(solution.support.tolist()), "the path ends at another model"
+    if not in_range(call):
+        return
+    worst = exact.fit(solution.path.start).condition
+    for model in models[:MODELS]:
+        S = model.support.tolist()
+        assert not np.delete(model.coef, S).any(), "a coefficient off the support of a model"
+        fit = exact.fit(S)
+        worst = max(worst, fit.condition)
+        stated = exact.relative(model.loss**0.5)
+        true = exact.residual(model.coef, S)
+        slack = slack_of_residual(call, fit) * worst
+        assert abs(stated - true) <= slack, (
+            f"model {S} is told to have {stated:.6g}, has {true:.6g} "
+            f"({abs(stated - true) / slack:.3g} times enough)"
+        )
+        if solution.least_squares:
+            off = abs(true - fit.norm)
+            assert off <= slack, f"model {S} has {true:.6g}, {fit.norm:.6g} is least"
+
+
+@oracle
+def monotone_path(call: Call, solution: Solution) -> None:
+    """What is left falls with columns that come, and grows with columns that go."""
+    if not in_range(call):
+        return
+    before = solution.path.initial.loss**0.5
+    scale = float(np.ldexp(float(call.exact.norm), call.exact.power)) if before else 1.0
+    for step in solution.path:
+        after = step.loss**0.5
+        change = (after - before) / scale
+        # The loss is of the order of its rounding squared: its root is good to the root of that.
+        slack = 16 * call.exact.part
+        if step.action == "add":
+            assert change <= slack, f"adding {step.columns} raised ‖r‖ by {change:.3g}·‖y‖"
+        elif step.action == "drop":
+            assert change >= -slack, f"dropping {step.columns} lowered ‖r‖ by {-change:.3g}·‖y‖"
+        before = after
+
+
+# --- greed ---------------------------------------------------------------------------------------
+
+BY_GAIN = ("forward", "rmp0", "foba", "stepwise")
+BY_CORR = ("omp",)
+BY_LOSS = ("backward", "rmp0", "foba", "stepwise", "srr")
+BY_COEF = ("lace",)
+
+
+@oracle
+def greedy_steps(call: Call, solution: Solution) -> None:
+    """Every step is the best of its kind, up to rounding, by least squares from scratch."""
+    exact, name = call.exact, call.algorithm
+    S = list(solution.path.start)
+    barred = set(call.columns("exclude"))
+    forced = set(call.columns("include"))
+    for step in solution.path[:LOOKS]:
+        fit = exact.fit(S)
+        if step.action == "add" and name in (*BY_GAIN, *BY_CORR):
+            scores, slack, energy = additions(exact, fit, by_gain=name in BY_GAIN)
+            free = [j for j in range(len(scores)) if j not in {*S, *barred}]
+            usable = [j for j in free if energy[j] > DOUBT * DEPENDENT * exact.eps]
+            best = max((scores[j] - slack[j] for j in usable), default=0.0)
+            (j,) = step.columns
+            assert j in free, f"{j} can't be added to {S}"
+            assert scores[j] + slack[j] >= best * (1 - 1e-9), (
+                f"{j} was added to {S} for {scores[j]:.9g}; there is {best:.9g}"
+            )
+        elif step.action == "drop" and name in (*BY_LOSS, *BY_COEF):
+            scores, slack = deletions(fit, by_loss=name in BY_LOSS)
+            loose = [i for i, j in enumerate(S) if j not in forced]
+            least = min(scores[i] + slack[i] for i in loose)
+            i = S.index(step.columns[0])
+            assert i in loose, f"{S[i]} was to be kept"
+            assert scores[i] - slack[i] <= least * (1 + 1e-9), (
+                f"{S[i]} of {S} was dropped for {scores[i]:.9g}; there is {least:.9g}"
+            )
+        S = after(S, step)
+
+
+def after(S: list[int], step: Any) -> list[int]:
+    """The columns after a step."""
+    if step.action == "drop":
+        return [j for j in S if j not in step.columns]
+    return [*S, *(j for j in step.columns if j not in S)]
+
+
+def additions(exact: Exact, fit: Fit, *, by_gain: bool) -> tuple[Array, Array, Array]:
+    """Score, its error, and energy of each column: √gain, or |u_j* r|."""
+    gains = fit.gains(exact.U)
+    if by_gain:
+        return gains.root, gains.slack, gains.energy
+    corr = np.abs(exact.U.conj().T @ fit.r).astype(float)
+    return corr, np.full(corr.size, fit.residual_slack), gains.energy
+
+
+def deletions(fit: Fit, *, by_loss: bool) -> tuple[Array, Array]:
+    """Score and its error of each column: √loss, or |x_i|."""
+    if by_loss:
+        return fit.losses()
+    return np.abs(fit.x).astype(float), fit.coef_slack
+
+
+# --- why it ended --------------------------------------------------------------------------------
+
+
+@oracle
+def reason_holds(call: Call, solution: Solution) -> None:
+    """The reason told for the end is true of the data."""
+    exact, stop, words = call.exact, solution.stop, call.words
+    S = solution.support.tolist()
+    told = f"{stop.name} is told of {S}"
+    if exact.is_zero:
+        assert stop is Stop.ZERO_TARGET, told
+        return
+    assert stop is not Stop.ZERO_TARGET, told
+    true = exact.residual(solution.coef, S)
+    fit = exact.fit(S)
+    rounding = slack_of_residual(call, fit)
+    if stop is Stop.SPARSITY:
+        enough = call.record.starts_full and len(S) <= words["sparsity"]
+        enough |= len(call.first) >= words["sparsity"]
+        assert len(S) == words["sparsity"] or enough, told
+    elif stop is Stop.RESIDUAL:
+        bound = exact.relative(words["residual"])
+        assert true <= bound * (1 + 1e-12) + rounding, f"{told}: {true:.6g} > {bound:.6g}"
+    elif stop is Stop.EXACT_FIT:
+        assert true <= EXACT * exact.eps + rounding, f"{told}: residual {true:.3g}"
+    elif stop is Stop.EXHAUSTED:
+        everything = len(S) + len(set(call.columns("exclude")) - set(S))
+        kept = not set(S) - set(call.columns("include"))
+        full = len(S) == min(call.A.shape) or everything == call.A.shape[1]
+        assert full or kept or nothing_left(call, fit, 0.0), told
+    elif stop is Stop.DEPENDENT:
+        assert nothing_left(call, fit, DOUBT * DEPENDENT * exact.eps), told
+    elif stop in (Stop.DELTA, Stop.STABLE):
+        delta = exact.relative(words["delta"])
+        if call.record.starts_full:
+            assert no_cheap_column(call, fit, delta), f"{told}: a column is worth less"
+        else:
+            assert no_gain(call, fit, delta), f"{told}: a column gains more"
+        if stop is Stop.STABLE:
+            assert no_cheap_column(call, fit, delta), f"{told}: a column is worth less"
+    elif stop is Stop.NO_IMPROVEMENT and call.algorithm in ("forward", "omp", "gomp", "mp"):
+        corr = np.abs(exact.U.conj().T @ fit.r) if call.algorithm != "mp" else None
+        if corr is not None:
+            free = candidates(call, S)
+            best = max((float(corr[j]) for j in free), default=0.0)
+            gain = call.algorithm == "forward"
+            assert gain or best <= EXACT * exact.eps + rounding, f"{told}: {best:.3g} is left"
+            assert not gain or no_gain(call, fit, EXACT * exact.eps), f"{told}: more can be gained"
+    elif stop is Stop.MAX_ITER:
+        assert words.get("max_iter") is not None or call.algorithm == "sbl", told
+    elif stop is Stop.MAX_OUTER:
+        assert words.get("max_outer") is not None, told
+    elif stop is Stop.CALLBACK:
+        assert words.get("callback") is not None, told
+    else:
+        allowed = {"stepwise": Stop.CRITERION, "rmp": Stop.EVIDENCE, "fast_sbl": Stop.EVIDENCE}
+        allowed |= {"sbl": Stop.EVIDENCE}
+        allowed |= dict.fromkeys(("srr", "ompr", "subspace_pursuit"), Stop.NO_IMPROVEMENT)
+        assert stop is allowed.get(call.algorithm), told
+
+
+def candidates(call: Call, S: list[int]) -> list[int]:
+    """Columns that could be added."""
+    closed = {*S, *call.columns("exclude")}
+    return [j for j in range(call.A.shape[1]) if j not in closed]
+
+
+def nothing_left(call: Call, fit: Fit, energy: float) -> bool:
+    """Whether every column that could be added has at most this energy."""
+    energies = fit.gains(call.exact.U).energy
+    return all(energies[j] <= energy for j in candidates(call, fit.S))
+
+
+def no_gain(call: Call, fit: Fit, delta: float) -> bool:
+    """Whether no column lowers ‖r‖² by more than δ², rounding apart."""
+    exact, gains = call.exact, fit.gains(call.exact.U)
+    level = max(delta, EXACT * exact.eps) * (1 + 1e-9)
+    if len(fit.S) == min(call.A.shape):
+        return True
+    return all(
+        gains.root[j] - gains.slack[j] <= level
+        for j in candidates(call, fit.S)
+        if gains.energy[j] > DOUBT * DEPENDENT * exact.eps
+    )
+
+
+def no_cheap_column(call: Call, fit: Fit, delta: float) -> bool:
+    """Whether no column can be dropped for δ², rounding apart."""
+    root, slack = fit.losses()
+    forced = call.columns("include")
+    level = max(delta, EXACT * call.exact.eps) * (1 - 1e-9)
+    loose = [i for i, j in enumerate(fit.S) if j not in forced]
+    return all(root[i] + slack[i] >= level for i in loose)
+
+
+# --- its own check -------------------------------------------------------------------------------
+
+
+@oracle
+def own_check(call: Call, solution: Solution) -> None:
+    """A right answer passes its own check, and one that was tampered with does not."""
+    from dataclasses import replace
+
+    check = solution.check(call.held, call.y)
+    assert check.ok, f"a right answer does not hold: {check}"
+    if call.exact.is_zero or not solution.support.size:
+        return
+    tampered = solution.coef.copy()
+    worst = solution.support[np.argmax(np.abs(call.exact.unit_coef(tampered, solution.support)))]
+    tampered[worst] = 0
+    moved = float(np.abs(call.exact.unit_coef(solution.coef, [worst])[0]))
+    if moved > 1e-2:
+        broken = replace(solution, coef=tampered)
+        assert not broken.check(call.held, call.y).ok, f"it holds without coefficient {worst}"
+    told = replace(solution, residual_norm=solution.residual_norm + 0.01 * norm_of(call))
+    assert not told.check(call.held, call.y).ok, "it holds with another residual"
+
+
+def norm_of(call: Call) -> float:
+    return float(np.ldexp(float(call.exact.norm), call.exact.power))
