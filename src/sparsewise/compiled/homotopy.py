@@ -267,13 +267,15 @@ def next_bend(s, bound, exact, slow, noise):
 
 
 @part_jit
-def move(s, time):
+def move(s, time, to_zero):
     """Along the line: x, ω, what is left of its way, and c."""
     for i in range(s.count[SIZE]):
         s.x[i] += time * s.dx[i]
     for j in range(s.b.size):
-        s.weight[j] += time * s.delta[j]
+        before = s.delta[j]
         s.delta[j] *= 1 - time
+        # What is left of a way to zero is the weight itself, with all of its digits.
+        s.weight[j] = -s.delta[j] if to_zero else s.weight[j] + time * before
         s.corr[j] += time * s.b[j]
     s.at[LEFT] *= 1 - time
     s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
@@ -452,7 +454,7 @@ def go(s, bound, limits):
     """With Aᵀu, to the next bend: a column goes, or one is needed that comes."""
     exact, _, slow, noise, still, _, _ = limits
     kind, place, time = next_bend(s, bound, exact, slow, noise * s.at[LENGTH])
-    move(s, time)
+    move(s, time, exact >= 0)
     if kind in (MET, END, LOOK):
         return kind
     if s.count[STILL] > still:

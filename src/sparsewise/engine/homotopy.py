@@ -11,7 +11,7 @@ from sparsewise.compiled import load_homotopy
 from sparsewise.design.base import Array
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
-from sparsewise.engine.minimiser import Minimiser, out_of_reach
+from sparsewise.engine.minimiser import LostDigitsError, Minimiser, OutOfReachError
 from sparsewise.engine.weights import Weights
 from sparsewise.errors import InputError, Parameter
 from sparsewise.problem import Problem
@@ -44,6 +44,9 @@ class Homotopy:
         Takes the steps.
     weights : Weights
         What each column costs.
+    careful : bool
+        Whether the factor is made anew at every bend: slow, and right to rounding wherever numbers
+        of this type can tell columns apart.
 
     Attributes
     ----------
@@ -57,7 +60,7 @@ class Homotopy:
         λ at each step of the log.
     """
 
-    def __init__(self, log: Log, weights: Weights) -> None:
+    def __init__(self, log: Log, weights: Weights, careful: bool = False) -> None:
         self._kernels = load_homotopy()
         self.log = log
         self.data: Problem = log.problem
@@ -74,7 +77,8 @@ class Homotopy:
         self.bends: list[float] = []
         self._recorded = 0  # columns of the model after the last step of the log
         self._span = (0.0, 0.0)
-        self.begun = self._careful = False
+        self.begun, self._careful = False, careful
+        self._worn = 0.0 if careful else WORN / self.tolerance.quiet
         self._begin(weights)
 
     def _begin(self, weights: Weights) -> None:
@@ -137,14 +141,26 @@ class Homotopy:
                 columns, factor.coef(), np.zeros_like(factor.r), self.penalty, accuracy
             )
         e = self._turned(self._unit)
-        x = (factor.t[:k] - self.penalty * e) @ factor.U[:k, :k]
+        x = self._coef(factor.t[:k] - self.penalty * e)
         # Where λ is zero, so may coefficients of active columns be.
         least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0)) * (self.penalty == 0)
         keep = (x * self._sign[columns] > least) | factor.locked[:k]
         dual = e @ factor.Q[:k]
         if self.penalty > 0:
             dual = dual + factor.r / self.penalty
-        return Minimiser(columns[keep], x[keep], dual, self.penalty, accuracy)
+        x, dual = x[keep].astype(self._dtype), dual.astype(self._dtype)
+        return Minimiser(columns[keep], x, dual, self.penalty, accuracy)
+
+    def _coef(self, coordinates: Array) -> Array:
+        """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
+        factor, k = self._factor, self.size
+        Q, U = factor.Q[:k], factor.U[:k, :k]
+        x = coordinates @ U
+        if self._careful and k:
+            unit = factor.unit_columns(factor.columns)
+            for _ in range(2):
+                x = x + (Q @ (coordinates @ Q - unit @ x)) @ U
+        return np.asarray(x)
 
     def _turned(self, weights: Array) -> Array:
         """Uᵀ(s ω): the residual's part in the span of the active columns."""
@@ -169,7 +185,7 @@ class Homotopy:
 
     def reach(self, bound: float) -> Stop:
         """Go to the λ at which ‖r‖ is the bound; infinite where nothing needs to be paid for."""
-        bound = min(bound, 2.0) if bound > self.tolerance.eps else 0.0
+        bound = min(bound, 2.0) if bound > self.tolerance.eps else 0.0  # of a unit target
         squared, now = bound**2, self.squared_residual
         if now <= squared and not self.begun:
             self.penalty = np.inf
@@ -182,12 +198,22 @@ class Homotopy:
             stop = self.lower(squared)
         else:
             stop = self.raise_(squared)
-        if stop is Stop.EXHAUSTED:
-            distance = self._factor.rss**0.5
-            if distance > bound and not self.fits_exactly:
-                raise out_of_reach(self.data, bound, distance)
-            stop = Stop.EXACT_FIT
-        return stop
+        if stop is Stop.RESIDUAL:
+            self._settle(squared)
+            return stop
+        if self.fits_exactly:
+            return Stop.EXACT_FIT
+        distance = self._factor.rss**0.5
+        if distance > bound:
+            raise OutOfReachError(self.data, bound, distance)
+        return Stop.RESIDUAL
+
+    def _settle(self, squared: float) -> None:
+        """λ where ‖r‖² = ‖r_LS‖² + λ²‖e‖² is the bound, without the errors of the way to it."""
+        e = self._turned(self._unit)
+        length = float(e @ e)
+        if length > 0:
+            self.penalty = (max(squared - self._factor.rss, 0.0) / length) ** 0.5
 
     # ------------------------------------------------------------------ along a line
 
@@ -246,10 +272,7 @@ class Homotopy:
 
     def _check_bends(self) -> None:
         if len(self.bends) > MOST_BENDS * sum(self.data.shape):
-            raise InputError(
-                f"The path has more than {len(self.bends)} bends and seems to go in circles",
-                ("use ", Parameter("solver", "conic"), ", or scale the columns."),
-            )
+            raise LostDigitsError
 
     def _record(self, columns: Array, left: Array, squares: Array, coefs: Array) -> None:
         """The steps, those of one kind together."""
@@ -274,7 +297,7 @@ class Homotopy:
         return (
             tolerance.exact if to_zero else -1.0, tolerance.exact, tolerance.eps**0.75,
             32 * tolerance.eps, float(2 * min(self.data.shape) + 20), tolerance.faded**0.5,
-            0.0 if self._careful else WORN * tolerance.quiet / tolerance.eps,
+            self._worn,
         )  # fmt: skip
 
     def _now(self, room: int) -> Any:
@@ -300,7 +323,7 @@ class Homotopy:
     def _refresh(self) -> None:
         """c from scratch: it carries the rounding errors of larger times."""
         factor, kernels = self._factor, self._kernels
-        if self._at[kernels.WEAR] > 0.0 if self._careful else self._at[kernels.WEAR] > self._limits()[6]:
+        if self._at[kernels.WEAR] > self._worn:
             factor.make()
             self._at[kernels.WEAR] = 0.0
         _ = factor.Q

@@ -75,3 +75,12 @@ def optimality(
     excess[found.columns] = np.abs(inner[found.columns] - w[found.columns] * phases)
     beyond = excess / (noise + deviation * np.where(weights.barred, 1.0, w))
     return Optimality(over, aside, float(beyond.max(initial=0.0)))
+
+
+def is_reachable(data: Problem, weights: Weights, bound: float) -> bool:
+    """Whether some x has ‖A x - y‖ <= bound, but for rounding, by least squares on all columns."""
+    unit = data.unit_columns(np.flatnonzero(~weights.barred))
+    x = np.linalg.lstsq(unit, data.y, rcond=None)[0]
+    rest = float(np.linalg.norm(data.y - unit @ x))
+    eps = tolerances(data.y.dtype).eps
+    return rest <= bound + ROUNDING * eps * (1 + float(np.abs(x).sum()))
