@@ -73,7 +73,7 @@ def l1_solution(
         objective=found.cost(weights, data),
         weights=weights.given,
         bound=bound,
-        penalty=found.penalty * data.scale / weights.top,
+        penalty=float(data_penalty(np.float64(found.penalty), weights, data)),
         dual=found.dual * weights.top,
         accuracy=found.accuracy,
         debiased=debias,
@@ -81,6 +81,13 @@ def l1_solution(
     )  # fmt: skip
     assert isinstance(solution, kind)
     return solution
+
+
+def data_penalty(penalty: Array | np.float64, weights: Weights, data: Problem) -> Array:
+    """λ in the units of the data, λ ‖y‖/top: digits and powers of two apart, lest one overflow."""
+    (a, i), (b, j), (c, k) = map(np.frexp, (penalty, data.scale, weights.top))
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(a * b / c, i + j - k))
 
 
 class OutOfReachError(InputError):

@@ -67,6 +67,9 @@ def optimality(
     if found.penalty > 0:
         rest = float(np.linalg.norm(r - found.penalty * nu))
         aside = rest / (unsure + deviation * length)
+    elif length > unsure:
+        left = np.abs(data.correlate(r)).max(where=~weights.barred, initial=0.0)
+        aside = float(left) / (unsure + deviation * length)
     inner = data.correlate(nu)
     noise = ROUNDING * tolerance.eps * float(np.linalg.norm(nu))
     excess = np.abs(inner) - w

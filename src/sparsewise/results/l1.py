@@ -165,7 +165,11 @@ class L1Path(L1Solution):
     def points(self) -> list[Model]:
         """The model at each of the `penalties`; in between, coefficients are linear in λ."""
         end = Model(self.support, self.coef, self.residual_norm**2)
-        return [self.path.initial, *self.path.models(), end]
+        if self.penalties.size == 1:
+            return [end]
+        # The first columns come in where the path begins, with coefficients of zero.
+        later = self.path.models()[len(self.path) + 2 - self.penalties.size :]
+        return [self.path.initial, *later, end]
 
     @property
     def supports(self) -> list[Array]:
@@ -189,7 +193,7 @@ class L1Path(L1Solution):
         if i == len(self.penalties) - 1:
             return self.points[i]
         upper, lower = self.penalties[i : i + 2]
-        share = (upper - penalty) / (upper - lower)
+        share = float((upper - penalty) / (upper - lower))
         before, after = self.points[i : i + 2]
         coef = before.coef + share * (after.coef - before.coef)
         rest, slope = self._line(i)
