@@ -156,8 +156,8 @@ class L1Path(L1Solution):
     Attributes
     ----------
     penalties : ndarray
-        λ where the path begins (no column that costs anything is active, but one is about to be),
-        at each bend after that, and where it ends; descending.
+        λ where the path begins (no column that costs anything is active), at each bend after that,
+        and where it ends; descending.
     """
 
     penalties: Array
@@ -218,12 +218,15 @@ class L1Path(L1Solution):
         return np.array(self._along(self.path.residual_norms.tolist(), self.residual_norm))
 
     def _along(self, met: list[Any], end: Any) -> list[Any]:
-        """What was met at each of the `penalties`.
+        """What was met at each of the `penalties`, given all that was met on the path.
 
-        The first step is the column that is about to come in where the path begins; a path that
-        ends there has nothing else.
+        The first columns come in where it begins, with coefficients of zero: they are one point
+        with the beginning, and where the path ends there, that is all.
         """
-        return [*met[:1], *met[2:], end][-len(self.penalties) :]
+        if self.penalties.size == 1:
+            return [end]
+        later = met[len(met) + 2 - self.penalties.size :]
+        return [met[0], *later, end]
 
 
 def squares_apart(high: float, value: float, low: float) -> float:
