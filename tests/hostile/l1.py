@@ -45,8 +45,11 @@ FUNCTIONS = ("bp", "bpdn", "l1_path", "bp_ard", "bp_candes", "fista", "ista", "f
 #: Those that only take real data.
 REAL = ("l1_path",)
 CONVERGED, MAX_ITER = sw.Stop.CONVERGED, sw.Stop.MAX_ITER
-#: Matrices whose columns are told apart easily.
+#: Matrices whose columns are told apart easily ...
 APART = ("gaussian", "complex_gaussian", "orthonormal")
+#: ... and those of which some nearly depend on others.
+CLOSE = ("copies", "close_columns", "vandermonde", "hilbert", "rank_deficient", "decaying",
+         "large_means")  # fmt: skip
 
 
 class L1Call(Call):
@@ -113,7 +116,7 @@ class L1Call(Call):
         return self.relative_penalty(solution.penalty, self.parts(solution.weights)[1])
 
     def relative_penalty(self, penalty: float, top: Any = None) -> Any:
-        scale = np.ldexp(self.exact.norm, self.exact.power)
+        scale = np.ldexp(self.exact.norm, self.exact.power) or LONG(1)
         return LONG(penalty) * (self.top if top is None else top) / scale
 
     def dual_norm(self, solution: Any) -> float:
@@ -262,6 +265,14 @@ def weights_are_far(call: L1Call, found: re.Match[str]) -> bool:
     return bool(power.max() > 1015 or power.max() - power.min() > 1015)
 
 
+def hides_in_rounding(call: L1Call, found: re.Match[str]) -> bool:
+    """Whether columns nearly depend on each other, or cost, or are bounded, as rounding would."""
+    w = call.unit_weights[call.usable & (call.unit_weights > 0)]
+    uneven = w.size > 0 and w.min() < 1e-4
+    tight = call.bound is not None and 0 < call.exact.relative(call.bound) < 1e-6
+    return call.kind in CLOSE or uneven or tight or call.exact.eps > 1e-10
+
+
 def penalties_are_far(call: L1Call, found: re.Match[str]) -> bool:
     """Whether ‖a_j‖‖y‖/w_j may be out of range."""
     usual = call.usable & (call.given > 0)
@@ -282,6 +293,7 @@ REASONS: dict[str, Callable[[Any, re.Match[str]], bool]] = {
     r"beyond the range of|out of range": are_out_of_range,
     r"^penalty is too small beside": penalty_is_tiny,
     r"^Clarabel ended with status": lambda call, found: not call.benign,
+    r"^Columns agree so closely, or cost so differently": hides_in_rounding,
     r"^The path of complex coefficients": lambda call, found: np.iscomplexobj(call.A),
     r"^penalty must be a finite": lambda call, found: not np.isfinite(call.words["penalty"]),
     r"^sigma must be a finite": lambda call, found: not 0 < call.words["sigma"] < np.inf,
