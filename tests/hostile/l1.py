@@ -331,7 +331,9 @@ def judge(call: L1Call, solution: Solution) -> None:
     if isinstance(solution, Reweighted):
         rounds_are_true(call, solution)
     # Of denormal numbers, and of coefficients beyond the digits of their sum, too little is left.
-    if call.exact.power > -960 and Point(call, solution.coef).rounding < 1e-6:
+    point = Point(call, solution.coef)
+    lost = call.exact.denormal_slack(point.S)
+    if call.exact.power > -960 and lost < 1e-13 and point.rounding < 1e-6:
         own_check(call, solution)
 
 
