@@ -69,7 +69,7 @@ def bp_ard(
     Returns
     -------
     L1Solution
-        The last round's, with `rounds` telling of all of them.
+        The last finished round's, with `rounds` telling of all of them.
     """
     data = problem(A, y)
     pursuit = BasisPursuit(data, residual, solver, callback)
@@ -81,5 +81,5 @@ def bp_ard(
         return relevance_weights(data, x, weights, noise)
 
     equal = check_weights(data, data.design.norms(), include, exclude)
-    stop, rounds = reweighted(pursuit, equal, rule, max_outer, tol)
-    return pursuit.solution("bp_ard", stop, debias, kind=Reweighted, rounds=rounds)
+    last = reweighted(pursuit, equal, rule, max_outer, tol)
+    return last.solution("bp_ard", pursuit, debias)

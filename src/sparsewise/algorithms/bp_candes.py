@@ -61,7 +61,7 @@ def bp_candes(
     Returns
     -------
     L1Solution
-        The last round's, with `rounds` telling of all of them.
+        The last finished round's, with `rounds` telling of all of them.
     """
     given = None if epsilon is None else check_positive(epsilon, "epsilon")
     data = problem(A, y)
@@ -72,5 +72,5 @@ def bp_candes(
         return np.asarray(1 / (size + (given or usual_epsilon(data.design, size))))
 
     equal = check_weights(data, data.design.norms(), include, exclude)
-    stop, rounds = reweighted(pursuit, equal, rule, max_outer, tol)
-    return pursuit.solution("bp_candes", stop, debias, kind=Reweighted, rounds=rounds)
+    last = reweighted(pursuit, equal, rule, max_outer, tol)
+    return last.solution("bp_candes", pursuit, debias)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,8 +12,10 @@ from numpy.typing import ArrayLike
 from sparsewise.engine.basis_pursuit import check_bound, choose_solver
 from sparsewise.engine.homotopy import Homotopy
 from sparsewise.engine.log import Callback, Log
-from sparsewise.engine.minimiser import l1_solution
+from sparsewise.engine.minimiser import LostDigitsError, data_penalty, l1_solution
+from sparsewise.engine.optimality import optimality
 from sparsewise.engine.weights import check_weights
+from sparsewise.errors import InputError
 from sparsewise.problem import problem
 from sparsewise.results import L1Path, Stop
 
@@ -57,15 +60,34 @@ def l1_path(
     choose_solver("homotopy", data)
     cost = check_weights(data, weights, include, exclude)
     log = Log(data, callback)
-    path, unit = Homotopy(log, cost), data.scale / cost.top
-    first = path.first_penalty
-    squared = (bound / data.scale) ** 2 if bound else None
-    stop = log.run(lambda: path.lower(squared, to=min(lowest / unit, first)))
+    squared = min(bound / data.scale, 2.0) ** 2 if bound else None
+    least = min(lowest / data.scale * cost.top, sys.float_info.max)
+    for careful in (False, True):
+        log.begin_anew()
+        path = Homotopy(log, cost, careful)
+        first = path.first_penalty
+        try:
+            stop = log.run(lambda: path.lower(squared, to=min(least, first)))  # noqa: B023
+        except LostDigitsError:
+            continue
+        found = path.minimiser()
+        if log.halted or optimality(data, cost, found, None).holds:
+            break
+    else:
+        raise LostDigitsError
     if stop is Stop.EXHAUSTED and lowest:
         stop = Stop.PENALTY
     elif stop is Stop.EXHAUSTED and path.fits_exactly:
         stop = Stop.EXACT_FIT
+    # Where the first columns come in, nothing has moved yet: one point for all of them.
+    begun = first * (1 - 16 * path.tolerance.eps)
+    points = [first, *(bend for bend in path.bends if bend < begun)] if path.penalty < first else []
+    penalties = data_penalty(np.array([*points, path.penalty]), cost, data)
+    if not np.isfinite(penalties).all():
+        raise InputError(
+            "The penalties of the path are beyond the range of numbers",
+            "scale A, y or the weights.",
+        )
     return l1_solution(
-        log, "l1_path", stop, cost, path.minimiser(), None, False, kind=L1Path,
-        penalties=np.array([first, *path.bends, path.penalty]) * unit,
-    )  # fmt: skip
+        log, "l1_path", stop, cost, found, None, False, kind=L1Path, penalties=penalties
+    )

@@ -39,9 +39,19 @@ OPEN, ACTIVE, BARRED, PARKED = range(4)
 # What comes next; where `follow` begins, what it asks for, or why it came back.
 ADD, DROP, LOOK, PRODUCT, COLUMN, END, MET, STALE, CYCLE, MORE = range(10)
 
-# Places in `State.at`: ‖r_LS‖², how much of the way is left, and how much was left when c was last
-# made from scratch.
-RSS, LEFT, FRESH = range(3)
+# Places in `State.at`: ‖r_LS‖²; how much of the way is left, how much was left when c was last made
+# from scratch, and how much is to be left in the end; ‖r‖ when c was last made; and the largest
+# recipe that U has seen since it was: rounding errors of the columns grow by it.
+RSS, LEFT, FRESH, LEAST, LENGTH, WEAR = range(6)
+
+REST = 1 - 2.0**-10
+"""The longest part of a way to zero that is gone at once: what is left of it keeps its digits."""
+
+FAR = 1e-280
+"""No way is longer than this: what is left then is nothing."""
+
+CLOSE = 1e-6
+"""A column of more energy than this is independent of the others, however these are."""
 
 # Places in `State.count`: the number of active columns; for how many bends nothing has moved; the
 # column or position of the next bend; bends recorded; the position that the last one gave up for
@@ -152,7 +162,7 @@ def first_to_reach(s, slow, noise):
     """The first open column to reach its weight, and when; ties: the lowest.
 
     A speed that is rounding error leads nowhere: copies of an active column move along with it.
-    Nor can it be told what happens where the weight itself is within the noise of c.
+    A weight within the noise of c can't be told from zero: there, c has to leave the noise.
     """
     first, when = -1, np.inf
     one = s.b.dtype.type(1)
@@ -163,7 +173,12 @@ def first_to_reach(s, slow, noise):
                 speed = side * s.b[j] - s.delta[j]
                 if speed > least:
                     time = max(s.weight[j] - side * s.corr[j], 0.0) / speed
-                    if time < when and s.weight[j] + time * s.delta[j] > noise:
+                    if s.weight[j] + time * s.delta[j] <= noise:
+                        rise = side * s.b[j]
+                        leaves = max(noise - side * s.corr[j], 0.0) / rise if rise > 0 else np.inf
+                        if s.weight[j] + leaves * s.delta[j] <= noise:
+                            time = leaves
+                    if time < when:
                         first, when = j, time
     return first, when
 
@@ -212,12 +227,22 @@ def ends_well(s, slow, noise):
 
 
 @part_jit
+def any_may_come(s, noise):
+    """Whether some open column has a weight that can be told from zero."""
+    for j in range(s.state.size):
+        if s.state[j] == OPEN and s.weight[j] > noise:
+            return True
+    return False
+
+
+@part_jit
 def next_bend(s, bound, exact, slow, noise):
-    """What comes first (END, MET, ADD or DROP), which column or position, and when.
+    """What comes first (END, MET, ADD or DROP, or LOOK: nothing yet), its place, and when.
 
     Where the weights go to zero (exact >= 0) and the least-squares residual is zero, c shrinks
     along with the weights: no column can reach its own.
     """
+    end = 1.0 - s.at[LEAST] / s.at[LEFT]
     i, zero = first_zero(s)
     j, reach = -1, np.inf
     if s.at[RSS] > exact:
@@ -225,23 +250,32 @@ def next_bend(s, bound, exact, slow, noise):
     elif ends_well(s, slow, noise):
         zero = np.inf
     meet = time_to_meet(s, bound) if bound >= 0 else np.inf
-    if meet <= min(zero, reach, 1.0):
+    first = min(zero, reach, meet, end)
+    if first > REST and exact >= 0 and s.at[LEFT] > FAR:
+        fitted = s.at[RSS] <= exact
+        if meet < np.inf or end < 1.0:
+            return LOOK, -1, REST
+        if not (fitted or zero < 1.0) and any_may_come(s, noise):
+            return LOOK, -1, REST
+    if meet <= first:
         return MET, -1, meet
-    if min(zero, reach) >= 1.0:
-        return END, -1, 1.0
+    if end <= first:
+        return END, -1, end
     if zero <= reach:
         return DROP, i, zero
     return ADD, j, reach
 
 
 @part_jit
-def move(s, time):
+def move(s, time, to_zero):
     """Along the line: x, ω, what is left of its way, and c."""
     for i in range(s.count[SIZE]):
         s.x[i] += time * s.dx[i]
     for j in range(s.b.size):
-        s.weight[j] += time * s.delta[j]
+        before = s.delta[j]
         s.delta[j] *= 1 - time
+        # What is left of a way to zero is the weight itself, with all of its digits.
+        s.weight[j] = -s.delta[j] if to_zero else s.weight[j] + time * before
         s.corr[j] += time * s.b[j]
     s.at[LEFT] *= 1 - time
     s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
@@ -252,6 +286,10 @@ def leave(s, i):
     """The active column at position i goes; the factor's arrays close up."""
     k = s.count[SIZE]
     s.state[s.order[i]] = OPEN
+    recipe = 0.0
+    for c in range(k):
+        recipe += abs2(s.U[c, i])
+    s.at[WEAR] = max(s.at[WEAR], np.sqrt(recipe))
     reflect(s.U, s.t, k, i, s.h, s.x, s.dx)
     apply(s.Q, s.h, k, s.Q.shape[1])
     squares = 0.0
@@ -309,6 +347,21 @@ def note(s, column):
 
 
 @part_jit
+def rounding(s, energy, dependent):
+    """The energy that rounding may have left of s.a = A_S z + rest: it grows with (1 + Σ|z|)²."""
+    if energy > CLOSE:
+        return dependent
+    k = s.count[SIZE]
+    total = 1.0
+    for i in range(k):
+        z = s.U.dtype.type(0)
+        for c in range(k):
+            z += s.h[c] * s.U[c, i]
+        total += abs(z)
+    return dependent * total * total
+
+
+@part_jit
 def enter(s, j, dependent):
     """Column j, s.a, comes in; if it depends on the active ones, one of them goes instead.
 
@@ -316,22 +369,35 @@ def enter(s, j, dependent):
     """
     side = 1.0 if s.corr[j] > 0 else -1.0
     energy = remainder(s)
-    given_up = NONE
-    if energy <= dependent or s.count[SIZE] == s.t.size:
-        given_up = makes_way(s, side, dependent)
+    given_up, gone = NONE, NONE
+    least = rounding(s, energy, dependent)
+    if energy <= least or s.count[SIZE] == s.t.size:
+        # What rounding leaves of the column may be all that has brought c so far.
+        if s.weight[j] > np.sqrt(least) * s.at[LENGTH]:
+            given_up = makes_way(s, side, least)
         if given_up < 0:
+            s.state[j] = PARKED
+            return
+        gone = s.order[given_up]
+        leave(s, given_up)
+        energy = remainder(s)
+        if energy <= dependent:  # rounding errors had made a way that is none
+            note(s, -1 - gone)
+            s.count[GIVEN_UP] = NONE
             s.state[j] = PARKED
             return
     note(s, j)
     if given_up >= 0:
-        note(s, -1 - s.order[given_up])
-        leave(s, given_up)
-        energy = remainder(s)
+        note(s, -1 - gone)
     k = s.count[SIZE]
     inner = s.t.dtype.type(0)
     for row in range(s.v.size):
         inner += s.v[row] * s.r[row]
     s.at[RSS] = append(s.Q, s.U, s.t, s.r, k, s.v, s.h, inner, energy)
+    recipe = 0.0
+    for row in range(k + 1):
+        recipe += abs(s.U[k, row])
+    s.at[WEAR] = max(s.at[WEAR], recipe)
     s.order[k] = j
     s.locked[k] = False
     s.sign[j] = side
@@ -372,7 +438,7 @@ def record(s, square, slow):
 @part_jit
 def look(s, limits):
     """At a bend, or at the start: record it and look where to go, for which Aᵀu is needed."""
-    slow, faded = limits[2], limits[5]
+    slow, faded, worn = limits[2], limits[5], limits[6]
     square = aim(s)
     if s.count[GIVEN_UP] != NO_BEND:
         record(s, square, slow)
@@ -380,16 +446,16 @@ def look(s, limits):
     full = k == s.t.size and k < min(s.r.size, s.corr.size)
     if s.count[BENDS] + 2 > s.columns.size or full:
         return MORE
-    return STALE if s.at[LEFT] < faded * s.at[FRESH] else PRODUCT
+    return STALE if s.at[LEFT] < faded * s.at[FRESH] or s.at[WEAR] > worn else PRODUCT
 
 
 @part_jit
 def go(s, bound, limits):
     """With Aᵀu, to the next bend: a column goes, or one is needed that comes."""
-    exact, _, slow, noise, still, _ = limits
-    kind, place, time = next_bend(s, bound, exact, slow, noise)
-    move(s, time)
-    if kind in (MET, END):
+    exact, _, slow, noise, still, _, _ = limits
+    kind, place, time = next_bend(s, bound, exact, slow, noise * s.at[LENGTH])
+    move(s, time, exact >= 0)
+    if kind in (MET, END, LOOK):
         return kind
     if s.count[STILL] > still:
         return CYCLE
@@ -410,10 +476,10 @@ def follow(W, scale, s, code, bound, limits):
     s.a, the unit column s.count[PLACE], and the path goes on once that code is handed back. It
     begins with LOOK.
     limits = (‖r_LS‖² that counts as zero, energy that counts as dependent, speed that counts as
-    none, error of c, bends without progress that are too many, how far the way may shrink before c
-    is made anew). Returns what it asks for, or why it came back: the line ends (END), ‖r‖² meets
-    the bound (MET), c is to be made anew (STALE), the path goes in circles (CYCLE), or there is no
-    room for more (MORE).
+    none, relative error of c, bends without progress that are too many, how far the way may shrink
+    before c is made anew, the recipe that wears U out). Returns what it asks for, or why it came
+    back: the line ends (END), ‖r‖² meets the bound (MET), c or the factor are to be made anew
+    (STALE), the path goes in circles (CYCLE), or there is no room for more (MORE).
     """
     while True:
         if code == LOOK:

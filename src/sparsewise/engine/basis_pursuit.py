@@ -7,7 +7,13 @@ from typing import Any, Literal
 from sparsewise.engine.conic import solve_conic
 from sparsewise.engine.homotopy import Homotopy
 from sparsewise.engine.log import Callback, Log
-from sparsewise.engine.minimiser import Minimiser, l1_solution
+from sparsewise.engine.minimiser import (
+    LostDigitsError,
+    Minimiser,
+    OutOfReachError,
+    l1_solution,
+)
+from sparsewise.engine.optimality import is_reachable, optimality
 from sparsewise.engine.weights import Weights
 from sparsewise.errors import InputError, Parameter
 from sparsewise.parameters import check_number, check_tolerance
@@ -52,11 +58,31 @@ class BasisPursuit:
         if self._conic:
             self._minimiser = solve_conic(self.data, self.weights, bound)
             return Stop.RESIDUAL if bound else Stop.EXACT_FIT
-        if self._path is None or not self._path.penalty:  # at λ = 0, weights have no say
-            self._path = Homotopy(self.log, self.weights)
+        stop = self._by_path(bound, careful=False)
+        if stop is None:
+            stop = self._by_path(bound, careful=True)
+        if stop is None:
+            raise LostDigitsError
+        return stop
+
+    def _by_path(self, bound: float, careful: bool) -> Stop | None:
+        """Along the path of the weights before, or one of its own; None: what that led to fails."""
+        if careful or self._path is None or not self._path.penalty:
+            self.log.begin_anew()  # at λ = 0, weights have no say
+            self._path = Homotopy(self.log, self.weights, careful)
         else:
             self._path.reweight(self.weights)
-        return self._path.reach(bound)
+        try:
+            stop = self._path.reach(bound)
+        except LostDigitsError:
+            return None
+        except OutOfReachError:
+            if careful and not is_reachable(self.data, self.weights, bound):
+                raise
+            return None
+        found = self._path.minimiser()
+        holds = optimality(self.data, self.weights, found, bound).holds
+        return stop if holds else None
 
     def minimiser(self) -> Minimiser:
         """What the last run came to."""

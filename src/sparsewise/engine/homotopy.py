@@ -11,7 +11,7 @@ from sparsewise.compiled import load_homotopy
 from sparsewise.design.base import Array
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
-from sparsewise.engine.minimiser import Minimiser, out_of_reach
+from sparsewise.engine.minimiser import LostDigitsError, Minimiser, OutOfReachError
 from sparsewise.engine.weights import Weights
 from sparsewise.errors import InputError, Parameter
 from sparsewise.problem import Problem
@@ -22,6 +22,9 @@ BENDS = 64
 
 MOST_BENDS = 200
 """More bends than this for each row and column are a sign that the path goes in circles."""
+
+WORN = 1e-3
+"""A recipe larger than this part of 1/√eps has cost half a dozen digits: the factor is made anew."""
 
 NUDGE = 1e-2
 """Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
@@ -41,6 +44,9 @@ class Homotopy:
         Takes the steps.
     weights : Weights
         What each column costs.
+    careful : bool
+        Whether the factor is made anew at every bend: slow, and right to rounding wherever numbers
+        of this type can tell columns apart.
 
     Attributes
     ----------
@@ -54,7 +60,7 @@ class Homotopy:
         λ at each step of the log.
     """
 
-    def __init__(self, log: Log, weights: Weights) -> None:
+    def __init__(self, log: Log, weights: Weights, careful: bool = False) -> None:
         self._kernels = load_homotopy()
         self.log = log
         self.data: Problem = log.problem
@@ -67,11 +73,12 @@ class Homotopy:
         self._state = np.zeros(m, np.int8)
         self._vectors = np.zeros((3, n), self._dtype)
         self._scratch = np.zeros((5, 0), self._dtype)
-        self._at, self._count = np.zeros(3), np.zeros(6, np.int64)
+        self._at, self._count = np.zeros(6), np.zeros(6, np.int64)
         self.bends: list[float] = []
         self._recorded = 0  # columns of the model after the last step of the log
         self._span = (0.0, 0.0)
-        self.begun = False
+        self.begun, self._careful = False, careful
+        self._worn = 0.0 if careful else WORN / self.tolerance.quiet
         self._begin(weights)
 
     def _begin(self, weights: Weights) -> None:
@@ -90,12 +97,13 @@ class Homotopy:
             self.log.record("start", free, [factor.rss], [factor.coef()], len(free))
             self._recorded = len(free)
         self._correlate(factor.r)
+        self._at[kernels.LENGTH] = 1.0
         self._first_corr = np.abs(self._corr)
         self.penalty = self.first_penalty
 
     def _set_weights(self, weights: Weights) -> None:
         self.weights = weights
-        self._unit = weights.finite.astype(self._dtype)
+        self._unit = weights.finite  # in double precision: weights may differ by decades
 
     def _correlate(self, r: Array) -> None:
         self._corr = self.data.correlate(r).astype(self._dtype, copy=False)
@@ -133,14 +141,26 @@ class Homotopy:
                 columns, factor.coef(), np.zeros_like(factor.r), self.penalty, accuracy
             )
         e = self._turned(self._unit)
-        x = (factor.t[:k] - self.penalty * e) @ factor.U[:k, :k]
+        x = self._coef(factor.t[:k] - self.penalty * e)
         # Where λ is zero, so may coefficients of active columns be.
         least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0)) * (self.penalty == 0)
         keep = (x * self._sign[columns] > least) | factor.locked[:k]
         dual = e @ factor.Q[:k]
         if self.penalty > 0:
             dual = dual + factor.r / self.penalty
-        return Minimiser(columns[keep], x[keep], dual, self.penalty, accuracy)
+        x, dual = x[keep].astype(self._dtype), dual.astype(self._dtype)
+        return Minimiser(columns[keep], x, dual, self.penalty, accuracy)
+
+    def _coef(self, coordinates: Array) -> Array:
+        """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
+        factor, k = self._factor, self.size
+        Q, U = factor.Q[:k], factor.U[:k, :k]
+        x = coordinates @ U
+        if self._careful and k:
+            unit = factor.unit_columns(factor.columns)
+            for _ in range(2):
+                x = x + (Q @ (coordinates @ Q - unit @ x)) @ U
+        return np.asarray(x)
 
     def _turned(self, weights: Array) -> Array:
         """Uᵀ(s ω): the residual's part in the span of the active columns."""
@@ -151,7 +171,7 @@ class Homotopy:
 
     def lower(self, bound: float | None = None, to: float = 0.0) -> Stop:
         """Lower λ until ‖r‖² is `bound`, or to a value."""
-        return self._go(to, self._unit, bound)
+        return self._go(0.0, self._unit, bound, to)
 
     def raise_(self, bound: float) -> Stop:
         """Raise λ until ‖r‖² is `bound`."""
@@ -165,6 +185,7 @@ class Homotopy:
 
     def reach(self, bound: float) -> Stop:
         """Go to the λ at which ‖r‖ is the bound; infinite where nothing needs to be paid for."""
+        bound = min(bound, 2.0) if bound > self.tolerance.eps else 0.0  # of a unit target
         squared, now = bound**2, self.squared_residual
         if now <= squared and not self.begun:
             self.penalty = np.inf
@@ -177,21 +198,32 @@ class Homotopy:
             stop = self.lower(squared)
         else:
             stop = self.raise_(squared)
-        if stop is Stop.EXHAUSTED:
-            distance = self._factor.rss**0.5
-            if distance > bound and not self.fits_exactly:
-                raise out_of_reach(self.data, bound, distance)
-            stop = Stop.EXACT_FIT
-        return stop
+        if stop is Stop.RESIDUAL:
+            self._settle(squared)
+            return stop
+        if self.fits_exactly:
+            return Stop.EXACT_FIT
+        distance = self._factor.rss**0.5
+        if distance > bound:
+            raise OutOfReachError(self.data, bound, distance)
+        return Stop.RESIDUAL
+
+    def _settle(self, squared: float) -> None:
+        """λ where ‖r‖² = ‖r_LS‖² + λ²‖e‖² is the bound, without the errors of the way to it."""
+        e = self._turned(self._unit)
+        length = float(e @ e)
+        if length > 0:
+            self.penalty = (max(squared - self._factor.rss, 0.0) / length) ** 0.5
 
     # ------------------------------------------------------------------ along a line
 
-    def _go(self, to: float, before: Array, bound: float | None) -> Stop:
-        """From λ and the weights before to λ = `to` and the weights now."""
+    def _go(self, to: float, before: Array, bound: float | None, least: float = 0.0) -> Stop:
+        """From λ and the weights before to λ = `to` and the weights now, or no further than `least`."""
         kernels, start = self._kernels, self.penalty
-        self._weight = (start * before).astype(self._dtype)
-        self._delta = (to * self._unit - start * before).astype(self._dtype)
+        self._weight = start * before
+        self._delta = to * self._unit - self._weight
         self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
+        self._at[kernels.LEAST] = least / start if least else 0.0
         self._count[kernels.STILL] = 0
         self._span = (start, to)
         self.begun = True
@@ -240,10 +272,7 @@ class Homotopy:
 
     def _check_bends(self) -> None:
         if len(self.bends) > MOST_BENDS * sum(self.data.shape):
-            raise InputError(
-                f"The path has more than {len(self.bends)} bends and seems to go in circles",
-                ("use ", Parameter("solver", "conic"), ", or scale the columns."),
-            )
+            raise LostDigitsError
 
     def _record(self, columns: Array, left: Array, squares: Array, coefs: Array) -> None:
         """The steps, those of one kind together."""
@@ -266,8 +295,9 @@ class Homotopy:
         tolerance = self.tolerance
         to_zero = self._span[1] == 0.0
         return (
-            tolerance.exact if to_zero else -1.0, tolerance.dependent, tolerance.eps**0.75,
+            tolerance.exact if to_zero else -1.0, tolerance.exact, tolerance.eps**0.75,
             32 * tolerance.eps, float(2 * min(self.data.shape) + 20), tolerance.faded**0.5,
+            self._worn,
         )  # fmt: skip
 
     def _now(self, room: int) -> Any:
@@ -293,10 +323,15 @@ class Homotopy:
     def _refresh(self) -> None:
         """c from scratch: it carries the rounding errors of larger times."""
         factor, kernels = self._factor, self._kernels
+        if self._at[kernels.WEAR] > self._worn:
+            factor.make()
+            self._at[kernels.WEAR] = 0.0
         _ = factor.Q
         factor.reorthogonalise()
-        self._correlate(factor.r + self._turned(self._weight) @ factor.Q[: self.size])
+        r = factor.r + self._turned(self._weight) @ factor.Q[: self.size]
+        self._correlate(r)
         self._at[kernels.FRESH] = self._at[kernels.LEFT]
+        self._at[kernels.LENGTH] = np.linalg.norm(r)
 
     def _nudge(self) -> None:
         """Columns that are tied for ever are told apart by weights raised a little."""

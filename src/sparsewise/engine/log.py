@@ -52,6 +52,10 @@ class Log:
             return Stop.ZERO_TARGET
         return Stop.INTERRUPTED if interrupted() else stop
 
+    def begin_anew(self) -> None:
+        """The steps that follow lead from the empty model, not from the one met last."""
+        self._stretches = []
+
     def record(
         self,
         action: Action,

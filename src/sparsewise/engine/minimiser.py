@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -47,7 +48,8 @@ class Minimiser(NamedTuple):
 
     def cost(self, weights: Weights, data: Problem) -> float:
         """Σ w_j |x_j| in the units of the data."""
-        return float(np.abs(self.x) @ weights.unit[self.columns]) * weights.top * data.scale
+        each = weights.given[self.columns] / data.design.norms()[self.columns]
+        return float(np.abs(self.x) @ each) * data.scale
 
 
 def l1_solution(
@@ -73,7 +75,7 @@ def l1_solution(
         objective=found.cost(weights, data),
         weights=weights.given,
         bound=bound,
-        penalty=found.penalty * data.scale / weights.top,
+        penalty=float(data_penalty(np.float64(found.penalty), weights, data)),
         dual=found.dual * weights.top,
         accuracy=found.accuracy,
         debiased=debias,
@@ -83,19 +85,53 @@ def l1_solution(
     return solution
 
 
+def data_penalty(penalty: Array | np.float64, weights: Weights, data: Problem) -> Array:
+    """λ in the units of the data, λ ‖y‖/top: digits and powers of two apart, lest one overflow."""
+    (a, i), (b, j), (c, k) = map(np.frexp, (penalty, data.scale, weights.top))
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(a * b / c, i + j - k))
+
+
+class OutOfReachError(InputError):
+    """A bound below the distance of y from the range of A (both for a unit target).
+
+    Parameters
+    ----------
+    data : Problem
+        A and y.
+    bound, distance : float
+        Of the unit target.
+    """
+
+    def __init__(self, data: Problem, bound: float, distance: float) -> None:
+        super().__init__(
+            f"No x has ‖A x - y‖ <= {bound * data.scale:g}: the distance of y from the range of A "
+            f"is {distance * data.scale:.10g}",
+            "allow a residual of at least that.",
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(InputError, parameter=self.parameter), (self.wrong, self.advice)
+
+
+class LostDigitsError(InputError):
+    """Rounding hides which columns to choose."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Columns agree so closely, or cost so differently, that rounding hides which of them "
+            "make the least ℓ1 norm",
+            "leave out those that say the same, take away their means, or scale them.",
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+
 def check_reachable(data: Problem, bound: float, distance: float) -> None:
     """Refuse a bound below the distance of y from the range of A (both for a unit target)."""
     if distance > bound + tolerances(data.y.dtype).tie:
-        raise out_of_reach(data, bound, distance)
-
-
-def out_of_reach(data: Problem, bound: float, distance: float) -> InputError:
-    """What to say of a bound below the distance of y from the range of A (unit target)."""
-    return InputError(
-        f"No x has ‖A x - y‖ <= {bound * data.scale:g}: the distance of y from the range of A is "
-        f"{distance * data.scale:.10g}",
-        "allow a residual of at least that.",
-    )
+        raise OutOfReachError(data, bound, distance)
 
 
 def least_squares(data: Problem, columns: Array) -> Array:

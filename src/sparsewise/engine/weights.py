@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array
-from sparsewise.errors import InputError
+from sparsewise.design.base import Array, precision
+from sparsewise.design.choose import as_floats
+from sparsewise.errors import InputError, InputTypeError
 from sparsewise.parameters import check_constraints
 from sparsewise.problem import Problem
 
@@ -68,11 +70,12 @@ def check_weights(
 ) -> Weights:
     """Weights of all columns: 1 by default, 0 for those included, infinite for those excluded.
 
-    A column of zeros is excluded, too.
+    A column of zeros is excluded, too. However little a column costs beside the others, it is not
+    free: the least part of the largest weight is the smallest number of the working precision.
     """
     m = data.shape[1]
     forced, barred = check_constraints(include, exclude, m)
-    given = np.ones(m) if weights is None else np.array(weights, dtype=np.float64)
+    given = np.ones(m) if weights is None else _real(weights)
     if given.shape != (m,):
         raise InputError(
             f"must have shape ({m},), one for each column of A, not {given.shape}.",
@@ -87,8 +90,29 @@ def check_weights(
         )
     given[forced] = 0
     given[barred] = np.inf
-    norms = data.design.norms()
-    given[norms == 0] = np.inf
-    unit = given / np.where(norms > 0, norms, 1)
-    top = float(np.max(unit, where=np.isfinite(unit), initial=0.0)) or 1.0
-    return Weights(given, unit / top, top)
+    given[data.inverse_norms == 0] = np.inf
+    norms, real = data.design.norms(), precision(data.y.dtype)
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        unit = given / norms
+        top = float(np.max(unit, where=np.isfinite(given), initial=0.0)) or 1.0
+        unit = unit / top if top < np.inf else np.zeros_like(unit)
+    tiny = (unit < float(real.tiny)) & (given > 0)
+    if tiny.any():
+        if float(unit[tiny].min()) < sys.float_info.min:
+            raise InputError(
+                "are beyond the range of numbers beside each other, divided by the norms of their "
+                "columns",
+                "scale A, or the weights.",
+                parameter="weights",
+            )
+        unit[tiny] = float(real.tiny)
+        given[tiny] = unit[tiny] * top * norms[tiny]
+    return Weights(given, unit, top)
+
+
+def _real(weights: ArrayLike) -> Array:
+    """A copy as real numbers."""
+    values = as_floats(weights, "weights")
+    if values.dtype.kind == "c":
+        raise InputTypeError("must be real, not complex.", parameter="weights")
+    return np.array(values, np.float64)

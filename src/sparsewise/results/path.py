@@ -101,6 +101,12 @@ class Path(Sequence[Step]):
         return np.array([self.initial.loss, *(step.loss for step in self.steps)])
 
     @property
+    def residual_norms(self) -> Array:
+        """‖r‖ at the start and after each step: in range where its square may not be."""
+        rss = np.array([met[0] for _, _, met in self._replay()])
+        return np.sqrt(np.maximum(rss, 0.0)) * self._units.scale
+
+    @property
     def norms(self) -> Array:
         """‖a_j‖ of every column; 0 for one of zeros."""
         inverse = self._units.inverse_norms.astype(float)
