@@ -260,6 +260,8 @@ class Homotopy:
                 state.b[:] = data.correlate(state.u)
             elif code == kernels.COLUMN:
                 state.a[:] = factor.unit_column(int(count[kernels.PLACE]))
+            elif code == kernels.WORN:
+                state, code = self._made_anew(state), kernels.LOOK
             else:
                 break
         data.passes.count += int(count[kernels.PASSES])
@@ -323,15 +325,21 @@ class Homotopy:
     def _refresh(self) -> None:
         """c from scratch: it carries the rounding errors of larger times."""
         factor, kernels = self._factor, self._kernels
-        if self._at[kernels.WEAR] > self._worn:
-            factor.make()
-            self._at[kernels.WEAR] = 0.0
         _ = factor.Q
         factor.reorthogonalise()
         r = factor.r + self._turned(self._weight) @ factor.Q[: self.size]
         self._correlate(r)
         self._at[kernels.FRESH] = self._at[kernels.LEFT]
         self._at[kernels.LENGTH] = np.linalg.norm(r)
+
+    def _made_anew(self, state: Any) -> Any:
+        """The factor from scratch, and c: large recipes have cost them digits."""
+        factor, kernels = self._factor, self._kernels
+        factor.size = int(self._count[kernels.SIZE])
+        factor.make()
+        self._refresh()
+        self._at[kernels.WEAR], self._at[kernels.RSS] = 0.0, factor.rss
+        return state._replace(Q=factor.Q, U=factor.U, t=factor.t, r=factor.r, corr=self._corr)
 
     def _nudge(self) -> None:
         """Columns that are tied for ever are told apart by weights raised a little."""

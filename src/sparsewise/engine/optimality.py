@@ -76,8 +76,10 @@ def optimality(
     sizes = np.abs(found.x)
     phases = np.divide(found.x, sizes, out=np.zeros_like(found.x), where=sizes > 0)
     excess[found.columns] = np.abs(inner[found.columns] - w[found.columns] * phases)
-    beyond = excess / (noise + deviation * np.where(weights.barred, 1.0, w))
-    return Optimality(over, aside, float(beyond.max(initial=0.0)))
+    # What costs nothing is compared with what costs most.
+    allowed = noise + deviation * np.where(weights.usual, w, 1.0)
+    beyond = float((excess / allowed).max(where=~weights.barred, initial=0.0))
+    return Optimality(over, aside, beyond)
 
 
 def is_reachable(data: Problem, weights: Weights, bound: float) -> bool:

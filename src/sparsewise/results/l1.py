@@ -164,12 +164,24 @@ class L1Path(L1Solution):
     @cached_property
     def points(self) -> list[Model]:
         """The model at each of the `penalties`; in between, coefficients are linear in λ."""
-        end = Model(self.support, self.coef, self.residual_norm**2)
+        end = Model(self.support, self.coef, self.residual_norm * self.residual_norm)
         if self.penalties.size == 1:
             return [end]
-        # The first columns come in where the path begins, with coefficients of zero.
-        later = self.path.models()[len(self.path) + 2 - self.penalties.size :]
-        return [self.path.initial, *later, end]
+        return [self.path.initial, *self.path.models()[self._at_first :], end]
+
+    @property
+    def _at_first(self) -> int:
+        """How many columns come in where the path begins, with coefficients of zero."""
+        return len(self.path) + 2 - self.penalties.size
+
+    @cached_property
+    def _shares(self) -> Array:
+        """‖r‖²/‖y‖² at each of the `penalties`."""
+        end = (self.residual_norm / self.path.scale) ** 2
+        if self.penalties.size == 1:
+            return np.array([end])
+        shares = self.path.shares
+        return np.array([shares[0], *shares[1 + self._at_first :], end])
 
     @property
     def supports(self) -> list[Array]:
@@ -197,12 +209,13 @@ class L1Path(L1Solution):
         before, after = self.points[i : i + 2]
         coef = before.coef + share * (after.coef - before.coef)
         rest, slope = self._line(i)
-        return Model(np.flatnonzero(coef), coef, rest + penalty**2 * slope)
+        share = rest + slope * float(penalty / upper) ** 2
+        return Model(np.flatnonzero(coef), coef, share * self.path.scale * self.path.scale)
 
     def at_residual(self, residual: float) -> Model:
         """The model on the path with this ‖r‖: the solution of `bpdn`."""
-        squared = check_number(residual, "residual") ** 2
-        squares = np.array([model.squared_residual for model in self.points])
+        squared = min(check_number(residual, "residual") / self.path.scale, 2.0) ** 2
+        squares = self._shares
         if squared >= squares[0]:
             return self.points[0]
         if not squared >= squares[-1]:
@@ -212,15 +225,15 @@ class L1Path(L1Solution):
         if i == len(squares) - 1:
             return self.points[i]
         rest, slope = self._line(i)
-        penalty = max((squared - rest) / slope, 0.0) ** 0.5
+        penalty = max((squared - rest) / slope, 0.0) ** 0.5 * self.penalties[i]
         return self.at_penalty(min(max(penalty, self.penalties[i + 1]), self.penalties[i]))
 
     def _line(self, i: int) -> tuple[float, float]:
-        """‖r‖² = rest + slope λ² between point i and the next."""
-        upper, lower = self.penalties[i : i + 2] ** 2
-        before, after = (model.squared_residual for model in self.points[i : i + 2])
-        slope = (before - after) / (upper - lower) if upper > lower else 0.0
-        return after - slope * lower, slope
+        """‖r‖²/‖y‖² = rest + slope (λ/λ_i)² between point i and the next."""
+        lower = float(self.penalties[i + 1] / self.penalties[i])
+        before, after = self._shares[i : i + 2].tolist()
+        slope = (before - after) / (1 - lower**2) if lower < 1 else 0.0
+        return after - slope * lower**2, slope
 
 
 class Round(NamedTuple):

@@ -101,6 +101,16 @@ class Path(Sequence[Step]):
         return np.array([self.initial.loss, *(step.loss for step in self.steps)])
 
     @property
+    def scale(self) -> float:
+        """‖y‖, or 1 if y is zero: the unit of residuals."""
+        return self._units.scale
+
+    @property
+    def shares(self) -> Array:
+        """What is left of ‖y‖² at the start and after each step, at every scale of y."""
+        return np.array([loss for _, _, (loss, _) in self._replay()])
+
+    @property
     def norms(self) -> Array:
         """‖a_j‖ of every column; 0 for one of zeros."""
         inverse = self._units.inverse_norms.astype(float)
