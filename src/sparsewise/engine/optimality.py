@@ -13,8 +13,8 @@ from sparsewise.engine.weights import Weights
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
-ROUNDING = 64
-"""Units of rounding by which sums of products may be off."""
+ROUNDING = 16
+"""Units of rounding by which a residual may be off, and inner products of unit vectors."""
 
 DEVIATION = 1e-9
 """How far a minimiser may be from its conditions, relatively, before it is refined."""
@@ -71,13 +71,15 @@ def optimality(
         left = np.abs(data.correlate(r)).max(where=~weights.barred, initial=0.0)
         aside = float(left) / (unsure + deviation * length)
     inner = data.correlate(nu)
-    noise = ROUNDING * tolerance.eps * float(np.linalg.norm(nu))
+    noise = 4 * ROUNDING * tolerance.eps * float(np.linalg.norm(nu))
     excess = np.abs(inner) - w
     sizes = np.abs(found.x)
     phases = np.divide(found.x, sizes, out=np.zeros_like(found.x), where=sizes > 0)
     excess[found.columns] = np.abs(inner[found.columns] - w[found.columns] * phases)
-    beyond = excess / (noise + deviation * np.where(weights.barred, 1.0, w))
-    return Optimality(over, aside, float(beyond.max(initial=0.0)))
+    # What costs nothing is compared with what costs most.
+    allowed = noise + deviation * np.where(weights.usual, w, 1.0)
+    beyond = float((excess / allowed).max(where=~weights.barred, initial=0.0))
+    return Optimality(over, aside, beyond)
 
 
 def is_reachable(data: Problem, weights: Weights, bound: float) -> bool:
@@ -86,4 +88,4 @@ def is_reachable(data: Problem, weights: Weights, bound: float) -> bool:
     x = np.linalg.lstsq(unit, data.y, rcond=None)[0]
     rest = float(np.linalg.norm(data.y - unit @ x))
     eps = tolerances(data.y.dtype).eps
-    return rest <= bound + ROUNDING * eps * (1 + float(np.abs(x).sum()))
+    return rest <= bound + 16 * ROUNDING * eps * (1 + float(np.abs(x).sum()))
