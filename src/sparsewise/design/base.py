@@ -30,6 +30,9 @@ TILE_BYTES = 1 << 19
 FOLD = 512
 """Rows that are folded into a triangle at once: enough for matrix products, few to hold."""
 
+PANEL = 16
+"""Columns of it that are reflected together: wider panels leave the cache, and take twice as long."""
+
 CONSTANT = 64
 """A column that varies by fewer units of rounding than this is constant for all we can know."""
 
@@ -245,7 +248,7 @@ class Design(ABC):
     def _measure(self) -> Measured:
         """Norms and their inverses, in one pass; carefully where squares may be out of range."""
         norms, inverse, least, together = self._quick_norms()
-        low, high = _safe_squares(self.dtype.char)
+        low, high = safe_squares(self.dtype.char)
         if low < least and together < high:  # a NaN fails this, too
             return Measured(norms, inverse, extreme=False)
         return self._with_norms(self._scaled_norms())
@@ -349,6 +352,14 @@ def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
     return copy
 
 
+def tile_shape(X: Array) -> tuple[int, int]:
+    """How many rows and columns to work on at once: whole ones, as they lie in memory."""
+    n, m = X.shape
+    if abs(X.strides[0]) < abs(X.strides[1]) or m <= 1:
+        return n, max(1, TILE_BYTES // (n * X.itemsize))
+    return max(1, TILE_BYTES // (m * X.itemsize)), m
+
+
 def square_sums(A: Array, weights: Array | None = None) -> Array:
     """Σ_i w_i |a_ij|² for every column j.
 
@@ -367,7 +378,7 @@ def fold(R: Array, B: Array) -> Array:
 
     tpqrt: Any = get_lapack_funcs("tpqrt", (R,))
     folded: Array = tpqrt(
-        0, min(64, len(R)), R, np.asfortranarray(B, R.dtype), overwrite_a=1, overwrite_b=1
+        0, min(PANEL, len(R)), R, np.asfortranarray(B, R.dtype), overwrite_a=1, overwrite_b=1
     )[0]
     return folded
 
@@ -383,7 +394,7 @@ def _precision(char: str) -> np.finfo[Any]:
 
 
 @cache
-def _safe_squares(char: str) -> tuple[float, float]:
+def safe_squares(char: str) -> tuple[float, float]:
     """Below the first a square has lost digits to underflow; above the second it may overflow."""
     real = _precision(char)
     return float(real.tiny) / float(real.eps) ** 2, float(real.max) * float(real.eps)

@@ -7,13 +7,14 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.sbl import UPDATES
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor, known
+from sparsewise.estimators.base import SparseRegressor, in_precision, known
 from sparsewise.results import BayesianSolution
 from sparsewise.selection.data import Data
 from sparsewise.selection.residual_variance import check_rows
@@ -118,12 +119,12 @@ class SparseBayesRegressor(SparseRegressor):
     @property
     def sigma_(self) -> float:
         """Standard deviation of the noise."""
-        return float(self.solution_.sigma)
+        return float(self.solution_.sigma) if self.noise_ is None else self.noise_
 
     @property
     def gamma_(self) -> Array:
         """Prior variances."""
-        return self.solution_.gamma
+        return np.asarray(in_precision(self.coef_.dtype, self.solution_.gamma))
 
     @property
     def price_(self) -> float:

@@ -295,9 +295,9 @@ class StepwiseRegressor(SparseRegressor):
     def _leave_one_out(self) -> Array:
         """The leave-one-out error of every model on the path; NaN if X was changed since."""
         if not hasattr(self, "_loo_"):
-            X, path = self._data_.X, self.solution_.path
-            usable = np.isfinite(X if isinstance(X, np.ndarray) else X.data).all()
+            path = self.solution_.path
             unknown = np.full(1 + len(path), np.nan)
+            usable = self._data_.is_finite()
             self._loo_ = leave_one_out(self._data_, path) if usable else unknown
             del self._data_
         return self._loo_

@@ -114,10 +114,13 @@ def _fold_errors(
     if interrupted():  # half a path says nothing of the sizes it has not reached
         raise KeyboardInterrupt
     columns, coefs = _coefficients(run.path, included, most - len(data.include) + included)
-    X = held.X[:, columns]
-    Z = (X.toarray() if not isinstance(X, np.ndarray) else X) - fold.reduced.means[columns]
-    residuals = (held.y - fold.reduced.level)[:, None] - Z @ coefs
-    return np.average(np.square(residuals), axis=0, weights=held.weights)
+    squares = np.zeros(coefs.shape[1])
+    for rows in held.parts():
+        Z = held.row_block(rows)[:, columns] - fold.reduced.means[columns]
+        residuals = (held.y[rows] - fold.reduced.level)[:, None] - Z @ coefs
+        counts = np.ones(len(Z)) if held.weights is None else held.weights[rows]
+        squares += counts @ np.square(residuals)
+    return squares / (len(held.y) if held.weights is None else held.weights.sum())
 
 
 def _without_dependent(
