@@ -209,8 +209,10 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 
         Columns: step, action, feature, size, rss, r2; for least squares and basis pursuit, whose
         degrees of freedom are their features, the criteria (see `sparsewise.selection.Criteria`;
-        loo is the mean squared error of each row predicted without it); log_evidence for Bayesian
-        models. A pandas frame if X was one, otherwise a Polars frame.
+        loo is the mean squared error of each row predicted without it; cp takes the noise of all
+        features, which but a `StepwiseRegressor` knows only if the path has met that model);
+        log_evidence for Bayesian models, at the final σ in every step. A pandas frame if X was
+        one, otherwise a Polars frame.
         """
         check_is_fitted(self)
         if not hasattr(self, "_path_"):

@@ -113,8 +113,9 @@ class SparseBayesRegressor(SparseRegressor):
 
     def _path_columns(self) -> dict[str, list[Any]]:
         columns = super()._path_columns()
+        first = self.solution_.start_evidence(self.n_rows_ - self.fit_intercept)
         evidences = (step.log_evidence for step in self.solution_.path)
-        return columns | {"log_evidence": known([math.nan, *evidences])}
+        return columns | {"log_evidence": known([first, *evidences])}
 
     @property
     def sigma_(self) -> float:
