@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from sparsewise.algorithms import Algorithm
 from sparsewise.design.base import BLOCK_BYTES, Array
 from sparsewise.errors import Either, InputError, InputWarning, Parameter
+from sparsewise.estimators.fitted import afresh, in_precision
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
 from sparsewise.parameters import check_columns, check_constraints
 from sparsewise.problem import DependentColumnsError
@@ -127,20 +128,16 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         estimator
             The estimator itself.
         """
-        self._forget()
-        if not get_config()["skip_parameter_validation"]:
-            self._validate_params()
-        try:
+        with afresh(self):
+            if not get_config()["skip_parameter_validation"]:
+                self._validate_params()
             data = self._data(X, y, sample_weight)
-            self.solution_ = self._solve(data)
-            self._keep(data)
-        except DependentColumnsError as error:
-            names = [self._name(j) for j in error.columns if j in data.include]
-            self._forget()
-            raise indistinguishable(names) from error
-        except BaseException:
-            self._forget()  # half a fit is none
-            raise
+            try:
+                self.solution_ = self._solve(data)
+                self._keep(data)
+            except DependentColumnsError as error:
+                names = [self._name(j) for j in error.columns if j in data.include]
+                raise indistinguishable(names) from error
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -243,11 +240,6 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         return super()._get_param_names()
 
     # ------------------------------------------------------------------ before the algorithm
-
-    def _forget(self) -> None:
-        """Remove what an earlier fit has left."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
 
     def _data(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> Data:
         """The table, checked, with `include` and `exclude` as column numbers."""
@@ -413,14 +405,6 @@ class Exact(NamedTuple):
     intercept_: float
     noise_: float | None
     covariance_: Array | None
-
-
-def in_precision(dtype: np.dtype[Any], value: Any) -> Any:
-    """A number or an array in the precision of the coefficients; None as it is."""
-    if value is None or dtype == np.float64:
-        return value
-    with np.errstate(over="ignore", under="ignore"):
-        return value.astype(dtype) if isinstance(value, np.ndarray) else dtype.type(value)
 
 
 def known(values: Iterable[float]) -> list[float | None]:

@@ -14,7 +14,8 @@ from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.sbl import UPDATES
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor, in_precision, known
+from sparsewise.estimators.base import SparseRegressor, known
+from sparsewise.estimators.fitted import in_precision
 from sparsewise.results import BayesianSolution
 from sparsewise.selection.data import Data
 from sparsewise.selection.residual_variance import check_rows
