@@ -40,6 +40,12 @@ if TYPE_CHECKING:
 ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 """What X may be without being converted."""
 
+LIKE_LASSO = "l1"
+"""The ``penalty`` by which scikit-learn's `SelectFromModel` knows models whose zeros mean something.
+
+It keeps coefficients of at least 1e-5 of these, of others those above the mean.
+"""
+
 SEARCH_SECONDS = 1.0
 """What ``certify=True`` allows an exact search, where the bound does not decide."""
 
@@ -48,6 +54,12 @@ SEARCH_SECONDS = 1.0
 @dataclass(kw_only=True, eq=False, repr=False)
 class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model of few features; a selector of these, too.
+
+    As a selector (`transform`, `get_support`, `get_feature_names_out`) it keeps what it has chosen,
+    in a pipeline, say, and needs no `sklearn.feature_selection.SelectFromModel`: that looks at the
+    size of coefficients, which depends on the units of features, and keeps those of at least 1e-5.
+    With a `BasisPursuitRegressor`, whose `penalty` is a number, or for smaller coefficients, give
+    it a threshold of 1e-300, say, to keep all that are not zero.
 
     Subclasses say how it is found (`_solve`). What `fit` finds has a name that ends in an
     underscore, public or not, and is forgotten at the next one: if that fails, nothing is left. What

@@ -14,7 +14,7 @@ from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.sbl import UPDATES
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor, known
+from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor, known
 from sparsewise.estimators.fitted import in_precision
 from sparsewise.results import BayesianSolution
 from sparsewise.selection.data import Data
@@ -76,6 +76,7 @@ class SparseBayesRegressor(SparseRegressor):
     >>> mean, std = model.predict(X, return_std=True)
     """
 
+    penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseRegressor._parameter_constraints,
         "algorithm": [StrOptions(set(BAYESIAN))],

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, stepwise
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor, known
+from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor, known
 from sparsewise.estimators.trace import Trace
 from sparsewise.results import Model, Solution, Stop
 from sparsewise.selection import choice
@@ -98,6 +98,7 @@ class StepwiseRegressor(SparseRegressor):
     ['sex', 'bmi', 'bp', 's1', 's2', 's5']
     """
 
+    penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseRegressor._parameter_constraints,
         "direction": [StrOptions(set(choice.PATHS))],
