@@ -18,9 +18,7 @@ CHOICES = ("criterion", "cv")
 """Parameters of estimators that choose a model on a path."""
 
 
-def check_columns(
-    columns: Iterable[int] | None, m: int, name: str, matrix: str = "A"
-) -> list[int]:
+def check_columns(columns: Iterable[int] | None, m: int, name: str, matrix: str = "A") -> list[int]:
     """Column numbers of a matrix as a list without repeats, in the order given."""
     if columns is None:
         return []

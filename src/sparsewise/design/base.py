@@ -31,7 +31,7 @@ FOLD = 512
 """Rows that are folded into a triangle at once: enough for matrix products, few to hold."""
 
 PANEL = 16
-"""Columns of it that are reflected together: wider panels leave the cache, and take twice as long."""
+"""Columns of it that are reflected together: wider panels leave the cache, and take longer."""
 
 CONSTANT = 64
 """A column that varies by fewer units of rounding than this is constant for all we can know."""

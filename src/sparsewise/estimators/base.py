@@ -41,7 +41,7 @@ ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 """What X may be without being converted."""
 
 LIKE_LASSO = "l1"
-"""The ``penalty`` by which scikit-learn's `SelectFromModel` knows models whose zeros mean something.
+"""The ``penalty`` by which scikit-learn's `SelectFromModel` knows models whose zeros count.
 
 It keeps coefficients of at least 1e-5 of these, of others those above the mean.
 """
@@ -62,8 +62,8 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
     it a threshold of 1e-300, say, to keep all that are not zero.
 
     Subclasses say how it is found (`_solve`). What `fit` finds has a name that ends in an
-    underscore, public or not, and is forgotten at the next one: if that fails, nothing is left. What
-    it finds has the precision of X.
+    underscore, public or not, and is forgotten at the next one: if that fails, nothing is left. It
+    has the precision of X.
 
     Attributes
     ----------
@@ -410,7 +410,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 
 
 class Exact(NamedTuple):
-    """In double precision, what a model in single precision rounds: predictions are made of these."""
+    """In double precision, what single precision rounds: predictions are made of these."""
 
     means_: Array
     level: float

@@ -11,7 +11,7 @@ import numpy as np
 
 @contextmanager
 def afresh(estimator: Any) -> Iterator[None]:
-    """Forget an earlier fit, and whatever is left of this one should it fail: half a fit is none."""
+    """Forget an earlier fit, and what is left of this one should it fail: half a fit is none."""
     forget(estimator)
     try:
         yield

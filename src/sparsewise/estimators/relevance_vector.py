@@ -75,9 +75,8 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         Of a kernel by name. "median": the median distance between training points.
     scale : bool
         Whether features are divided by their standard deviations first (relative to the geometric
-        mean of all, so that features that are alike stay as they are). With ``length_scale="median"``
-        alone: a length scale that is given, and a kernel that is an object or function, are for X
-        as it is.
+        mean of all, so that features that are alike stay as they are). With a median length scale
+        alone: one that is given, and a kernel that is an object or function, are for X as it is.
     algorithm : {"rmp", "fast_sbl", "sbl", "rmp0", "foba", "forward"}
         The first three are Bayesian and find the noise themselves; the others are stepwise and
         need `delta`.

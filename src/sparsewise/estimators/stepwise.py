@@ -208,12 +208,14 @@ class StepwiseRegressor(SparseRegressor):
         start = self._start()
         if start == "full":
             return choice.from_full(data, most, algorithm, **parameters)
-        columns = [] if start in ("auto", "empty") else self._columns("start")
+        columns = self._columns("start") if start == "listed" else []
         return choice.from_columns(data, columns, algorithm, **parameters)
 
-    def _start(self) -> Any:
-        """Where to begin: a word, or features."""
-        return "full" if self.start is None else self.start
+    def _start(self) -> str:
+        """Where to begin: auto, full, empty, or with the features listed."""
+        if self.start is None:
+            return "full"
+        return self.start if isinstance(self.start, str) else "listed"
 
     # ------------------------------------------------------------------ what these need
 
@@ -224,24 +226,20 @@ class StepwiseRegressor(SparseRegressor):
         is_backward = self.direction == "backward"
         begins, other = ("full", "forward") if is_backward else ("empty", "backward")
         start = self._start()
-        if self.direction != "both" and not (isinstance(start, str) and start in ("auto", begins)):
-            elsewhere = isinstance(start, str) and f'use "{other}" or "both".'
+        if self.direction != "both" and start not in ("auto", begins):
+            instead = f' use "{other}" or "both".' if start in ("empty", "full") else ' use "both".'
+            given = Parameter("start", None if start == "listed" else start)
             raise InputError(
                 (Parameter("direction", self.direction), f" begins with the {begins} model"),
-                ("with ", Parameter("start", start if elsewhere else None), " ")
-                + (elsewhere or 'use "both".',),
+                ("with ", given, instead),
             )
-
-        by_path = self.delta is None and (self.sparsity is not None or self.criterion not in BY_RESIDUAL)
-        if self.direction == "both" and by_path and start != "auto":
-            chooser = Parameter("criterion", self.criterion)
+        by_path = self.sparsity is not None or self.criterion not in BY_RESIDUAL
+        if self.direction == "both" and by_path and self.delta is None and start != "auto":
+            chosen = None if self.sparsity is not None else self.criterion
+            by = Parameter("criterion", chosen) if chosen else Parameter("sparsity")
             raise InputError(
                 "has no say where all sizes are compared, on a path forward and all the way back",
-                (
-                    "leave it out, or choose by BIC, say, not by ",
-                    chooser if self.sparsity is None else Parameter("sparsity"),
-                    ".",
-                ),
+                ("leave it out, or choose by BIC, say, not by ", by, "."),
                 parameter="start",
             )
 

@@ -128,7 +128,9 @@ class Data:
         """Some rows of the table, in a dense array."""
         if isinstance(self.X, Rows):
             return self.X.row_block(rows)
-        return np.asarray(self.X[rows] if isinstance(self.X, np.ndarray) else self.X[rows].toarray())
+        return np.asarray(
+            self.X[rows] if isinstance(self.X, np.ndarray) else self.X[rows].toarray()
+        )
 
     def is_finite(self) -> bool:
         """Whether all features are numbers still: the table is the user's, who may change it."""

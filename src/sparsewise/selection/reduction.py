@@ -155,11 +155,12 @@ def _condensed(
     level, means, norms = 0.0, np.zeros(m), np.ones(m + 1)
     inner, target = design, as_design(y[:, None])
     if intercept:
-        about = [one.about_means(weights) for one in (design, target)]
-        if about[0] is None or about[1] is None:
+        about, of_y = design.about_means(weights), target.about_means(weights)
+        if about is None or of_y is None:
             return None
-        (inner, means, _), (target, (level,), _) = about
-        norms = np.append(about[0].norms, about[1].norms)
+        inner, means = about.design, about.means
+        target, level = of_y.design, float(of_y.means[0])
+        norms = np.append(about.norms, of_y.norms)
     R = np.zeros((m + 1 + intercept, m + 1 + intercept), order="F")
     for start in range(0, n, FOLD):
         part = slice(start, min(start + FOLD, n))
@@ -174,7 +175,7 @@ def _condensed(
     if not ((size < real.max) & ((size == 0) | (size > real.tiny / real.eps))).all():
         return None
     plain = DenseDesign(R[:, :-1].astype(design.dtype), rows=rows - intercept)
-    return Reduced(plain, R[:, -1].astype(y.dtype), means, float(level), rows, None, condensed=True)
+    return Reduced(plain, R[:, -1].astype(y.dtype), means, level, rows, None, condensed=True)
 
 
 def _whole(number: float) -> float:
