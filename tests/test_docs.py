@@ -105,7 +105,8 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch, capsys):
         table = frame if "--categorical city" in command else frame.drop("city")
         table.write_csv("DATA.csv")
         if file:
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Path(file).open("rb")))
+            stream = io.BytesIO(Path(file).read_bytes())
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
         assert main(shlex.split(words)[1:]) == 0, command
         assert capsys.readouterr().out.strip(), command
     assert Path("MODEL.json").exists()
