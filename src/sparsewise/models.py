@@ -159,7 +159,8 @@ class LinearModel:
         chosen = np.flatnonzero(estimator.get_support())
         features = [str(names[int(j)]) for j in chosen]
         has_intercept = bool(estimator.fit_intercept)
-        covariance = estimator.covariance_
+        exact = getattr(estimator, "_exact_", estimator)  # single precision has rounded the others
+        covariance = exact.covariance_
         if covariance is not None:
             lower = np.asarray(covariance, dtype=np.float64)
             covariance = np.tril(lower) + np.tril(lower, -1).T  # exactly symmetric
@@ -167,10 +168,10 @@ class LinearModel:
             target=target,
             features=tuple(features),
             coef=coef[chosen],
-            intercept=float(estimator.intercept_) if has_intercept else 0.0,
-            means=np.asarray(estimator.means_, float) if has_intercept else np.zeros(chosen.size),
+            intercept=float(exact.intercept_) if has_intercept else 0.0,
+            means=np.asarray(exact.means_, float) if has_intercept else np.zeros(chosen.size),
             covariance=covariance,
-            noise=None if estimator.noise_ is None else float(estimator.noise_),
+            noise=None if exact.noise_ is None else float(exact.noise_),
             rows=float(estimator.n_rows_),
             has_intercept=has_intercept,
             encoding=tuple(_used(encoding or (), features)),

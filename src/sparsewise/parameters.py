@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Number
 
 import numpy as np
 
 from sparsewise.errors import InputError, InputTypeError, Parameter
+from sparsewise.wording import shortened
 
 OWN = ("sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "updates", "debias")
 """Parameters by which algorithms differ."""
@@ -21,8 +22,8 @@ CHOICES = ("criterion", "cv")
 """Parameters of estimators that choose a model on a path."""
 
 
-def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]:
-    """Column numbers as a list without repeats, in the order given."""
+def check_columns(columns: Iterable[int] | None, m: int, name: str, matrix: str = "A") -> list[int]:
+    """Column numbers of a matrix as a list without repeats, in the order given."""
     if columns is None:
         return []
     try:
@@ -45,19 +46,25 @@ def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]
     outside = values[(values < 0) | (values >= m)]
     if outside.size:
         raise InputError(
-            f"names column {outside[0]}, but A has columns 0 to {m - 1}.", parameter=name
+            f"names column {outside[0]}, but {matrix} has columns 0 to {m - 1}.", parameter=name
         )
     return list(dict.fromkeys(map(int, values)))
 
 
 def check_constraints(
-    include: Iterable[int] | None, exclude: Iterable[int] | None, m: int
+    include: Iterable[int] | None,
+    exclude: Iterable[int] | None,
+    m: int,
+    matrix: str = "A",
+    called: Callable[[int], str] = "column {}".format,
 ) -> tuple[list[int], list[int]]:
     """Columns to be kept and columns to be left out, none of them both."""
-    forced, barred = check_columns(include, m, "include"), check_columns(exclude, m, "exclude")
+    forced = check_columns(include, m, "include", matrix)
+    barred = check_columns(exclude, m, "exclude", matrix)
     if both := sorted(set(forced) & set(barred)):
-        names = Parameter("include"), " and ", Parameter("exclude")
-        raise InputError((f"Column {both[0]} is in both ", *names), "keep it in one.")
+        lists = Parameter("include"), " and ", Parameter("exclude")
+        names = shortened([called(j) for j in both])
+        raise InputError((f"{names} can't be in ", *lists, " at once: take each out of one."))
     return forced, barred
 
 

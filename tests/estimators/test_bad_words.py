@@ -47,11 +47,12 @@ OURS = [
     ),
     (StepwiseRegressor(include=[5]), "include names column 5, but X has columns 0 to 4"),
     (StepwiseRegressor(exclude=[-6]), "exclude names column -6, but X has columns 0 to 4"),
+    (StepwiseRegressor(include=[-1]), "include names column -1, but X has columns 0 to 4"),
     (StepwiseRegressor(include=[1.0]), "include must list names or column numbers, not 1.0"),
     (StepwiseRegressor(include=[True]), "include must list names or column numbers, not True"),
     (StepwiseRegressor(include=[[1]]), "include must list names or column numbers, not [1]"),
     (
-        StepwiseRegressor(include=[1, "s1"], exclude=[-1, 3]),
+        StepwiseRegressor(include=[1, "s1"], exclude=[4, 3]),
         '"s1" can\'t be in include and exclude',
     ),
     (

@@ -170,7 +170,7 @@ def test_the_bayesian_model_is_that_of_the_function(name):
         "sigma": model.sigma,
         "price": math.log(m) if model.price is None else model.price,
         "noise_prior": model.noise_prior,
-        "include": [5] if model.include else [],
+        "include": model.include or [],
         "exclude": model.exclude or [],
     }
     if model.updates is not None:

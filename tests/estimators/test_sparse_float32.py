@@ -185,7 +185,13 @@ def test_single_precision_is_kept(name):
     assert_close(model.coef_ * X.std(0), double.coef_ * X.std(0), rtol=rtol)
     assert_close(model.predict(single), double.predict(single), rtol=rtol)
     assert_close(model.noise_, double.noise_, rtol=2e-3)
-    assert isinstance(model.intercept_, float)
+    for fitted in (
+        "coef_", "means_", "intercept_", "noise_", "covariance_", "coef_std_", "intercept_std_",
+        "gamma_", "sigma_",
+    ):  # fmt: skip
+        if (value := getattr(model, fitted, None)) is not None:
+            assert value.dtype == np.float32, fitted
+            assert np.asarray(getattr(double, fitted)).dtype == np.float64, fitted
 
 
 @pytest.mark.parametrize("target", [np.float64, np.int64])

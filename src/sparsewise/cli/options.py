@@ -110,7 +110,9 @@ def load(args: argparse.Namespace) -> tuple[Table, list[str]]:
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)
     refuse_both(include, split_names(args.exclude), "included")
-    table = select(raw, args, features=features, chosen=include)
+    begin = [] if args.start in (None, "all", "none") else split_names(args.start)
+    refuse_both(begin, split_names(args.exclude), "begun with")
+    table = select(raw, args, features=features, chosen=[*include, *begin])
     return table, [table.names[j] for j in table.positions(include)]
 
 

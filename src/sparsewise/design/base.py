@@ -30,6 +30,9 @@ TILE_BYTES = 1 << 19
 FOLD = 512
 """Rows that are folded into a triangle at once: enough for matrix products, few to hold."""
 
+PANEL = 16
+"""Columns of it that are reflected together: wider panels leave the cache, and take longer."""
+
 CONSTANT = 64
 """A column that varies by fewer units of rounding than this is constant for all we can know."""
 
@@ -250,7 +253,7 @@ class Design(ABC):
         if self.applied and not self.is_small:  # columns cost far more than care does
             return self._with_norms(self._scaled_norms())
         norms, inverse, least, together = self._quick_norms()
-        low, high = _safe_squares(self.dtype.char)
+        low, high = safe_squares(self.dtype.char)
         if low < least and together < high:  # a NaN fails this, too
             return Measured(norms, inverse, extreme=False)
         return self._with_norms(self._scaled_norms())
@@ -379,6 +382,14 @@ def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
     return copy
 
 
+def tile_shape(X: Array) -> tuple[int, int]:
+    """How many rows and columns to work on at once: whole ones, as they lie in memory."""
+    n, m = X.shape
+    if abs(X.strides[0]) < abs(X.strides[1]) or m <= 1:
+        return n, max(1, TILE_BYTES // (n * X.itemsize))
+    return max(1, TILE_BYTES // (m * X.itemsize)), m
+
+
 def square_sums(A: Array, weights: Array | None = None) -> Array:
     """Σ_i w_i |a_ij|² for every column j.
 
@@ -397,7 +408,7 @@ def fold(R: Array, B: Array) -> Array:
 
     tpqrt: Any = get_lapack_funcs("tpqrt", (R,))
     folded: Array = tpqrt(
-        0, min(64, len(R)), R, np.asfortranarray(B, R.dtype), overwrite_a=1, overwrite_b=1
+        0, min(PANEL, len(R)), R, np.asfortranarray(B, R.dtype), overwrite_a=1, overwrite_b=1
     )[0]
     return folded
 
@@ -413,7 +424,7 @@ def _precision(char: str) -> np.finfo[Any]:
 
 
 @cache
-def _safe_squares(char: str) -> tuple[float, float]:
+def safe_squares(char: str) -> tuple[float, float]:
     """Below the first a square has lost digits to underflow; above the second it may overflow."""
     real = _precision(char)
     return float(real.tiny) / float(real.eps) ** 2, float(real.max) * float(real.eps)

@@ -42,7 +42,7 @@ def describe(model: SparseRegressor) -> Description:
         std_title="" if no_std else _std_title(model),
         r2=share(loss, model.criteria_.total),
         loss=loss,
-        noise=model.noise_,
+        noise=None if model.noise_ is None else float(model.noise_),
         log_evidence=decision.log_evidence,
         price=decision.price,
         criterion=decision.criterion,
@@ -75,7 +75,7 @@ def _intercept(model: SparseRegressor, is_exact: bool) -> Coefficient | None:
     if not model.fit_intercept:
         return None
     value, std = float(model.intercept_), model.intercept_std_
-    shift = float(model.means_ @ model.coef_[model.solution_.support])
+    shift = float(model._exact_.means_ @ model.coef_[model.solution_.support])
     is_rounding = abs(value) <= math.sqrt(EXACT) * max(abs(value + shift), abs(shift))
     known = None if std is None else 0.0 if is_exact else float(std)
     return Coefficient("(intercept)", 0.0 if is_rounding else value, known)

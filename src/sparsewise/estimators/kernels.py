@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-from sparsewise.design.base import Array
+from sparsewise.design.base import CONSTANT, Array
 
 SAMPLE = 1000
 """Points whose distances tell the median well enough: half a million pairs."""
 
 FAR = 1e3
 """exp(-FAR) is zero, so that nothing changes beyond."""
+
+WIDEST = 600.0
+"""Logarithms of scales beyond this would leave the range of numbers."""
 
 
 # Each takes r = distance / length scale and may overwrite it: half of the time of a tile is spent
@@ -84,6 +87,40 @@ class Stationary:
         with np.errstate(over="ignore"):
             r = cdist(X / self.length_scale, Y / self.length_scale)
             return PROFILES[self.name](r).astype(np.result_type(X, Y), copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """A kernel of points whose features are divided by numbers of their own.
+
+    Parameters
+    ----------
+    kernel : callable
+        Of the points as they are then.
+    scale : ndarray of shape (p,)
+        A number for each feature.
+    """
+
+    kernel: Callable[[Array, Array], Array]
+    scale: Array
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        """The kernel between the rows of X and those of Y."""
+        return self.kernel(X / self.scale, Y / self.scale)
+
+
+def spreads(X: Array) -> Array:
+    """The standard deviation of each feature, in units of their geometric mean; 1 for constants.
+
+    So features that are alike stay as they are, and so does the unit of a length scale.
+    """
+    size = np.abs(X).max(axis=0)
+    unit = np.where(size > 0, size, 1.0)  # squares of X / unit are in range, whatever the units
+    std = (X / unit).std(axis=0)
+    varies = std > CONSTANT * np.finfo(X.dtype).eps
+    powers = np.log(np.where(varies, std, 1.0)) + np.log(np.where(varies, unit, 1.0))
+    powers[varies] -= powers[varies].mean() if varies.any() else 0.0
+    return np.exp(np.clip(powers, -WIDEST, WIDEST))
 
 
 def median_distance(X: Array, rng: np.random.RandomState) -> float:

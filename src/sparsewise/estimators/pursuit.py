@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise.algorithms import ALGORITHMS, Algorithm, omp
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor
 from sparsewise.results import Solution
 from sparsewise.selection import choice
 from sparsewise.selection.data import Data
@@ -63,6 +63,7 @@ class PursuitRegressor(SparseRegressor):
     ['bmi', 's5']
     """
 
+    penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseRegressor._parameter_constraints,
         "algorithm": [StrOptions(set(PURSUITS))],
