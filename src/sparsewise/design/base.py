@@ -270,7 +270,7 @@ class Design(ABC):
         inverse = np.zeros(self.shape[1], real.dtype)
         large = norms > 4 * float(real.tiny)
         np.divide(1.0, norms, out=inverse, where=large, casting="same_kind")
-        low, high = _safe_squares(self.dtype.char)
+        low, high = safe_squares(self.dtype.char)
         with np.errstate(over="ignore", under="ignore"):
             squares = np.square(norms)
             moderate = low < squares.min() and squares.sum() < high
