@@ -421,6 +421,7 @@ def options(case: Case, table: Table) -> list[str]:
         [f"--categorical={some}"],
         [f"--weights={case.choose(*others)}"],
         [f"--{case.choose('include', 'exclude', 'features', 'categorical', 'weights')}={odd}"],
+        [f"--start={case.choose('all', 'none', some, odd)}"],
         ["--drop-missing"],
         ["--no-intercept"],
         [f"--{numeric}={case.choose(*NUMBERS)}"],
@@ -493,7 +494,17 @@ def damaged_tables(case: Case) -> None:
     command = case.choose("fit", "fit", "path", "certify")
     more = options(case, table) if case.chance(0.6) else []
     if command == "certify":
-        taken = ("--include", "--method", "--criterion", "--sp", "--res", "--del", "--pen", "--sig")
+        taken = (
+            "--include",
+            "--start",
+            "--method",
+            "--criterion",
+            "--sp",
+            "--res",
+            "--del",
+            "--pen",
+            "--sig",
+        )
         more = [one for one in more if not one.startswith((*taken, "--pri", "--bat", "--cv"))]
         others = [name for name in table.names if name != table.target]
         more += [f"--features={named([case.choose(*others)])}", "--time-limit=0.2"]
