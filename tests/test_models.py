@@ -591,6 +591,19 @@ def test_bad_data():
             one.predict(X)
     with pytest.raises(InputError, match="not finite, in row 2"):
         one.predict([[0.0, 0.0], [np.nan, 1.0]])
+    for X in (
+        [["a", "b"]],
+        np.array([["1", "2"]]),
+        [[1, 2], [3]],
+        [[10**400, 1]],
+        np.ones((2, 2), complex),
+        np.array([["2020-01-01"] * 2], dtype="datetime64[D]"),
+        [[object(), 1]],
+    ):
+        with pytest.raises(InputError, match=r"^X must be an array of real numbers$"):
+            one.predict(X)
+    with pytest.raises(InputError, match="not finite, in row 1"):
+        one.predict(np.full((2, 2), np.longdouble("1e400")))
     with pytest.raises(InputError, match="prediction is too large for a number, in row 2"):
         model(coef=[1e200, 1.0]).predict([[0.0, 0.0], [1e200, 1.0]])
     with pytest.raises(InputError, match="deviation is too large for a number, in row 1"):

@@ -216,7 +216,7 @@ class LinearModel:
         return_std : bool
             Whether to return standard deviations of new observations, too.
         """
-        X = np.asarray(X, dtype=np.float64)
+        X = _floats(X)
         k = len(self.features)
         if X.ndim != 2 or X.shape[1] != k:
             raise InputError(f"X must have {count(k, 'column')}, one for each feature of the model")
@@ -519,6 +519,18 @@ def _fact(value: Any, name: str) -> Scalar:
     if isinstance(value, int) and abs(value) < 2**63:
         return value
     raise _broken(f"the fact {quoted(name)} must be text, a finite number, or true or false")
+
+
+def _floats(X: npt.ArrayLike) -> FloatArray:
+    """An array of floats; texts, dates and complex numbers are none, though NumPy takes them."""
+    try:
+        found = np.asarray(X)
+        if found.dtype.kind not in "biufO":
+            raise TypeError
+        with np.errstate(over="ignore"):  # what becomes infinite is refused by its row
+            return found.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError("X must be an array of real numbers") from None
 
 
 def _check_finite(values: FloatArray, trouble: str) -> None:

@@ -1,6 +1,7 @@
 """Units side by side: the same numbers however they are run, and nothing lost."""
 
 import json
+import math
 import os
 import resource
 from functools import partial
@@ -258,6 +259,7 @@ ODD = {
     "lengths": {"values": {"size": [1.0, 2.0], "error": [1.0]}},
     "seconds": {"seconds": "long"},
     "another field": {"more": 1},
+    "endless setting": {"settings": {"a": float("inf")}},
 }
 
 
@@ -338,6 +340,9 @@ def test_parameters_that_cannot_be_written_down(tmp_path):
     experiment = small(contenders=[Contender("odd", "omp", {"start": {1, 2}})])
     with pytest.raises(InputError, match=r"^the parameters of odd of small can't be written down"):
         run(tmp_path, experiment)
+    endless = small(contenders=[Contender("odd", "omp", {"residual": math.inf})])
+    with pytest.raises(InputError, match=r"^the parameters of odd of small can't be written down"):
+        run(tmp_path, endless)
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path):

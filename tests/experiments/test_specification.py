@@ -92,6 +92,11 @@ def test_numbers_as_people_write_them(tmp_path):
     assert read(tmp_path, text).grid["noise"] == (1e-3, 10.0, 2e-3, 0.5, 1.5e-3, 0)
 
 
+def test_factors_as_people_write_them(tmp_path):
+    [contender] = read(tmp_path, omp(residual="1e-1*delta", threshold="5E-3*delta")).contenders
+    assert (contender.parameters["residual"], contender.threshold) == ("1e-1*delta", "5E-3*delta")
+
+
 def test_lists_and_words_among_the_parameters(tmp_path):
     [contender] = read(tmp_path, omp(include=[0, 3], sparsity=None)).contenders
     assert contender.parameters == {"residual": "delta", "include": [0, 3], "sparsity": None}
@@ -210,6 +215,8 @@ WRONG = {
     "nan": (omp(residual=float("nan")), '"residual" of "OMP" must be a number, a word or a list'),
     "threshold": (omp(threshold=-1), '"threshold" of "OMP" must be a number of at least 0'),
     "threshold list": (omp(threshold=[1]), '"threshold" of "OMP" must be a number of at least 0'),
+    "endless threshold": (omp(threshold=float("inf")), '"threshold" of "OMP" must be a number of'),
+    "large factor": (omp(residual="1e400*delta"), '"residual" of "OMP" is "1e400*delta", which is'),
     "threshold word": (omp(threshold="small"), '"threshold" of "OMP" is "small"'),
 }
 

@@ -140,9 +140,9 @@ def _content(path: Path) -> bytes:
 
 def _identity(settings: dict[str, Any]) -> str:
     try:
-        return json.dumps(settings, sort_keys=True, default=_plain)
+        return json.dumps(settings, sort_keys=True, allow_nan=False, default=_plain)
     except (TypeError, ValueError) as error:
-        where = f"{settings['contender']} of {settings['experiment']}"
+        where = f"{settings.get('contender')} of {settings.get('experiment')}"
         wrong = f"the parameters of {where} can't be written down: {error}"
         raise InputError(printable(wrong)) from None
 
@@ -180,9 +180,10 @@ def _parsed(line: bytes) -> Record | None:
         return None
     try:
         record = json.loads(bare)
+        fits = isinstance(record, dict) and _is_record(**record) and _identity(record["settings"])
     except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) and _is_record(**record) else None
+    return record if fits else None
 
 
 def _is_record(

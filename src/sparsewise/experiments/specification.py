@@ -149,7 +149,7 @@ def _pairs(merged: yaml.Node) -> int:
 # YAML 1.2 has these as numbers; PyYAML follows 1.1, where they need a point and a sign.
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+"),
+    re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$"),
     list("-+.0123456789"),
 )
 
@@ -256,6 +256,10 @@ def _is_number(value: Any) -> bool:
     )
 
 
+def _is_finite(value: Any) -> bool:
+    return _is_number(value) and abs(value) <= sys.float_info.max
+
+
 def _is_size(value: Any) -> bool:
     return _is_number(value) and value >= 0
 
@@ -276,7 +280,7 @@ def _contender(label: str, value: Any) -> Contender:
     look_up([name], ALGORITHMS, "algorithm")
     threshold = parameters.pop("threshold", 0.0)
     rule = 'must be a number of at least 0 or a quantity such as "0.1*delta"'
-    fits = isinstance(threshold, str) or _is_size(threshold)
+    fits = isinstance(threshold, str) or (_is_finite(threshold) and threshold >= 0)
     _require(fits, f'"threshold" of {quoted(label)} {rule}', threshold)
     _check_parameters(label, name, parameters)
     return Contender(label, name, parameters, threshold)
@@ -301,8 +305,7 @@ def _parameters(name: str) -> dict[str, inspect.Parameter]:
 
 
 def _is_plain(value: Any) -> bool:
-    finite = _is_number(value) and abs(value) <= sys.float_info.max
-    return value is None or isinstance(value, bool | str) or finite
+    return value is None or isinstance(value, bool | str) or _is_finite(value)
 
 
 # --- cells ----------------------------------------------------------------------------------------
@@ -333,7 +336,7 @@ def _check_names(contender: Contender, cell: Cell) -> None:
     for name, value in given.items():
         if not isinstance(value, str) or (name in takes and isinstance(takes[name].default, str)):
             continue
-        if isinstance(resolved(value, cell), str):
+        if not _is_finite(resolved(value, cell)):
             known = f"a number nor one of {listing(cell.quantities)}"
             wrong = f'"{name}" of {quoted(contender.label)} is {quoted(value)}'
             neither = f"which is neither {known}, perhaps with a factor in front"
