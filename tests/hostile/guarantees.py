@@ -196,6 +196,10 @@ class Drawn:
         columns = scale(case, A.shape[1], 20 if small else 200)
         target = scale(case, 1, 20 if small else 200)
         self.A, self.y = (A * columns).astype(char), (y * target).astype(char)
+        if case.chance(0.1):  # a real matrix and a complex target, or types of two precisions
+            mixed = {"d": "D", "f": case.choose("F", "d"), "D": "D", "F": "D"}[char]
+            self.y = self.y.astype(mixed) * (1j if mixed in "DF" else 1)
+            case.note(mixed=mixed)
         m = A.shape[1]
         self.include, self.exclude = [], []
         if case.chance(0.4):
@@ -522,9 +526,9 @@ def likely_recovery(said, A, k, min_abs, sigma, eps):
 def dictionaries(case: Case) -> None:
     """Coherence, Babel function, exact recovery and noise bounds of columns of any kind."""
     drawn = Drawn(case)
-    A, m = drawn.fits.A, drawn.A.shape[1]
-    eps = drawn.fits.eps
-    double = A.astype(np.complex128 if A.dtype.kind == "c" else np.float64)
+    is_complex, m, eps = np.iscomplexobj(drawn.A), drawn.A.shape[1], drawn.fits.eps
+    A = unit(drawn.A.astype(np.clongdouble if is_complex else np.longdouble))
+    double = A.astype(np.complex128 if is_complex else np.float64)
     if m > 1:
         k = int(case.rng.integers(1, m))
         said = sw.babel(drawn.held, k)
@@ -538,7 +542,7 @@ def dictionaries(case: Case) -> None:
     noise_bounds(forward, backward, double, k, eps)
     sigma = float(10 ** case.rng.uniform(-2, 1))
     likely = sw.forward_recovery_probability(drawn.held, k, 1.0, sigma)
-    likely_recovery(likely, double.astype(drawn.A.dtype), k, 1.0, sigma, eps)
+    likely_recovery(likely, double, k, 1.0, sigma, eps)
 
 
 # --- faults ---------------------------------------------------------------------------------------

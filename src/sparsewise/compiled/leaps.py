@@ -27,6 +27,9 @@ class Stack(NamedTuple):
         How many columns a node has, and how many of them can't be dropped.
     rss, loss : arrays
         ‖r‖² of all columns of a node, and how much it grows by if one of them is dropped.
+    floor : array
+        What no subset of a node is below, by the bounds on the way to it: rounding may make its
+        own ‖r‖² lower.
     next : array of int
         The next child to look at; children go down to `fixed`.
     best, sets : arrays
@@ -46,6 +49,7 @@ class Stack(NamedTuple):
     fixed: Any
     rss: Any
     loss: Any
+    floor: Any
     next: Any
     best: Any
     sets: Any
@@ -267,7 +271,7 @@ def search(stack, depth, nodes, least, most, rounding, dependent, ridge, scratch
         if i < stack.fixed[depth]:
             depth -= 1
             continue
-        bound = stack.rss[depth] + stack.loss[depth, i]
+        bound = max(stack.rss[depth] + stack.loss[depth, i], stack.floor[depth])
         # Below child i are subsets of i + 1 columns and more; larger ones fit no worse.
         # What may be as good is gone after while there is room for it.
         towards = 1 if stack.count[0] < len(stack.met) else -1
@@ -278,7 +282,7 @@ def search(stack, depth, nodes, least, most, rounding, dependent, ridge, scratch
         grown = without(stack.R[depth], stack.t[depth], width, i, S, s)
         for c in range(width - 1):
             stack.columns[depth + 1, c] = stack.columns[depth, c if c < i else c + 1]
-        stack.rss[depth + 1] = stack.rss[depth] + grown
+        stack.rss[depth + 1], stack.floor[depth + 1] = stack.rss[depth] + grown, bound
         stack.width[depth + 1], stack.fixed[depth + 1] = width - 1, i
         depth += 1
         nodes -= 1

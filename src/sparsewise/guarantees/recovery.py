@@ -233,7 +233,10 @@ def backward_noise_bound(A: Any, min_abs: float = 1.0) -> BackwardBound:
     smallest, _ = extreme_singular_values(design)
     if not design.inverse_norms().all():
         mu = 1.0  # a column of zeros depends on the others, however little it has in common
-    return BackwardBound(least * separation(smallest**2), least * separation(1 - mu))
+    bound = separation(smallest**2)
+    # Sums of rounded inner products may fall short of 1 where columns are dependent.
+    by_babel = min(separation(1 - mu), bound)
+    return BackwardBound(least * bound, least * by_babel)
 
 
 def separation(squared: float) -> float:
