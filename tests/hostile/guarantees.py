@@ -426,13 +426,12 @@ def best_subsets(case: Case) -> None:
     words = {"include": drawn.include, "exclude": drawn.exclude, "time_limit": limit}
     try:
         found = sw.best_subset(drawn.held, drawn.y, sparsity=sparsity, **words)
-    except sw.InputError as refusal:
+        bounds_hold(found, fits, norm_of(drawn.y))
+        the_lowest_of_equals(found, fits)
+        if limit is None:
+            with_time_it_is_proved(found, fits)
+    except sw.InputError as refusal:  # perhaps of a model on the path, whose coefficients overflow
         justified_refusal(str(refusal), drawn, sparsity)
-        return
-    bounds_hold(found, fits, norm_of(drawn.y))
-    the_lowest_of_equals(found, fits)
-    if limit is None:
-        with_time_it_is_proved(found, fits)
 
 
 @oracle
