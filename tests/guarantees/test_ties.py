@@ -170,3 +170,22 @@ def test_best_subsets_at_every_scale(scale, limit):
     for size in range(1, 7):
         assert scaled.path.at(size).support.tolist() == plain.path.at(size).support.tolist()
         assert not math.isnan(scaled.lower_bounds[size])
+
+
+def test_columns_that_count_as_zero_are_no_proof():
+    """Below the smallest normal number nothing can be compared."""
+    p = gaussian(0, 12, 8, 3)
+    c = certify(1e-310 * p.A, p.y, [0, 1], swaps=True, time_limit=None)
+    assert c.status == "unknown"
+
+
+def test_a_near_exact_single_column_is_the_best_one():
+    """Correlations can't tell the two, residuals can."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(-2, 3, 8).astype(float)
+    A = np.column_stack([a, a + 1e-9 * rng.standard_normal(8)])
+    y = A[:, 1] + 1e-8 * rng.standard_normal(8)
+    truth = min((0, 1), key=lambda j: residual_norm(A, y, [j]))
+    for limit in (0.0, None):
+        found = best_subset(A, y, sparsity=1, time_limit=limit)
+        assert (found.support.tolist(), found.gaps) == ([truth], {1: 0.0})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from contextlib import contextmanager
+from fractions import Fraction
 from itertools import combinations
 from unittest import mock
 
@@ -196,6 +197,10 @@ class Drawn:
         columns = scale(case, A.shape[1], 20 if small else 200)
         target = scale(case, 1, 20 if small else 200)
         self.A, self.y = (A * columns).astype(char), (y * target).astype(char)
+        if case.chance(0.1):  # a real matrix and a complex target, or types of two precisions
+            mixed = {"d": "D", "f": case.choose("F", "d"), "D": "D", "F": "D"}[char]
+            self.y = self.y.astype(mixed) * (1j if mixed in "DF" else 1)
+            case.note(mixed=mixed)
         m = A.shape[1]
         self.include, self.exclude = [], []
         if case.chance(0.4):
@@ -422,13 +427,12 @@ def best_subsets(case: Case) -> None:
     words = {"include": drawn.include, "exclude": drawn.exclude, "time_limit": limit}
     try:
         found = sw.best_subset(drawn.held, drawn.y, sparsity=sparsity, **words)
-    except sw.InputError as refusal:
+        bounds_hold(found, fits, norm_of(drawn.y))
+        the_lowest_of_equals(found, fits)
+        if limit is None:
+            with_time_it_is_proved(found, fits)
+    except sw.InputError as refusal:  # perhaps of a model on the path, whose coefficients overflow
         justified_refusal(str(refusal), drawn, sparsity)
-        return
-    bounds_hold(found, fits, norm_of(drawn.y))
-    the_lowest_of_equals(found, fits)
-    if limit is None:
-        with_time_it_is_proved(found, fits)
 
 
 @oracle
@@ -452,6 +456,99 @@ def justified_refusal(words, drawn, sparsity):
         for i in include
     )
     assert len(include) > sparsity or not (independent and full), words
+
+
+# --- whole numbers --------------------------------------------------------------------------------
+
+
+def exact_squares(A, y, size):
+    """‖r‖² of every subset, as fractions; None where columns are dependent."""
+    columns = [[Fraction(int(v)) for v in column] for column in A.T]
+    target = [Fraction(int(v)) for v in y]
+
+    def without(v, basis):
+        for b, square in basis:
+            part = sum(x * z for x, z in zip(b, v, strict=True)) / square
+            v = [x - part * z for x, z in zip(v, b, strict=True)]
+        return v
+
+    squares = {}
+    for subset in combinations(range(A.shape[1]), size):
+        basis = []
+        for j in subset:
+            q = without(columns[j], basis)
+            basis.append((q, sum(x * x for x in q)))
+            if not basis[-1][1]:
+                break
+        independent = all(square for _, square in basis)
+        squares[subset] = sum(x * x for x in without(target, basis)) if independent else None
+    return squares
+
+
+@oracle
+def ties_are_exact(found, squares):
+    """Best, beaten or as good as others: what fractions say, and all that is as good."""
+    known = {columns: square for columns, square in squares.items() if square is not None}
+    if found.exchanged == 0 and found.bound == 0:  # fewer of these fit as well: nothing is said
+        assert found.status == "unknown", found
+        return
+    ours, least = known[found.columns], min(known.values())
+    assert found.status == ("optimal" if ours == least else "beaten"), (ours, least, found)
+    if found.better is not None:
+        assert known[found.better] == least, (ours, least, found)
+    as_good = {columns for columns, square in known.items() if square == ours}
+    if found.status == "optimal":
+        assert {*found.ties} == as_good - {found.columns}, (as_good, found)
+
+
+@oracle
+def subsets_are_exact(found, all_squares):
+    """The best of each size by fractions, and proved."""
+    assert found.proved, found
+    for size, squares in all_squares.items():
+        if size in found.gaps:
+            columns = tuple(found.path.at(size).support.tolist())
+            least = min(square for square in squares.values() if square is not None)
+            assert squares[columns] == least, (columns, squares[columns], least)
+
+
+@family("whole_numbers")
+def whole_numbers(case: Case) -> None:
+    """Small whole numbers, where ties abound and nothing is lost in rounding."""
+    rng = case.rng
+    n, m = int(rng.integers(2, 6)), int(rng.integers(2, 7))
+    most = case.choose(1, 1, 2, 9)
+    A, y = rng.integers(-most, most + 1, (n, m)), rng.integers(-most, most + 1, n)
+    if case.chance(0.3):
+        A = A[:, rng.integers(0, m, m)]
+    scales = 2.0 ** (rng.integers(-500, 500, m + 1) * case.choose(0, 1))
+    case.note(A=A.tolist(), y=y.tolist())
+    B, b = A * scales[:m], y * scales[m]
+    size = int(rng.integers(1, min(n, m) + 1))
+    squares = exact_squares(A, y, size)
+    columns = case.choose(*squares)
+    if case.chance(0.7):
+        known = {one: square for one, square in squares.items() if square is not None}
+        columns = min(known, key=known.get, default=columns)
+    case.note(subset=columns)
+    words = {"swaps": case.chance(0.5), "time_limit": None}
+    if squares[columns] is not None:
+        ties_are_exact(sw.certify(B, b, columns, **words), squares)
+    found = best_or_none(B, b, min(size, 3))
+    if found is not None:
+        subsets_are_exact(found, {k: exact_squares(A, y, k) for k in range(1, min(size, 3) + 1)})
+
+
+def best_or_none(A, y, sparsity):
+    """Best subsets, unless their coefficients are out of range."""
+    try:
+        found = sw.best_subset(A, y, sparsity=sparsity, time_limit=None)
+        [found.path.at(size) for size in found.gaps]
+    except sw.InputError as refusal:
+        if "beyond the range" not in str(refusal):
+            raise
+        return None
+    return found
 
 
 # --- dictionaries ---------------------------------------------------------------------------------
@@ -522,9 +619,9 @@ def likely_recovery(said, A, k, min_abs, sigma, eps):
 def dictionaries(case: Case) -> None:
     """Coherence, Babel function, exact recovery and noise bounds of columns of any kind."""
     drawn = Drawn(case)
-    A, m = drawn.fits.A, drawn.A.shape[1]
-    eps = drawn.fits.eps
-    double = A.astype(np.complex128 if A.dtype.kind == "c" else np.float64)
+    is_complex, m, eps = np.iscomplexobj(drawn.A), drawn.A.shape[1], drawn.fits.eps
+    A = unit(drawn.A.astype(np.clongdouble if is_complex else np.longdouble))
+    double = A.astype(np.complex128 if is_complex else np.float64)
     if m > 1:
         k = int(case.rng.integers(1, m))
         said = sw.babel(drawn.held, k)
@@ -538,7 +635,7 @@ def dictionaries(case: Case) -> None:
     noise_bounds(forward, backward, double, k, eps)
     sigma = float(10 ** case.rng.uniform(-2, 1))
     likely = sw.forward_recovery_probability(drawn.held, k, 1.0, sigma)
-    likely_recovery(likely, double.astype(drawn.A.dtype), k, 1.0, sigma, eps)
+    likely_recovery(likely, double, k, 1.0, sigma, eps)
 
 
 # --- faults ---------------------------------------------------------------------------------------
@@ -596,6 +693,24 @@ def the_scale_is_squared():
 @fault(with_time_it_is_decided, family="certificates")
 def everything_is_in_doubt():
     return patched(Search, "in_doubt", lambda self: np.ones(1, bool))
+
+
+@fault(ties_are_exact, family="whole_numbers")
+def ties_beyond_one_exchange_are_lost():
+    original = Search.contenders
+
+    def broken(self):
+        ours = {*self.subset(self.most)}
+        return [one for one in original(self) if len(ours - {*one}) <= 1]
+
+    return patched(Search, "contenders", broken)
+
+
+@fault(subsets_are_exact, family="whole_numbers")
+def the_search_rules_out_too_much():
+    return patched(
+        Search, "run", lambda self, seconds, ask=None: setattr(self, "_depth", -1) or True
+    )
 
 
 @fault(bounds_hold, family="best_subsets")

@@ -15,6 +15,9 @@ import numpy as np
 
 from sparsewise.compiled.jit import abs2, inner_jit, jit
 
+LARGE = 1000.0
+"""Coefficients up to this many times those of the incumbent are thought of in looking for ties."""
+
 
 class Stack(NamedTuple):
     """The nodes from the root to the current one, and what the search has found.
@@ -27,6 +30,9 @@ class Stack(NamedTuple):
         How many columns a node has, and how many of them can't be dropped.
     rss, loss : arrays
         ‖r‖² of all columns of a node, and how much it grows by if one of them is dropped.
+    floor : array
+        What no subset of a node is below, by the bounds on the way to it: rounding may make its
+        own ‖r‖² lower.
     next : array of int
         The next child to look at; children go down to `fixed`.
     best, sets : arrays
@@ -46,6 +52,7 @@ class Stack(NamedTuple):
     fixed: Any
     rss: Any
     loss: Any
+    floor: Any
     next: Any
     best: Any
     sets: Any
@@ -207,19 +214,26 @@ def can_be_told_apart(R, first, size, dependent, ridge, w):
 
 
 @inner_jit
-def is_below(rss, best, rounding, towards):
-    """Whether ‖r‖² is below the best by more than rounding (-1), or by that above at most (1)."""
+def is_better(rss, best, rounding):
+    """Whether ‖r‖² is below the best by more than rounding errors of ‖r‖ can make up."""
     if best == np.inf:
         return True
-    return rss < best + towards * (2 * rounding * np.sqrt(best) + rounding * rounding)
+    return rss < best - 2 * rounding * np.sqrt(best) - rounding * rounding
+
+
+@inner_jit
+def is_as_good(rss, best, rounding):
+    """Whether it is not above the best by more than rounding, even for large coefficients."""
+    rounding *= LARGE
+    return rss < best + 2 * rounding * np.sqrt(best) + rounding * rounding
 
 
 @inner_jit
 def meet(stack, columns, size, rss, rounding):
     """Keep a subset about as good as the best, if there is room; those that were have to go."""
-    if is_below(rss, stack.best[size], rounding, -1):
+    if is_better(rss, stack.best[size], rounding):
         stack.count[0] = 0
-    if stack.count[0] < len(stack.met) and is_below(rss, stack.best[size], rounding, 1):
+    if stack.count[0] < len(stack.met) and is_as_good(rss, stack.best[size], rounding):
         for c in range(size):
             stack.met[stack.count[0], c] = columns[c]
         stack.count[0] += 1
@@ -250,7 +264,7 @@ def enter(stack, depth, least, most, rounding, dependent, ridge, scratch):
         elif (
             size <= most
             and rss < stack.doubt[size]
-            and is_below(rss, best, rounding, -1)
+            and is_better(rss, best, rounding)
             and can_be_told_apart(R, largest, size, dependent, ridge, scratch.M[0])
         ):
             stack.doubt[size] = rss
@@ -267,18 +281,19 @@ def search(stack, depth, nodes, least, most, rounding, dependent, ridge, scratch
         if i < stack.fixed[depth]:
             depth -= 1
             continue
-        bound = stack.rss[depth] + stack.loss[depth, i]
+        bound = max(stack.rss[depth] + stack.loss[depth, i], stack.floor[depth])
         # Below child i are subsets of i + 1 columns and more; larger ones fit no worse.
+        best = stack.best[max(i + 1, least)]
         # What may be as good is gone after while there is room for it.
-        towards = 1 if stack.count[0] < len(stack.met) else -1
-        if not is_below(bound, stack.best[max(i + 1, least)], rounding, towards):
+        with_ties = stack.count[0] < len(stack.met) and is_as_good(bound, best, rounding)
+        if not with_ties and not is_better(bound, best, rounding):
             continue
         width = stack.width[depth]
         S, s = stack.R[depth + 1], stack.t[depth + 1]
         grown = without(stack.R[depth], stack.t[depth], width, i, S, s)
         for c in range(width - 1):
             stack.columns[depth + 1, c] = stack.columns[depth, c if c < i else c + 1]
-        stack.rss[depth + 1] = stack.rss[depth] + grown
+        stack.rss[depth + 1], stack.floor[depth + 1] = stack.rss[depth] + grown, bound
         stack.width[depth + 1], stack.fixed[depth + 1] = width - 1, i
         depth += 1
         nodes -= 1

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.design.base import Array, Design, square_sums
+from sparsewise.errors import InputError
 from sparsewise.tolerances import tolerances
 
 
@@ -50,4 +51,12 @@ def projections(design: Design, V: Array) -> Array:
     """⟨a_j, v⟩ of every unit column a_j and every column v of V, in one pass over A."""
     dtype = np.result_type(design.dtype, np.complex64) if V.dtype.kind == "c" else design.dtype
     inverse = design.inverse_norms()
-    return design.rmatmat(V.astype(dtype, copy=False)) * inverse[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = design.rmatmat(V.astype(dtype, copy=False)) * inverse[:, None]
+    if not np.isfinite(products).all():
+        raise InputError(
+            "gives products A*v that are NaN or infinite",
+            "correct the operator, or scale A.",
+            parameter="A",
+        )
+    return products

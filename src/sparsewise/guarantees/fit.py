@@ -50,7 +50,9 @@ class Fit:
         self.others = np.setdiff1d(np.flatnonzero(data.inverse_norms > 0), [*columns, *exclude])
         y = data.y.astype(np.result_type(data.y.dtype, np.float64), copy=False)
         self.Q, self.R = unit_factor(data.design, columns)
-        self.dependent = is_dependent(self.R, data.design)
+        # A column too small for its inverse norm counts as zero, as it does everywhere.
+        vanishing = bool((data.inverse_norms[columns] == 0).any())
+        self.dependent = vanishing or is_dependent(self.R, data.design)
         if self.dependent:
             rounding = 8 * tolerances(data.y.dtype).eps
             self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=rounding)[0]
