@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparsewise.algorithms import Algorithm
-from sparsewise.design.base import BLOCK_BYTES, Array
+from sparsewise.design.base import TILE_BYTES, Array
 from sparsewise.errors import Either, InputError, InputWarning, Parameter
 from sparsewise.estimators.fitted import afresh, in_precision
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
@@ -178,7 +178,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         mean = np.empty(rows.shape[0], dtype)
         std = np.empty(rows.shape[0] if return_std else 0, dtype)
         # A few rows at a time: there may be so many that memory has no room for a copy.
-        width = max(1, BLOCK_BYTES // (8 * max(self.solution_.support.size, 1)))
+        width = max(1, TILE_BYTES // (8 * max(self.solution_.support.size, 1)))
         for first in range(0, len(mean), width):
             part = slice(first, first + width)
             mean[part], std[part] = self._expected(rows[part], return_std)
