@@ -75,6 +75,8 @@ def check_number(value: float, name: str) -> float:
     """A number, perhaps infinite."""
     try:
         number = float(value)
+    except OverflowError:
+        raise InputError("is too large to be a floating-point number.", parameter=name) from None
     except (TypeError, ValueError):
         raise InputTypeError(f"must be a number, not {value!r}.", parameter=name) from None
     if math.isnan(number):

@@ -245,3 +245,11 @@ def test_an_exact_fit_in_single_precision(name):
     if SETTINGS[name].fit_intercept and name not in ("delta", "delta, both"):
         model = make(name).fit(X, y)
         assert model.get_support(indices=True).tolist() == [2, 5, 7]
+
+
+@over(["forward", "both", "rmp", "bpdn", "ompr"])
+def test_a_sparse_table_without_an_entry(name):
+    X, y = scipy.sparse.csr_array((20, 3), dtype=np.float32), np.arange(20.0)
+    model = make(name).fit(X, y)
+    assert not model.get_support().any()
+    assert model.predict(X) == pytest.approx(9.5)

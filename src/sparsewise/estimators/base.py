@@ -25,7 +25,7 @@ from sparsewise.design.base import TILE_BYTES, Array
 from sparsewise.errors import Either, InputError, InputWarning, Parameter
 from sparsewise.estimators.fitted import afresh, in_precision
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
-from sparsewise.parameters import check_columns, check_constraints
+from sparsewise.parameters import check_columns, check_constraints, check_number
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
 from sparsewise.selection.choice import path_sizes
@@ -63,7 +63,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 
     Subclasses say how it is found (`_solve`). What `fit` finds has a name that ends in an
     underscore, public or not, and is forgotten at the next one: if that fails, nothing is left. It
-    has the precision of X.
+    has the precision of X, unless a number is beyond its range.
 
     Attributes
     ----------
@@ -179,9 +179,14 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         std = np.empty(rows.shape[0] if return_std else 0, dtype)
         # A few rows at a time: there may be so many that memory has no room for a copy.
         width = max(1, TILE_BYTES // (8 * max(self.solution_.support.size, 1)))
-        for first in range(0, len(mean), width):
-            part = slice(first, first + width)
-            mean[part], std[part] = self._expected(rows[part], return_std)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for first in range(0, len(mean), width):
+                part = slice(first, first + width)
+                mean[part], std[part] = self._expected(rows[part], return_std)
+        if not (np.isfinite(mean).all() and np.isfinite(std).all()):
+            raise InputError(
+                f"A prediction is beyond the range of {dtype}", "give rows closer to those of fit."
+            )
         return (mean, std) if return_std else mean
 
     def _expected(self, rows: Any, return_std: bool) -> tuple[Array, Array]:
@@ -336,7 +341,9 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         self.criteria_ = data.criteria(self._full_variance(data))
         is_whole = solution.stop is not Stop.INTERRUPTED
         if self.certify is not False and support.size and data.total > 0 and is_whole:
-            seconds = SEARCH_SECONDS if self.certify is True else float(self.certify)
+            seconds = (
+                SEARCH_SECONDS if self.certify is True else check_number(self.certify, "certify")
+            )
             self._certify(data, seconds)
 
     def _full_variance(self, data: Data) -> float | None:
