@@ -314,3 +314,11 @@ def test_no_standard_deviations():
         with pytest.raises(ValueError, match=words) as error:
             model.predict(X, return_std=True)
         sentence(error)
+
+
+def test_a_name_of_two_columns_is_none():
+    X, y = table(30, 3)
+    frame = pd.DataFrame(X, columns=["a", "b", "a"])
+    with pytest.raises(InputError, match='include names "a", but 2 columns of X are called that'):
+        StepwiseRegressor(include=["a"]).fit(frame, y)
+    assert StepwiseRegressor(include=["b", 2]).fit(frame, y).get_support()[2]

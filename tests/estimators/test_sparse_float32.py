@@ -253,3 +253,13 @@ def test_a_sparse_table_without_an_entry(name):
     model = make(name).fit(X, y)
     assert not model.get_support().any()
     assert model.predict(X) == pytest.approx(9.5)
+
+
+def test_a_target_beyond_single_precision_is_refused():
+    X, y = table(40, 4)
+    with pytest.raises(ValueError, match="y is beyond the range of float32, in which X is"):
+        StepwiseRegressor().fit(X.astype(np.float32), 1e60 * y)
+    model = StepwiseRegressor().fit(X.astype(np.float32), 1e25 * y.astype(np.float32))
+    assert np.isfinite(model.covariance_).all()  # squares, which single precision can't hold
+    with pytest.raises(ValueError, match="A prediction is beyond the range of float32"):
+        model.predict(1e20 * X.astype(np.float32))

@@ -264,6 +264,10 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         table: tuple[Any, Array] = validate_data(
             self, X, y, y_numeric=True, ensure_min_samples=1 + self.fit_intercept, **ACCEPTED
         )
+        if table[0].dtype == np.float32 and np.abs(table[1]).max() > np.finfo(np.float32).max:
+            raise InputError(
+                "is beyond the range of float32, in which X is", "scale it.", parameter="y"
+            )
         include, exclude = check_constraints(
             self._columns("include"),
             self._columns("exclude"),
@@ -316,7 +320,14 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
                 look_up([wanted], names, "feature")
             except InputError as error:
                 raise InputError((Parameter(parameter), f": {error}")) from None
-            return int(np.flatnonzero(names == wanted)[0])
+            at = np.flatnonzero(names == wanted)
+            if at.size > 1:
+                raise InputError(
+                    f"names {quoted(wanted)}, but {at.size} columns of X are called that: give the "
+                    "number of one.",
+                    parameter=parameter,
+                )
+            return int(at[0])
         if isinstance(wanted, (bool, np.bool_)) or not isinstance(wanted, (int, np.integer)):
             raise InputError(
                 f"must list names or column numbers, not {wanted!r}.", parameter=parameter

@@ -142,7 +142,8 @@ class StepwiseRegressor(SparseRegressor):
         most = choice.most_features(data)
         self.delta_ = self._bic_delta(data) if self.delta == "bic" else self.delta
         if self.delta_ is not None:
-            return self._by_delta(data, most, check_number(self.delta_, "delta"))
+            delta: Any = self.delta_
+            return self._by_delta(data, most, check_number(delta, "delta"))
         if self.sparsity is not None:
             size = int(self.sparsity)
             return self._by_size(data, size, size, Stop.SPARSITY)
