@@ -300,7 +300,7 @@ def is_justified(refusal: Exception, given: Given) -> None:
         size = float(np.abs(given.y).max())
         assert not 1e-15 < size < 1e15, told
         return
-    if "squares of coefficients, are out of range" in told:
+    if "are out of range; scale" in told:
         sizes = np.abs(given.X).max(axis=0)
         ratio = np.log10(np.abs(given.y).max()) - np.log10(sizes[sizes > 0])
         assert np.abs(ratio).max() > 100, told

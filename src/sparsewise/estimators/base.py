@@ -289,6 +289,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
                 parameter="sample_weight",
             )
             warnings.warn(warning, stacklevel=3)
+        data.check_target()
         if len(include) > data.design.shape[0]:
             raise InputError(
                 f"names {count(len(include), 'feature')}, but {count(len(data.y), 'row')} "
@@ -467,4 +468,9 @@ def _covariance(data: Data, support: Array, noise: float) -> Array:
     columns, R = data.triangle(support)
     root = np.linalg.solve(R, np.eye(support.size)) * noise / data.design.norms()[columns, None]
     root = root[np.argsort(columns)]
-    return np.asarray(root @ root.T)
+    with np.errstate(over="ignore", invalid="ignore"):
+        covariance = np.asarray(root @ root.T)
+    if not np.isfinite(covariance).all():
+        wrong = "The variances of the coefficients, squares in their units, are out of range"
+        raise InputError(wrong, "scale X or y.")
+    return covariance
