@@ -245,3 +245,22 @@ def test_an_exact_fit_in_single_precision(name):
     if SETTINGS[name].fit_intercept and name not in ("delta", "delta, both"):
         model = make(name).fit(X, y)
         assert model.get_support(indices=True).tolist() == [2, 5, 7]
+
+
+@over(["forward", "both", "rmp", "bpdn", "ompr"])
+def test_a_sparse_table_without_an_entry(name):
+    X, y = scipy.sparse.csr_array((20, 3), dtype=np.float32), np.arange(20.0)
+    model = make(name).fit(X, y)
+    assert not model.get_support().any()
+    assert model.predict(X) == pytest.approx(9.5)
+
+
+def test_a_target_beyond_single_precision_is_refused():
+    X, y = table(40, 4)
+    with pytest.raises(ValueError, match="y is beyond the range of float32, in which X is"):
+        StepwiseRegressor().fit(X.astype(np.float32), 1e60 * y)
+    model = StepwiseRegressor().fit(X.astype(np.float32), 1e25 * y.astype(np.float32))
+    assert model.get_support().sum() >= 3
+    assert np.isfinite(model.covariance_).all()  # squares, which single precision can't hold
+    with pytest.raises(ValueError, match="A prediction is beyond the range of float32"):
+        model.predict(1e20 * X.astype(np.float32))

@@ -10,7 +10,6 @@ from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
 from sparsewise.cli.spelling import METHOD_OPTIONS
 from sparsewise.errors import InputError
 from sparsewise.selection.choice import PATHS, has_choice
-from sparsewise.tables.names import split_names
 from sparsewise.wording import look_up
 
 PRECEDENCE = (
@@ -71,6 +70,8 @@ def beginning(method: str, parameters: dict[str, Any], start: str | None) -> str
         return "full" if like_r and "cv" not in parameters else "auto"
     if not begins_anywhere(record):
         raise InputError(f"belongs to {starters()}, not to {method}.", parameter="start")
+    from sparsewise.tables import split_names
+
     return {"all": "full", "none": "empty"}.get(start) or split_names(start)
 
 

@@ -410,10 +410,10 @@ class Evidence(SparseModel):
 
 def entrance(price: float) -> float:
     """The u > 1 at which u - 1 - log u is the price: 1 if there is none."""
-    if price == 0.0:
-        return 1.0
     u = 1.0 + price + math.sqrt(2 * price)  # at least the solution, from where Newton descends
-    for _ in range(60 if u > 1.0 else 0):  # a price below rounding is none
+    if u == 1.0:
+        return u
+    for _ in range(60):
         step = (u - 1 - math.log(u) - price) / (1 - 1 / u)
         u -= step
         if abs(step) <= 1e-15 * u:

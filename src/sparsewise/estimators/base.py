@@ -21,11 +21,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparsewise.algorithms import Algorithm
-from sparsewise.design.base import BLOCK_BYTES, Array
+from sparsewise.design.base import TILE_BYTES, Array
 from sparsewise.errors import Either, InputError, InputWarning, Parameter
 from sparsewise.estimators.fitted import afresh, in_precision
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
-from sparsewise.parameters import check_columns, check_constraints
+from sparsewise.parameters import check_columns, check_constraints, check_number
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
 from sparsewise.selection.choice import path_sizes
@@ -63,7 +63,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 
     Subclasses say how it is found (`_solve`). What `fit` finds has a name that ends in an
     underscore, public or not, and is forgotten at the next one: if that fails, nothing is left. It
-    has the precision of X.
+    has the precision of X, unless a number is beyond its range.
 
     Attributes
     ----------
@@ -178,10 +178,15 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         mean = np.empty(rows.shape[0], dtype)
         std = np.empty(rows.shape[0] if return_std else 0, dtype)
         # A few rows at a time: there may be so many that memory has no room for a copy.
-        width = max(1, BLOCK_BYTES // (8 * max(self.solution_.support.size, 1)))
-        for first in range(0, len(mean), width):
-            part = slice(first, first + width)
-            mean[part], std[part] = self._expected(rows[part], return_std)
+        width = max(1, TILE_BYTES // (8 * max(self.solution_.support.size, 1)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for first in range(0, len(mean), width):
+                part = slice(first, first + width)
+                mean[part], std[part] = self._expected(rows[part], return_std)
+        if not (np.isfinite(mean).all() and np.isfinite(std).all()):
+            raise InputError(
+                f"A prediction is beyond the range of {dtype}", "give rows closer to those of fit."
+            )
         return (mean, std) if return_std else mean
 
     def _expected(self, rows: Any, return_std: bool) -> tuple[Array, Array]:
@@ -259,6 +264,10 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         table: tuple[Any, Array] = validate_data(
             self, X, y, y_numeric=True, ensure_min_samples=1 + self.fit_intercept, **ACCEPTED
         )
+        if table[0].dtype == np.float32 and np.abs(table[1]).max() > np.finfo(np.float32).max:
+            raise InputError(
+                "is beyond the range of float32, in which X is", "scale it.", parameter="y"
+            )
         include, exclude = check_constraints(
             self._columns("include"),
             self._columns("exclude"),
@@ -280,6 +289,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
                 parameter="sample_weight",
             )
             warnings.warn(warning, stacklevel=3)
+        data.check_target()
         if len(include) > data.design.shape[0]:
             raise InputError(
                 f"names {count(len(include), 'feature')}, but {count(len(data.y), 'row')} "
@@ -311,7 +321,14 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
                 look_up([wanted], names, "feature")
             except InputError as error:
                 raise InputError((Parameter(parameter), f": {error}")) from None
-            return int(np.flatnonzero(names == wanted)[0])
+            at = np.flatnonzero(names == wanted)
+            if at.size > 1:
+                raise InputError(
+                    f"names {quoted(wanted)}, but {at.size} columns of X are called that: give the "
+                    "number of one.",
+                    parameter=parameter,
+                )
+            return int(at[0])
         if isinstance(wanted, (bool, np.bool_)) or not isinstance(wanted, (int, np.integer)):
             raise InputError(
                 f"must list names or column numbers, not {wanted!r}.", parameter=parameter
@@ -336,7 +353,9 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         self.criteria_ = data.criteria(self._full_variance(data))
         is_whole = solution.stop is not Stop.INTERRUPTED
         if self.certify is not False and support.size and data.total > 0 and is_whole:
-            seconds = SEARCH_SECONDS if self.certify is True else float(self.certify)
+            seconds = (
+                SEARCH_SECONDS if self.certify is True else check_number(self.certify, "certify")
+            )
             self._certify(data, seconds)
 
     def _full_variance(self, data: Data) -> float | None:
@@ -480,4 +499,9 @@ def _covariance(data: Data, support: Array, noise: float) -> Array:
     columns, R = data.triangle(support)
     root = np.linalg.solve(R, np.eye(support.size)) * noise / data.design.norms()[columns, None]
     root = root[np.argsort(columns)]
-    return np.asarray(root @ root.T)
+    with np.errstate(over="ignore", invalid="ignore"):
+        covariance = np.asarray(root @ root.T)
+    if not np.isfinite(covariance).all():
+        wrong = "The variances of the coefficients, squares in their units, are out of range"
+        raise InputError(wrong, "scale X or y.")
+    return covariance

@@ -27,8 +27,12 @@ def forget(estimator: Any) -> None:
 
 
 def in_precision(dtype: np.dtype[Any], value: Any) -> Any:
-    """A number or an array in this precision; None as it is, and a double as a float."""
+    """A number or an array in this precision; as it is if that is double, None, or out of range."""
     if value is None or dtype == np.float64:
         return value
     with np.errstate(over="ignore", under="ignore"):
-        return value.astype(dtype) if isinstance(value, np.ndarray) else dtype.type(value)
+        rounded = np.asarray(value).astype(dtype)
+    fits = np.array_equal(np.isinf(rounded), np.isinf(value))
+    if not fits or np.any((rounded == 0) != (np.asarray(value) == 0)):
+        return value
+    return rounded if isinstance(value, np.ndarray) else rounded[()]

@@ -127,7 +127,9 @@ def median_distance(X: Array, rng: np.random.RandomState) -> float:
     """The median distance between two points, of a sample where there are many; never zero."""
     if len(X) > SAMPLE:
         X = X[np.sort(rng.choice(len(X), SAMPLE, replace=False))]
-    size = float(np.abs(X).max())  # squares of X / size are in range, whatever the units
+    # Only differences count, and halves of them are in range, as are squares of X / size.
+    X = X / 2 - X.min(axis=0) / 2
+    size = float(X.max())
     if len(X) < 2 or size == 0.0:
         return 1.0
     distances = pdist(X / size)
@@ -136,4 +138,4 @@ def median_distance(X: Array, rng: np.random.RandomState) -> float:
         apart = distances[distances > 0]
         median = float(np.median(apart)) if apart.size else 1.0
     real = np.finfo(np.float64)
-    return min(max(median * size, float(real.tiny)), float(real.max))
+    return min(max(median * (2 * size), float(real.tiny)), float(real.max))

@@ -29,6 +29,7 @@ from sparsewise.estimators.kernels import (
     median_distance,
     spreads,
 )
+from sparsewise.parameters import check_number
 from sparsewise.results import Solution
 
 
@@ -263,11 +264,13 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
             if self.sigma is not None:
                 advice = this, " takes ", Parameter("delta"), " alone."
                 raise InputError(f"belongs to {', '.join(BAYESIAN)}", advice, parameter="sigma")
-            return {"delta": float(self.delta)}
+            return {"delta": check_number(self.delta, "delta")}
         if self.delta is not None:
             advice = this, " takes ", Parameter("sigma"), ", or neither."
             raise InputError(f"belongs to {', '.join(STEPWISE)}", advice, parameter="delta")
-        parameters: dict[str, Any] = {"sigma": None if self.sigma is None else float(self.sigma)}
+        parameters: dict[str, Any] = {
+            "sigma": None if self.sigma is None else check_number(self.sigma, "sigma")
+        }
         # MacKay's updates are those of the original relevance vector machine (Tipping 2001), and
         # many times quicker than EM.
         if ALGORITHMS[self.algorithm].takes("updates"):
@@ -292,7 +295,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         """The kernel of two sets of points, and its length scale and those of X if we set them."""
         if isinstance(self.kernel, str):
             if not isinstance(self.length_scale, str):
-                length = float(self.length_scale)
+                length = check_number(self.length_scale, "length_scale")
                 return Stationary(self.kernel, length), length, None
             # A fit should not depend on chance unless it is asked to.
             rng = check_random_state(0 if self.random_state is None else self.random_state)
@@ -326,7 +329,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         its values in memory. Where those are too many, their triangle may not be.
         """
         n, m = design.shape
-        room = self.cache_size * 1e6 / np.dtype(np.float64).itemsize
+        room = check_number(self.cache_size, "cache_size") * 1e6 / np.dtype(np.float64).itemsize
         if n * m <= room:
             return design.stored(), y
         if 2 * m <= n and m * m <= room:

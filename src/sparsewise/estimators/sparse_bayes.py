@@ -16,6 +16,7 @@ from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor, known
 from sparsewise.estimators.fitted import in_precision
+from sparsewise.parameters import check_number
 from sparsewise.results import BayesianSolution
 from sparsewise.selection.data import Data
 from sparsewise.selection.residual_variance import check_rows
@@ -97,8 +98,10 @@ class SparseBayesRegressor(SparseRegressor):
     def _solve(self, data: Data) -> BayesianSolution:
         run = BAYESIAN[self.algorithm]
         parameters: dict[str, Any] = {
-            "sigma": None if self.sigma is None else float(self.sigma),
-            "price": uniform_price(data) if self.price is None else float(self.price),
+            "sigma": None if self.sigma is None else check_number(self.sigma, "sigma"),
+            "price": uniform_price(data)
+            if self.price is None
+            else check_number(self.price, "price"),
             "noise_prior": self.noise_prior,
         }
         if self.updates is not None:

@@ -16,6 +16,7 @@ from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor, known
 from sparsewise.estimators.trace import Trace
+from sparsewise.parameters import check_number
 from sparsewise.results import Model, Solution, Stop
 from sparsewise.selection import choice
 from sparsewise.selection.criteria import BY_RESIDUAL
@@ -141,7 +142,8 @@ class StepwiseRegressor(SparseRegressor):
         most = choice.most_features(data)
         self.delta_ = self._bic_delta(data) if self.delta == "bic" else self.delta
         if self.delta_ is not None:
-            return self._by_delta(data, most, float(self.delta_))
+            delta: Any = self.delta_
+            return self._by_delta(data, most, check_number(delta, "delta"))
         if self.sparsity is not None:
             size = int(self.sparsity)
             return self._by_size(data, size, size, Stop.SPARSITY)

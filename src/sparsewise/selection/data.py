@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy as np
 from sparsewise.design import Rows
 from sparsewise.design.base import Array, Design
 from sparsewise.design.unit_columns import unit_factor
+from sparsewise.errors import InputError
 from sparsewise.selection.criteria import Criteria
 from sparsewise.selection.reduction import Reduced, reduce, some_rows
 from sparsewise.tolerances import tolerances
@@ -88,7 +90,15 @@ class Data:
     @cached_property
     def total(self) -> float:
         """The squared norm of the target, about its mean if there is an intercept."""
-        return float(np.vdot(self.target, self.target))
+        target = np.asarray(self.target, np.float64)
+        return float(np.vdot(target, target))
+
+    def check_target(self) -> None:
+        """Refuse a target whose square is out of range: nothing could be told of a fit to it."""
+        vanishes = self.total < np.finfo(np.float64).tiny and self.target.any()
+        if vanishes or math.isinf(self.total):
+            size = "small" if vanishes else "large"
+            raise InputError(f"is too {size}: its square is out of range; scale it.", parameter="y")
 
     @property
     def candidates(self) -> int:
