@@ -57,8 +57,10 @@ class Weights(NamedTuple):
     def renewed(self, unit: Array, data: Problem) -> Weights:
         """With other weights of unit columns; what is free or barred stays so."""
         unit = np.where(self.usual, unit, self.unit)
-        top = float(unit[self.usual].max(initial=0.0)) or 1.0
-        given = np.where(self.barred, 0.0, unit) * data.design.norms()
+        top, norms = float(unit[self.usual].max(initial=0.0)) or 1.0, data.design.norms()
+        if top > 0.5 * sys.float_info.max / float(norms.max()):  # it is their ratios that matter
+            unit, top = unit / top, 1.0
+        given = np.where(self.barred, 0.0, unit) * norms
         return Weights(np.where(self.barred, np.inf, given), unit / top, top)
 
 
