@@ -47,9 +47,6 @@ RSS, LEFT, FRESH, LEAST, LENGTH, WEAR = range(6)
 REST = 1 - 2.0**-10
 """The longest part of a way to zero that is gone at once: what is left of it keeps its digits."""
 
-FAR = 1e-280
-"""No way is longer than this: what is left then is nothing."""
-
 CLOSE = 1e-6
 """A column of more energy than this is independent of the others, however these are."""
 
@@ -251,7 +248,7 @@ def next_bend(s, bound, exact, slow, noise):
         zero = np.inf
     meet = time_to_meet(s, bound) if bound >= 0 else np.inf
     first = min(zero, reach, meet, end)
-    if first > REST and exact >= 0 and s.at[LEFT] > FAR:
+    if first > REST and exact >= 0:
         fitted = s.at[RSS] <= exact
         if meet < np.inf or end < 1.0:
             return LOOK, -1, REST

@@ -84,7 +84,7 @@ class Homotopy:
         self._span = (0.0, 0.0)
         self.begun, self._careful = False, careful
         self._duals: list[Array] = []  # ν of the way, where care is taken
-        self._worn = 0.0 if careful else WORN / self.tolerance.quiet
+        self._worn = self._bearable
         self._begin(weights)
 
     def _begin(self, weights: Weights) -> None:
@@ -186,12 +186,17 @@ class Homotopy:
             return last
         return min(last, self._factor.rss**0.5 * self.tolerance.quiet / length)
 
-    def _coef(self, coordinates: Array) -> Array:
+    @property
+    def _bearable(self) -> float:
+        """The recipe above which the factor is made anew."""
+        return 0.0 if self._careful else WORN / self.tolerance.quiet
+
+    def _coef(self, coordinates: Array, refined: bool = False) -> Array:
         """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
         factor, k = self._factor, self.size
         Q, U = factor.Q[:k], factor.U[:k, :k]
         x = coordinates @ U
-        if self._careful and k:
+        if (refined or self._careful) and k:
             unit = factor.unit_columns(factor.columns)
             for _ in range(2):
                 x = x + (Q @ (coordinates @ Q - unit @ x)) @ U
@@ -272,6 +277,11 @@ class Homotopy:
             self.penalty = to + (start - to) * float(self._at[kernels.LEFT])
             if code == kernels.STALE:
                 self._refresh()
+                if not to:  # a way to zero may be long: what is left of it is the whole way
+                    start = self.penalty
+                    self._span = (start, to)
+                    self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
+                    self._at[kernels.LEAST] = least / start if least else 0.0
             elif code == kernels.CYCLE:
                 self._nudge()
             elif not self.log.callback:
@@ -299,6 +309,7 @@ class Homotopy:
                 state.a[:] = factor.unit_column(int(count[kernels.PLACE]))
             elif code == kernels.WORN:
                 state, code = self._made_anew(state), kernels.LOOK
+                limits = self._limits()
             else:
                 break
         data.passes.count += int(count[kernels.PASSES])
@@ -372,12 +383,27 @@ class Homotopy:
         self._at[kernels.LENGTH] = np.linalg.norm(r)
 
     def _made_anew(self, state: Any) -> Any:
-        """The factor from scratch, and c: large recipes have cost them digits."""
-        factor, kernels = self._factor, self._kernels
-        factor.size = int(self._count[kernels.SIZE])
+        """The factor from scratch, and c: large recipes have cost them digits.
+
+        With what it is now, the last bend is recorded; where recipes stay large, so is every one.
+        """
+        factor, kernels, count = self._factor, self._kernels, self._count
+        k = factor.size = int(count[kernels.SIZE])
         factor.make()
         self._refresh()
         self._at[kernels.WEAR], self._at[kernels.RSS] = 0.0, factor.rss
+        recipes = float(np.abs(factor.U[:k, :k]).sum(axis=1).max(initial=0.0))
+        large = recipes > 1 / self.tolerance.quiet
+        self._worn = 0.0 if large else self._bearable
+        if (large or self._careful) and count[kernels.GIVEN_UP] != kernels.NO_BEND:
+            last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
+            x = self._coef(factor.t[:k] - self._turned(self._weight), refined=True)
+            r = self.data.y - factor.unit_columns(factor.columns) @ x
+            state.squares[last], state.X[last, :k] = r @ r, x
+            if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
+                state.squares[last - 1] = r @ r
+                state.X[last - 1, : k + 1] = np.insert(x, given_up, 0.0)
+            count[kernels.GIVEN_UP] = kernels.NO_BEND
         return state._replace(Q=factor.Q, U=factor.U, t=factor.t, r=factor.r, corr=self._corr)
 
     def _nudge(self) -> None:

@@ -58,7 +58,7 @@ def optimality(
     unsure = ROUNDING * tolerance.eps * (1 + size)
     deviation = max(DEVIATION, 1e2 * tolerance.eps)
     over = 0.0
-    if bound is not None:
+    if bound is not None and length > bound:
         over = (length - bound) / (unsure + deviation * bound)
     if math.isinf(found.penalty):
         return Optimality(over, 0.0, 0.0)
@@ -70,8 +70,9 @@ def optimality(
     elif length > unsure:
         left = np.abs(data.correlate(r)).max(where=~weights.barred, initial=0.0)
         aside = float(left) / (unsure + deviation * length)
-    inner = data.correlate(nu)
-    noise = 4 * ROUNDING * tolerance.eps * float(np.linalg.norm(nu))
+    size = float(np.linalg.norm(nu)) or 1.0
+    inner = data.correlate(nu / size) * size  # entries of A may be as large as numbers are
+    noise = 4 * ROUNDING * tolerance.eps * size
     excess = np.abs(inner) - w
     sizes = np.abs(found.x)
     phases = np.divide(found.x, sizes, out=np.zeros_like(found.x), where=sizes > 0)
