@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from sparsewise.compiled import load_homotopy
+from sparsewise.design import as_design
 from sparsewise.design.base import Array
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
@@ -35,6 +37,22 @@ NUDGE = 1e-2
 """Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
 
 
+def attempts(data: Problem) -> Iterator[tuple[Problem, bool]]:
+    """The data, and whether to take care: each for when what the one before led to fails."""
+    yield data, False
+    if data.y.dtype == np.float32:
+        data = in_double(data)
+        yield data, False
+    yield data, True
+
+
+def in_double(data: Problem) -> Problem:
+    """The same problem in double precision, in memory."""
+    design = as_design(data.design.columns(slice(None)).astype(np.float64))
+    inverse = design.inverse_norms()
+    return data._replace(design=design, y=data.y.astype(np.float64), inverse_norms=inverse)
+
+
 class Homotopy:
     """The minimiser of ½‖A x - y‖² + λ Σ w_j |x_j|, followed as λ and w change.
 
@@ -52,6 +70,8 @@ class Homotopy:
     careful : bool
         Whether the factor is made anew at every bend: slow, and right to rounding wherever numbers
         of this type can tell columns apart.
+    data : Problem, optional
+        That of the log in another precision.
 
     Attributes
     ----------
@@ -65,10 +85,12 @@ class Homotopy:
         λ at each step of the log.
     """
 
-    def __init__(self, log: Log, weights: Weights, careful: bool = False) -> None:
+    def __init__(
+        self, log: Log, weights: Weights, careful: bool = False, data: Problem | None = None
+    ) -> None:
         self._kernels = load_homotopy()
         self.log = log
-        self.data: Problem = log.problem
+        self.data: Problem = log.problem if data is None else data
         self._factor = Factor(self.data, 32)
         self._dtype = self.data.y.dtype
         self.tolerance = self._factor.tolerance
@@ -398,6 +420,8 @@ class Homotopy:
         if (large or self._careful) and count[kernels.GIVEN_UP] != kernels.NO_BEND:
             last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
             x = self._coef(factor.t[:k] - self._turned(self._weight), refined=True)
+            if state.columns[last] >= 0:  # it has just come
+                x[-1] = 0.0
             r = self.data.y - factor.unit_columns(factor.columns) @ x
             state.squares[last], state.X[last, :k] = r @ r, x
             if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
