@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.engine.basis_pursuit import check_bound, choose_solver
-from sparsewise.engine.homotopy import Homotopy
+from sparsewise.engine.homotopy import Homotopy, attempts
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.minimiser import LostDigitsError, data_penalty, l1_solution
 from sparsewise.engine.optimality import optimality
@@ -62,15 +62,15 @@ def l1_path(
     log = Log(data, callback)
     squared = min(bound / data.scale, 2.0) ** 2 if bound else None
     least = min(lowest / data.scale * cost.top, sys.float_info.max)
-    for careful in (False, True):
+    for form, careful in attempts(data):
         log.begin_anew()
-        path = Homotopy(log, cost, careful)
+        path = Homotopy(log, cost, careful, form)
         first = path.first_penalty
         try:
             stop = log.run(lambda: path.lower(squared, to=min(least, first)))  # noqa: B023
         except LostDigitsError:
             continue
-        found = path.minimiser()
+        found = path.minimiser().rounded(data)
         if log.halted or optimality(data, cost, found, None).holds:
             break
     else:

@@ -37,7 +37,7 @@ from sparsewise.compiled.stepwise import (
 OPEN, ACTIVE, BARRED, PARKED = range(4)
 
 # What comes next; where `follow` begins, what it asks for, or why it came back.
-ADD, DROP, LOOK, PRODUCT, COLUMN, END, MET, STALE, CYCLE, MORE = range(10)
+ADD, DROP, LOOK, PRODUCT, COLUMN, WORN, END, MET, STALE, CYCLE, MORE = range(11)
 
 # Places in `State.at`: ‖r_LS‖²; how much of the way is left, how much was left when c was last made
 # from scratch, and how much is to be left in the end; ‖r‖ when c was last made; and the largest
@@ -46,9 +46,6 @@ RSS, LEFT, FRESH, LEAST, LENGTH, WEAR = range(6)
 
 REST = 1 - 2.0**-10
 """The longest part of a way to zero that is gone at once: what is left of it keeps its digits."""
-
-FAR = 1e-280
-"""No way is longer than this: what is left then is nothing."""
 
 CLOSE = 1e-6
 """A column of more energy than this is independent of the others, however these are."""
@@ -251,7 +248,7 @@ def next_bend(s, bound, exact, slow, noise):
         zero = np.inf
     meet = time_to_meet(s, bound) if bound >= 0 else np.inf
     first = min(zero, reach, meet, end)
-    if first > REST and exact >= 0 and s.at[LEFT] > FAR:
+    if first > REST and exact >= 0:
         fitted = s.at[RSS] <= exact
         if meet < np.inf or end < 1.0:
             return LOOK, -1, REST
@@ -439,6 +436,8 @@ def record(s, square, slow):
 def look(s, limits):
     """At a bend, or at the start: record it and look where to go, for which Aᵀu is needed."""
     slow, faded, worn = limits[2], limits[5], limits[6]
+    if s.at[WEAR] > worn:
+        return WORN
     square = aim(s)
     if s.count[GIVEN_UP] != NO_BEND:
         record(s, square, slow)
@@ -446,7 +445,7 @@ def look(s, limits):
     full = k == s.t.size and k < min(s.r.size, s.corr.size)
     if s.count[BENDS] + 2 > s.columns.size or full:
         return MORE
-    return STALE if s.at[LEFT] < faded * s.at[FRESH] or s.at[WEAR] > worn else PRODUCT
+    return STALE if s.at[LEFT] < faded * s.at[FRESH] else PRODUCT
 
 
 @part_jit
@@ -474,12 +473,12 @@ def follow(W, scale, s, code, bound, limits):
 
     W and `scale` are all of A, or W has no entries: then PRODUCT asks for s.b = Aᵀu and COLUMN for
     s.a, the unit column s.count[PLACE], and the path goes on once that code is handed back. It
-    begins with LOOK.
+    begins with LOOK, and goes on with it once the factor was made anew for WORN.
     limits = (‖r_LS‖² that counts as zero, energy that counts as dependent, speed that counts as
     none, relative error of c, bends without progress that are too many, how far the way may shrink
     before c is made anew, the recipe that wears U out). Returns what it asks for, or why it came
-    back: the line ends (END), ‖r‖² meets the bound (MET), c or the factor are to be made anew
-    (STALE), the path goes in circles (CYCLE), or there is no room for more (MORE).
+    back: the line ends (END), ‖r‖² meets the bound (MET), c is to be made anew (STALE), the path
+    goes in circles (CYCLE), or there is no room for more (MORE).
     """
     while True:
         if code == LOOK:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from sparsewise.engine.conic import solve_conic
-from sparsewise.engine.homotopy import Homotopy
+from sparsewise.engine.homotopy import Homotopy, attempts
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.minimiser import (
     LostDigitsError,
@@ -58,35 +58,31 @@ class BasisPursuit:
         if self._conic:
             self._minimiser = solve_conic(self.data, self.weights, bound)
             return Stop.RESIDUAL if bound else Stop.EXACT_FIT
-        stop = self._by_path(bound, careful=False)
-        if stop is None:
-            stop = self._by_path(bound, careful=True)
-        if stop is None:
-            raise LostDigitsError
-        return stop
-
-    def _by_path(self, bound: float, careful: bool) -> Stop | None:
-        """Along the path of the weights before, or one of its own; None: what that led to fails."""
-        if careful or self._path is None or not self._path.penalty:
-            self.log.begin_anew()  # at λ = 0, weights have no say
-            self._path = Homotopy(self.log, self.weights, careful)
-        else:
-            self._path.reweight(self.weights)
-        try:
-            stop = self._path.reach(bound)
-        except LostDigitsError:
-            return None
-        except OutOfReachError:
-            if careful and not is_reachable(self.data, self.weights, bound):
-                raise
-            return None
-        found = self._path.minimiser()
-        holds = optimality(self.data, self.weights, found, bound).holds
-        return stop if holds else None
+        path = self._path
+        for data, careful in attempts(self.data):
+            try:
+                # At λ = 0, weights have no say.
+                if path is None or not path.penalty:
+                    self.log.begin_anew()
+                    path = self._path = Homotopy(self.log, self.weights, careful, data)
+                else:
+                    path.reweight(self.weights)
+                stop = path.reach(bound)
+                if optimality(self.data, self.weights, self.minimiser(), bound).holds:
+                    return stop
+            except LostDigitsError:
+                pass
+            except OutOfReachError:
+                if careful and not is_reachable(data, self.weights, bound):
+                    raise
+            path = None
+        raise LostDigitsError
 
     def minimiser(self) -> Minimiser:
         """What the last run came to."""
-        return self._minimiser if self._path is None else self._path.minimiser()
+        if self._path is None:
+            return self._minimiser
+        return self._path.minimiser().rounded(self.data)
 
     def solution(self, algorithm: str, stop: Stop, debias: bool, **more: Any) -> L1Solution:
         """That in the units of the data."""

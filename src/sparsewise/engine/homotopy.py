@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from sparsewise.compiled import load_homotopy
+from sparsewise.design import as_design
 from sparsewise.design.base import Array
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
-from sparsewise.engine.minimiser import LostDigitsError, Minimiser, OutOfReachError
+from sparsewise.engine.minimiser import (
+    LostDigitsError,
+    Minimiser,
+    OutOfReachError,
+    least_squares,
+)
 from sparsewise.engine.weights import Weights
 from sparsewise.errors import InputError, Parameter
 from sparsewise.problem import Problem
@@ -28,6 +35,22 @@ WORN = 1e-3
 
 NUDGE = 1e-2
 """Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
+
+
+def attempts(data: Problem) -> Iterator[tuple[Problem, bool]]:
+    """The data, and whether to take care: each for when what the one before led to fails."""
+    yield data, False
+    if data.y.dtype == np.float32:
+        data = in_double(data)
+        yield data, False
+    yield data, True
+
+
+def in_double(data: Problem) -> Problem:
+    """The same problem in double precision, in memory."""
+    design = as_design(data.design.columns(slice(None)).astype(np.float64))
+    inverse = design.inverse_norms()
+    return data._replace(design=design, y=data.y.astype(np.float64), inverse_norms=inverse)
 
 
 class Homotopy:
@@ -47,6 +70,8 @@ class Homotopy:
     careful : bool
         Whether the factor is made anew at every bend: slow, and right to rounding wherever numbers
         of this type can tell columns apart.
+    data : Problem, optional
+        That of the log in another precision.
 
     Attributes
     ----------
@@ -60,10 +85,12 @@ class Homotopy:
         λ at each step of the log.
     """
 
-    def __init__(self, log: Log, weights: Weights, careful: bool = False) -> None:
+    def __init__(
+        self, log: Log, weights: Weights, careful: bool = False, data: Problem | None = None
+    ) -> None:
         self._kernels = load_homotopy()
         self.log = log
-        self.data: Problem = log.problem
+        self.data: Problem = log.problem if data is None else data
         self._factor = Factor(self.data, 32)
         self._dtype = self.data.y.dtype
         self.tolerance = self._factor.tolerance
@@ -78,7 +105,8 @@ class Homotopy:
         self._recorded = 0  # columns of the model after the last step of the log
         self._span = (0.0, 0.0)
         self.begun, self._careful = False, careful
-        self._worn = 0.0 if careful else WORN / self.tolerance.quiet
+        self._duals: list[Array] = []  # ν of the way, where care is taken
+        self._worn = self._bearable
         self._begin(weights)
 
     def _begin(self, weights: Weights) -> None:
@@ -97,7 +125,7 @@ class Homotopy:
             self.log.record("start", free, [factor.rss], [factor.coef()], len(free))
             self._recorded = len(free)
         self._correlate(factor.r)
-        self._at[kernels.LENGTH] = 1.0
+        self._at[kernels.LENGTH] = factor.rss**0.5
         self._first_corr = np.abs(self._corr)
         self.penalty = self.first_penalty
 
@@ -145,18 +173,52 @@ class Homotopy:
         # Where λ is zero, so may coefficients of active columns be.
         least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0)) * (self.penalty == 0)
         keep = (x * self._sign[columns] > least) | factor.locked[:k]
-        dual = e @ factor.Q[:k]
-        if self.penalty > 0:
-            dual = dual + factor.r / self.penalty
-        x, dual = x[keep].astype(self._dtype), dual.astype(self._dtype)
-        return Minimiser(columns[keep], x, dual, self.penalty, accuracy)
+        columns, x = columns[keep], x[keep]
+        if self.penalty == 0 and columns.size < k:
+            x = least_squares(self.data, columns)
+        dual = self._dual(e, columns)
+        return Minimiser(
+            columns, x.astype(self._dtype), dual.astype(self._dtype), self.penalty, accuracy
+        )
 
-    def _coef(self, coordinates: Array) -> Array:
+    def _dual(self, e: Array, columns: Array) -> Array:
+        """ν = r/λ = Q e + r_LS/λ; at λ = 0 its limit, as far as there is one.
+
+        Once r is nothing but rounding, so is the part of ν outside of the active columns. Any ν on
+        the way does as well that holds these columns at their weights.
+        """
+        factor, limits = self._factor, self._sign[columns] * self._unit[columns]
+        if not self.penalty and self.fits_exactly and self._duals:
+            unit, eps = factor.unit_columns(columns), self.tolerance.eps
+            for dual in self._duals:
+                error = np.abs(dual @ unit - limits).max(initial=0.0, where=limits != 0)
+                if error <= 64 * eps * float(np.linalg.norm(dual)):
+                    return dual
+        dual = e @ factor.Q[: self.size]
+        share = self.penalty or self._last_penalty(float(np.linalg.norm(e)))
+        return dual + factor.r / share if share > 0 else dual
+
+    def _last_penalty(self, length: float) -> float:
+        """A λ > 0 after the last bend: there r/λ is in the dual set, as it is in the limit of zero.
+
+        Where r has no limit of zero, neither has r/λ a limit: the less λ is, the less is lost.
+        """
+        last = self.bends[-1] if self.bends else 0.0
+        if self.fits_exactly or not length:
+            return last
+        return min(last, self._factor.rss**0.5 * self.tolerance.quiet / length)
+
+    @property
+    def _bearable(self) -> float:
+        """The recipe above which the factor is made anew."""
+        return 0.0 if self._careful else WORN / self.tolerance.quiet
+
+    def _coef(self, coordinates: Array, refined: bool = False) -> Array:
         """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
         factor, k = self._factor, self.size
         Q, U = factor.Q[:k], factor.U[:k, :k]
         x = coordinates @ U
-        if self._careful and k:
+        if (refined or self._careful) and k:
             unit = factor.unit_columns(factor.columns)
             for _ in range(2):
                 x = x + (Q @ (coordinates @ Q - unit @ x)) @ U
@@ -185,14 +247,15 @@ class Homotopy:
 
     def reach(self, bound: float) -> Stop:
         """Go to the λ at which ‖r‖ is the bound; infinite where nothing needs to be paid for."""
-        bound = min(bound, 2.0) if bound > self.tolerance.eps else 0.0  # of a unit target
-        squared, now = bound**2, self.squared_residual
+        squared, now = min(bound, 2.0) ** 2, self.squared_residual
+        if squared <= self.tolerance.exact:  # nothing but rounding
+            squared = 0.0
         if now <= squared and not self.begun:
             self.penalty = np.inf
             return Stop.RESIDUAL
         if self.begun and abs(now - squared) <= 1e-12 * squared:
             return Stop.RESIDUAL
-        if bound == 0.0:
+        if squared == 0.0:
             stop = self.lower()
         elif now > squared:
             stop = self.lower(squared)
@@ -204,7 +267,8 @@ class Homotopy:
         if self.fits_exactly:
             return Stop.EXACT_FIT
         distance = self._factor.rss**0.5
-        if distance > bound:
+        unsure = self.tolerance.exact**0.5 * (1 + float(np.abs(self._factor.coef()).sum()))
+        if distance > bound + unsure:
             raise OutOfReachError(self.data, bound, distance)
         return Stop.RESIDUAL
 
@@ -235,6 +299,11 @@ class Homotopy:
             self.penalty = to + (start - to) * float(self._at[kernels.LEFT])
             if code == kernels.STALE:
                 self._refresh()
+                if not to:  # a way to zero may be long: what is left of it is the whole way
+                    start = self.penalty
+                    self._span = (start, to)
+                    self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
+                    self._at[kernels.LEAST] = least / start if least else 0.0
             elif code == kernels.CYCLE:
                 self._nudge()
             elif not self.log.callback:
@@ -260,6 +329,9 @@ class Homotopy:
                 state.b[:] = data.correlate(state.u)
             elif code == kernels.COLUMN:
                 state.a[:] = factor.unit_column(int(count[kernels.PLACE]))
+            elif code == kernels.WORN:
+                state, code = self._made_anew(state), kernels.LOOK
+                limits = self._limits()
             else:
                 break
         data.passes.count += int(count[kernels.PASSES])
@@ -323,15 +395,40 @@ class Homotopy:
     def _refresh(self) -> None:
         """c from scratch: it carries the rounding errors of larger times."""
         factor, kernels = self._factor, self._kernels
-        if self._at[kernels.WEAR] > self._worn:
-            factor.make()
-            self._at[kernels.WEAR] = 0.0
         _ = factor.Q
         factor.reorthogonalise()
         r = factor.r + self._turned(self._weight) @ factor.Q[: self.size]
         self._correlate(r)
+        if self._careful and self._span[1] == 0.0:
+            self._duals.append(r / (self._span[0] * float(self._at[kernels.LEFT])))
         self._at[kernels.FRESH] = self._at[kernels.LEFT]
         self._at[kernels.LENGTH] = np.linalg.norm(r)
+
+    def _made_anew(self, state: Any) -> Any:
+        """The factor from scratch, and c: large recipes have cost them digits.
+
+        With what it is now, the last bend is recorded; where recipes stay large, so is every one.
+        """
+        factor, kernels, count = self._factor, self._kernels, self._count
+        k = factor.size = int(count[kernels.SIZE])
+        factor.make()
+        self._refresh()
+        self._at[kernels.WEAR], self._at[kernels.RSS] = 0.0, factor.rss
+        recipes = float(np.abs(factor.U[:k, :k]).sum(axis=1).max(initial=0.0))
+        large = recipes > 1 / self.tolerance.quiet
+        self._worn = 0.0 if large else self._bearable
+        if (large or self._careful) and count[kernels.GIVEN_UP] != kernels.NO_BEND:
+            last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
+            x = self._coef(factor.t[:k] - self._turned(self._weight), refined=True)
+            if state.columns[last] >= 0:  # it has just come
+                x[-1] = 0.0
+            r = self.data.y - factor.unit_columns(factor.columns) @ x
+            state.squares[last], state.X[last, :k] = r @ r, x
+            if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
+                state.squares[last - 1] = r @ r
+                state.X[last - 1, : k + 1] = np.insert(x, given_up, 0.0)
+            count[kernels.GIVEN_UP] = kernels.NO_BEND
+        return state._replace(Q=factor.Q, U=factor.U, t=factor.t, r=factor.r, corr=self._corr)
 
     def _nudge(self) -> None:
         """Columns that are tied for ever are told apart by weights raised a little."""

@@ -40,6 +40,14 @@ class Minimiser(NamedTuple):
     penalty: float
     accuracy: float
 
+    def rounded(self, data: Problem) -> Minimiser:
+        """In the precision of the data."""
+        dtype = data.y.dtype
+        if self.x.dtype == dtype:
+            return self
+        x, dual = self.x.astype(dtype), self.dual.astype(dtype)
+        return self._replace(x=x, dual=dual, accuracy=tolerances(dtype).quiet)
+
     def coef(self, data: Problem) -> Array:
         """The coefficients of all unit columns."""
         x = np.zeros(data.shape[1], data.y.dtype)

@@ -13,8 +13,8 @@ from sparsewise.engine.weights import Weights
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
-ROUNDING = 64
-"""Units of rounding by which sums of products may be off."""
+ROUNDING = 16
+"""Units of rounding by which a residual may be off, and inner products of unit vectors."""
 
 DEVIATION = 1e-9
 """How far a minimiser may be from its conditions, relatively, before it is refined."""
@@ -58,7 +58,7 @@ def optimality(
     unsure = ROUNDING * tolerance.eps * (1 + size)
     deviation = max(DEVIATION, 1e2 * tolerance.eps)
     over = 0.0
-    if bound is not None:
+    if bound is not None and length > bound:
         over = (length - bound) / (unsure + deviation * bound)
     if math.isinf(found.penalty):
         return Optimality(over, 0.0, 0.0)
@@ -70,14 +70,17 @@ def optimality(
     elif length > unsure:
         left = np.abs(data.correlate(r)).max(where=~weights.barred, initial=0.0)
         aside = float(left) / (unsure + deviation * length)
-    inner = data.correlate(nu)
-    noise = ROUNDING * tolerance.eps * float(np.linalg.norm(nu))
+    size = float(np.linalg.norm(nu)) or 1.0
+    inner = data.correlate(nu / size) * size  # entries of A may be as large as numbers are
+    noise = 4 * ROUNDING * tolerance.eps * size
     excess = np.abs(inner) - w
     sizes = np.abs(found.x)
     phases = np.divide(found.x, sizes, out=np.zeros_like(found.x), where=sizes > 0)
     excess[found.columns] = np.abs(inner[found.columns] - w[found.columns] * phases)
-    beyond = excess / (noise + deviation * np.where(weights.barred, 1.0, w))
-    return Optimality(over, aside, float(beyond.max(initial=0.0)))
+    # What costs nothing is compared with what costs most.
+    allowed = noise + deviation * np.where(weights.usual, w, 1.0)
+    beyond = float((excess / allowed).max(where=~weights.barred, initial=0.0))
+    return Optimality(over, aside, beyond)
 
 
 def is_reachable(data: Problem, weights: Weights, bound: float) -> bool:
@@ -86,4 +89,4 @@ def is_reachable(data: Problem, weights: Weights, bound: float) -> bool:
     x = np.linalg.lstsq(unit, data.y, rcond=None)[0]
     rest = float(np.linalg.norm(data.y - unit @ x))
     eps = tolerances(data.y.dtype).eps
-    return rest <= bound + ROUNDING * eps * (1 + float(np.abs(x).sum()))
+    return rest <= bound + 16 * ROUNDING * eps * (1 + float(np.abs(x).sum()))
