@@ -277,7 +277,8 @@ def penalties_are_far(call: L1Call, found: re.Match[str]) -> bool:
     """Whether ‖a_j‖‖y‖/w_j may be out of range."""
     usual = call.usable & (call.given > 0)
     power = np.frexp(call.given[usual])[1] - call.exact.powers[usual]
-    return bool(call.exact.power - power.min() > 1000)
+    # The last bends may be sixty bits below the first.
+    return bool(call.exact.power - power.min() > 1000 or call.exact.power - power.max() < -900)
 
 
 def penalty_is_tiny(call: L1Call, found: re.Match[str]) -> bool:

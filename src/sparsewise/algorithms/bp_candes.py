@@ -17,6 +17,7 @@ from sparsewise.engine.weights import check_weights
 from sparsewise.parameters import check_positive
 from sparsewise.problem import problem
 from sparsewise.results import L1Solution, Reweighted
+from sparsewise.tolerances import tolerances
 
 
 @algorithm(Family.L1, "fewer features than bpdn takes", result=Reweighted)
@@ -65,11 +66,14 @@ def bp_candes(
     """
     given = None if epsilon is None else check_positive(epsilon, "epsilon")
     data = problem(A, y)
+    eps = tolerances(data.y.dtype).eps
     pursuit = BasisPursuit(data, residual, solver, callback)
 
     def rule(x: Array, weights: Array) -> Array:
-        size = np.abs(x) / np.abs(x).max()
-        return np.asarray(1 / (size + (given or usual_epsilon(data.design, size))))
+        size = np.abs(x).astype(np.float64) / np.abs(x).max()
+        # Parts of the largest coefficient below rounding, or as far above it, tell nothing apart.
+        part = min(max(given or usual_epsilon(data.design, size), eps), 1 / eps)
+        return np.asarray(1 / (size + part))
 
     equal = check_weights(data, data.design.norms(), include, exclude)
     last = reweighted(pursuit, equal, rule, max_outer, tol)

@@ -82,8 +82,9 @@ def l1_path(
     # Where the first columns come in, nothing has moved yet: one point for all of them.
     begun = first * (1 - 16 * path.tolerance.eps)
     points = [first, *(bend for bend in path.bends if bend < begun)] if path.penalty < first else []
-    penalties = data_penalty(np.array([*points, path.penalty]), cost, data)
-    if not np.isfinite(penalties).all():
+    bends = np.array([*points, path.penalty])
+    penalties = data_penalty(bends, cost, data)
+    if not np.isfinite(penalties).all() or ((penalties < sys.float_info.min) & (bends > 0)).any():
         raise InputError(
             "The penalties of the path are beyond the range of numbers",
             "scale A, y or the weights.",
