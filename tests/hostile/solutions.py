@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,27 @@ def well_formed(call: Call, solution: Solution) -> None:
         f"more than {most} columns"
     )
     assert solution.n_passes >= 0
+
+
+@oracle
+def readable(solution: Solution) -> None:
+    """What it says of itself can be read, and travels to other processes."""
+    for one in (solution, solution.path):
+        assert isinstance(repr(one), str)
+    assert "nan" not in repr(solution).lower(), repr(solution)
+    copy = pickle.loads(pickle.dumps(solution))
+    assert np.array_equal(copy.coef, solution.coef), "a pickled solution has other coefficients"
+    assert list(map(str, copy.path)) == list(map(str, solution.path)), "… or another path"
+    sizes = solution.path.sizes
+    for k in sizes[:LOOKS]:
+        model = solution.path.at(k)
+        assert model.support.size == k, f"path.at({k}) has {model.support.size} columns"
+
+
+@oracle
+def data_untouched(before: tuple[bytes, bytes], A: Array, y: Array) -> None:
+    """Nobody writes into the data."""
+    assert (A.tobytes(), y.tobytes()) == before, "the data are not what they were"
 
 
 @oracle
