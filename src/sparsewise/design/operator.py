@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sparsewise.design.base import Array, Design, precision, working_type
 from sparsewise.errors import InputError, InputTypeError
 
-
 FAITHFUL = 1e-2
 """Share of its usual size by which an adjoint may be off: some work in lower precision inside."""
 
