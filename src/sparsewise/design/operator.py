@@ -146,7 +146,7 @@ def irregular(n: int, dtype: np.dtype[Any]) -> Array:
     return (v / np.linalg.norm(v)).astype(dtype)
 
 
-def _shape(operator: Any) -> tuple[int, ...]:
+def _shape(operator: Any) -> Any:
     """The shape that an operator states, in whole numbers of at least 0."""
     try:
         shape = tuple(map(index, operator.shape))
