@@ -93,7 +93,7 @@ def slack_of_residual(call: Call, fit: Fit) -> float:
     slack = fit.residual_slack + call.exact.denormal_slack(fit.S) + left_by_path(call, fit)
     # Matching Pursuit rounds at each of its moves, and moves by no more than the target each time.
     if call.algorithm == "mp":
-        return slack + fit.part * (1 + call.words.get("max_iter", 10_000)) ** 0.5
+        return slack + fit.part * (1 + min(call.words.get("max_iter", 10_000), 10_000)) ** 0.5
     return slack
 
 
