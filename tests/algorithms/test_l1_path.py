@@ -231,3 +231,43 @@ def test_bad_input():
         sw.l1_path(A, y, residual=-1)
     with pytest.raises(ValueError, match="weights must have shape"):
         sw.l1_path(A, y, weights=[1.0])
+
+
+@pytest.mark.parametrize("columns", [2.0**500, 2.0**-500, 1.0])
+@pytest.mark.parametrize("target", [2.0**450, 2.0**-450, 1.0])
+def test_points_in_between_at_every_scale(columns, target):
+    """Squares of penalties and residuals may be out of range; the models are not."""
+    rng = np.random.default_rng(5)
+    A, y = rng.standard_normal((12, 7)), rng.standard_normal(12)
+    plain, scaled = sw.l1_path(A, y), sw.l1_path(columns * A, target * y)
+    unit = columns * target
+    for share in (0.9, 0.5, 0.21, 0.03):
+        penalty, residual = share * plain.penalties[0], 1.05 * share * np.linalg.norm(y)
+        one, two = plain.at_penalty(penalty), scaled.at_penalty(penalty * unit)
+        np.testing.assert_allclose(two.coef * (columns / target), one.coef, rtol=1e-9, atol=1e-12)
+        if residual > plain.residual_norm:
+            one, two = plain.at_residual(residual), scaled.at_residual(residual * target)
+            np.testing.assert_allclose(two.coef * (columns / target), one.coef, rtol=1e-9)
+            r = y - A @ one.coef
+            assert np.linalg.norm(r) == pytest.approx(residual, rel=1e-9)
+            assert one.loss == pytest.approx(r @ r, rel=1e-9)
+
+
+def test_models_in_between_stay_in_single_precision():
+    rng = np.random.default_rng(6)
+    A, y = rng.standard_normal((12, 7), np.float32), rng.standard_normal(12, np.float32)
+    path = sw.l1_path(A, y)
+    assert (np.diff(path.penalties) < 0).all()  # λ where it begins is told once
+    for share in (2.0, 1.0, 0.7, 0.1, 0.0):
+        assert path.at_penalty(share * path.penalties[0]).coef.dtype == np.float32
+
+
+def test_a_path_that_ends_where_it_begins_has_one_point():
+    rng = np.random.default_rng(7)
+    A, y = rng.standard_normal((12, 7)), rng.standard_normal(12)
+    highest = float(np.abs(A.T @ y).max())
+    for path in (sw.l1_path(A, y, penalty=2 * highest), sw.l1_path(A, 0 * y)):
+        assert path.penalties.size == len(path.points) == 1
+        assert not path.at_penalty(path.penalties[0]).coef.any()
+    with pytest.raises(ValueError, match="penalties of the path are beyond the range"):
+        sw.l1_path(1e200 * A, 1e200 * y)

@@ -295,7 +295,7 @@ def test_products_that_are_no_numbers_are_the_operators_fault(method, adjoint, v
     A, y, highest = sample(15, 20, 40)
     measured = 0 if adjoint else 40  # its columns are made once to measure them
     odd = Odd(A, after=measured + 1 + after, value=value, adjoint=adjoint)
-    with pytest.raises(ValueError, match="operator whose .* NaN or infini"):
+    with pytest.raises(ValueError, match=r"operator whose .* NaN or infini"):
         method(odd, y, penalty=0.01 * highest, max_iter=30)
 
 
@@ -346,16 +346,19 @@ def test_weights_far_apart():
     """A column that costs next to nothing is not free, and one far beyond numbers is refused."""
     A, y, _ = sample(19, 20, 4)
     A = A[:, :3]
-    data = problem(A * [1e200, 1.0, 1e-200], y)
-    weights = check_weights(data, None)
-    assert np.isfinite(weights.unit).all()
-    assert (weights.unit > 0).all()
-    assert not weights.free.size
-    far = problem(A * [1e-200, 1.0, 1.0], y)
-    with pytest.raises(ValueError, match="weights are beyond the range of numbers"):
-        check_weights(far, [1e200, 1.0, 1.0])
-    with pytest.raises(ValueError, match="weights are beyond the range of numbers"):
-        check_weights(data, [1e-200, 1.0, 1.0])
+    data = problem(A * [1e150, 1.0, 1e-150], y)
+    assert check_weights(data, None).usual.all()
+    coarse = problem((A * [1e25, 1.0, 1e-25]).astype(np.float32), y)
+    weights = check_weights(coarse, None)
+    assert (weights.unit.astype(np.float32) > 0).all()
+    np.testing.assert_allclose(weights.unit * weights.top * coarse.design.norms(), weights.given)
+    for factors, w in [
+        ([1e-200, 1.0, 1.0], [1e200, 1.0, 1.0]),
+        ([1e200, 1.0, 1.0], [1e-200, 1.0, 1.0]),
+        ([1e200, 1.0, 1e-200], None),
+    ]:
+        with pytest.raises(ValueError, match="weights are beyond the range of numbers"):
+            check_weights(problem(A * factors, y), w)
     subnormal = problem(A * [1.0, 1.0, 1e-310], y)
     assert check_weights(subnormal, None).barred.tolist() == [False, False, True]
     for wrong in (["a", "b", "c"], [1j, 1, 1], [{}, 1, 1], np.ma.masked_all(3)):

@@ -15,6 +15,7 @@ from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.minimiser import LostDigitsError, data_penalty, l1_solution
 from sparsewise.engine.optimality import optimality
 from sparsewise.engine.weights import check_weights
+from sparsewise.errors import InputError
 from sparsewise.problem import problem
 from sparsewise.results import L1Path, Stop
 
@@ -81,7 +82,12 @@ def l1_path(
     # Where the first columns come in, nothing has moved yet: one point for all of them.
     begun = first * (1 - 16 * path.tolerance.eps)
     points = [first, *(bend for bend in path.bends if bend < begun)] if path.penalty < first else []
+    penalties = data_penalty(np.array([*points, path.penalty]), cost, data)
+    if not np.isfinite(penalties).all():
+        raise InputError(
+            "The penalties of the path are beyond the range of numbers",
+            "scale A, y or the weights.",
+        )
     return l1_solution(
-        log, "l1_path", stop, cost, found, None, False, kind=L1Path,
-        penalties=data_penalty(np.array([*points, path.penalty]), cost, data),
-    )  # fmt: skip
+        log, "l1_path", stop, cost, found, None, False, kind=L1Path, penalties=penalties
+    )

@@ -66,7 +66,9 @@ class Lasso:
     def __init__(self, data: Problem, weights: Weights, penalty: float, tol: float) -> None:
         self.data, self.weights, self.log = data, weights, Log(data, None)
         self.given = check_positive(penalty, "penalty")
-        self.penalty = relative_penalty(self.given, weights.top, data.scale)
+        self.penalty = 1.0  # as good as any for a target of zeros
+        if not data.is_zero:
+            self.penalty = relative_penalty(self.given, weights.top, data.scale)
         # A gap below this is rounding.
         self.tolerance = tolerances(data.y.dtype)
         self.tol = max(check_positive(tol, "tol"), 1e2 * self.tolerance.eps)
@@ -102,7 +104,7 @@ class Lasso:
         dual = scale * product - scale**2 * squared / 2
         primal = self.objective()
         self.gap = abs(primal - dual) / primal if primal > 0 else 0.0
-        self.dual = r * min(scale / self.penalty, sys.float_info.max)
+        self.dual = r * scale
         return self.gap <= self.tol
 
     def step(self) -> None:
@@ -142,29 +144,33 @@ class Lasso:
     def solution(self, algorithm: str, stop: Stop, debias: bool) -> L1Solution:
         """The minimiser in the units of the data."""
         data, free = self.data, self.weights.free
-        x = self.now.x.copy()
+        x, fit = self.now.x.copy(), self.now.fit
         if free.size:
-            x[free] = self.free.coef(data.y - data.matvec(x * data.inverse_norms))
+            fit = data.matvec(x * data.inverse_norms)
+            x[free] = self.free.coef(data.y - fit)
+            fit = fit + self.free.unit @ x[free]
         support = np.union1d(np.flatnonzero(x), free)
-        accuracy = max(self.tol, self.gap, self._optimality())
+        accuracy = max(self.tol, self.gap, self._optimality(x, data.y - fit))
         minimiser = Minimiser(support, x[support], self.dual, self.penalty, accuracy)
         found: L1Solution = l1_solution(
             self.log, algorithm, stop, self.weights, minimiser, None, debias
         )
-        return replace(found, penalty=self.given)
+        unit = min(data.scale / self.given, float(precision(data.y.dtype).max))
+        return replace(found, penalty=self.given, dual=self.dual * unit)
 
-    def _optimality(self) -> float:
-        """How far the residual itself, not scaled, is from the optimality conditions.
+    def _optimality(self, x: Array, r: Array) -> float:
+        """How far x and its residual itself, not scaled, are from the optimality conditions.
 
         The larger of max_j |u_j*r| - λ w_j, relative to the largest |u_j*y|, and
         ‖r‖² + λ Σ w_j|x_j| - Re y*r, relative to ½‖y‖²; up to rounding.
         """
-        r = self.y - self.now.fit
-        inside = np.abs(self._correlate(r)) - self.limits
-        highest = float(np.abs(self.data.correlate(self.data.y)).max()) or 1.0
-        gap = 2 * abs(inner(r, r) + self._cost(self.now.x) - inner(self.y, r))
-        rounding = 16 * tolerances(self.data.y.dtype).eps
-        return max(float(inside.max()) / highest, gap) + rounding
+        data = self.data
+        limits = np.where(self.weights.unit == 0, 0.0, self.limits)
+        inside = float((np.abs(data.correlate(r)) - limits).max())
+        highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
+        gap = 2 * abs(inner(r, r) + self._cost(self.now.x) - inner(data.y, r))
+        rounding = 16 * self.tolerance.eps * (1 + float(np.abs(x).sum()))
+        return max(inside / highest, gap) + rounding
 
     def _correlate(self, r: Array) -> Array:
         """U*r of what costs something: one pass over A."""
@@ -183,8 +189,9 @@ class Lasso:
     def _check_adjoint(self, d: Array, image: Array, r: Array, correlations: Array) -> None:
         """Whether ⟨U d, r⟩ = ⟨d, U*r⟩ for an image U d and correlations U*r, but for rounding."""
         sizes = [math.sqrt(inner(v, v)) for v in (d, image, r, correlations)]
-        # An image is a difference of what two points fit, each with its own rounding errors.
-        lost = 64 * self.tolerance.eps * math.sqrt(inner(self.now.fit, self.now.fit)) * sizes[2]
+        # Residuals of a unit target, and differences of two fits, have rounding errors, too.
+        fit = math.sqrt(inner(self.now.fit, self.now.fit))
+        lost = 64 * self.tolerance.eps * (fit * sizes[2] + sizes[1] + float(np.abs(d).sum()))
         allowed = max(FAITHFUL, self.tolerance.drift) * (sizes[0] * sizes[3] + sizes[1] * sizes[2])
         if abs(inner(image, r) - inner(d, correlations)) > allowed + lost:
             raise InputError(

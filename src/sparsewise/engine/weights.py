@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -91,17 +91,22 @@ def check_weights(
     given[forced] = 0
     given[barred] = np.inf
     given[data.inverse_norms == 0] = np.inf
+    norms, real = data.design.norms(), precision(data.y.dtype)
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        unit = given / data.design.norms()
+        unit = given / norms
         top = float(np.max(unit, where=np.isfinite(given), initial=0.0)) or 1.0
-        if math.isinf(top) or ((unit == 0) & (given > 0)).any():
+        unit = unit / top if top < np.inf else np.zeros_like(unit)
+    tiny = (unit < float(real.tiny)) & (given > 0)
+    if tiny.any():
+        if float(unit[tiny].min()) < sys.float_info.min:
             raise InputError(
-                "are beyond the range of numbers, divided by the norms of their columns",
+                "are beyond the range of numbers beside each other, divided by the norms of their "
+                "columns",
                 "scale A, or the weights.",
                 parameter="weights",
             )
-        unit /= top
-    unit[(unit < precision(data.y.dtype).tiny) & (given > 0)] = precision(data.y.dtype).tiny
+        unit[tiny] = float(real.tiny)
+        given[tiny] = unit[tiny] * top * norms[tiny]
     return Weights(given, unit, top)
 
 
