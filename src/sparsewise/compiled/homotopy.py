@@ -405,9 +405,12 @@ def enter(s, j, dependent):
 
 @part_jit
 def round_off(s, came, slow):
-    """Coefficients that are rounding errors are zero; so is that of a column that has just come."""
+    """Coefficients that are rounding errors are zero.
+
+    So is that of a column that has just come, but for close columns: there, others rely on it.
+    """
     k = s.count[SIZE]
-    if came:
+    if came and abs(s.x[k - 1]) <= slow:
         s.x[k - 1] = 0
     largest = 0.0
     for i in range(k):

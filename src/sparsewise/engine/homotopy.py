@@ -30,8 +30,8 @@ BENDS = 64
 MOST_BENDS = 200
 """More bends than this for each row and column are a sign that the path goes in circles."""
 
-WORN = 1e-3
-"""A recipe larger than this part of 1/√eps has cost half a dozen digits: the factor is made anew."""
+WORN = 1e-4
+"""A recipe larger than this part of 1/√eps has cost some four digits: the factor is made anew."""
 
 NUDGE = 1e-2
 """Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
@@ -415,13 +415,12 @@ class Homotopy:
         self._refresh()
         self._at[kernels.WEAR], self._at[kernels.RSS] = 0.0, factor.rss
         recipes = float(np.abs(factor.U[:k, :k]).sum(axis=1).max(initial=0.0))
-        large = recipes > 1 / self.tolerance.quiet
-        self._worn = 0.0 if large else self._bearable
-        if (large or self._careful) and count[kernels.GIVEN_UP] != kernels.NO_BEND:
+        self._worn = self._bearable if recipes <= self._bearable else 0.0
+        if count[kernels.GIVEN_UP] != kernels.NO_BEND:
             last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
             x = self._coef(factor.t[:k] - self._turned(self._weight), refined=True)
-            if state.columns[last] >= 0:  # it has just come
-                x[-1] = 0.0
+            if state.columns[last] >= 0 and abs(x[-1]) <= self.tolerance.eps**0.75:
+                x[-1] = 0.0  # it has just come
             r = self.data.y - factor.unit_columns(factor.columns) @ x
             state.squares[last], state.X[last, :k] = r @ r, x
             if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero

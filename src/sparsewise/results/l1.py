@@ -162,8 +162,8 @@ class L1Path(L1Solution):
     Attributes
     ----------
     penalties : ndarray
-        λ where the path begins (no column that costs anything is active), at each bend, and where
-        it ends; descending.
+        λ where the path begins (no column that costs anything is active), at each bend after that,
+        and where it ends; descending.
     """
 
     penalties: Array
@@ -172,23 +172,7 @@ class L1Path(L1Solution):
     def points(self) -> list[Model]:
         """The model at each of the `penalties`; in between, coefficients are linear in λ."""
         end = Model(self.support, self.coef, self.residual_norm * self.residual_norm)
-        if self.penalties.size == 1:
-            return [end]
-        return [self.path.initial, *self.path.models()[self._at_first :], end]
-
-    @property
-    def _at_first(self) -> int:
-        """How many columns come in where the path begins, with coefficients of zero."""
-        return len(self.path) + 2 - self.penalties.size
-
-    @cached_property
-    def _shares(self) -> Array:
-        """‖r‖²/‖y‖² at each of the `penalties`."""
-        end = (self.residual_norm / self.path.scale) ** 2
-        if self.penalties.size == 1:
-            return np.array([end])
-        shares = self.path.shares
-        return np.array([shares[0], *shares[1 + self._at_first :], end])
+        return self._along([self.path.initial, *self.path.models()], end)
 
     @property
     def supports(self) -> list[Array]:
@@ -211,36 +195,61 @@ class L1Path(L1Solution):
         i = int(np.searchsorted(-self.penalties, -penalty, side="right")) - 1
         if i == len(self.penalties) - 1:
             return self.points[i]
-        upper, lower = self.penalties[i : i + 2]
-        share = float((upper - penalty) / (upper - lower))
+        upper, lower = map(float, self.penalties[i : i + 2])
         before, after = self.points[i : i + 2]
+        share = (upper - penalty) / (upper - lower)
         coef = before.coef + share * (after.coef - before.coef)
-        rest, slope = self._line(i)
-        share = rest + slope * float(penalty / upper) ** 2
-        return Model(np.flatnonzero(coef), coef, share * self.path.scale * self.path.scale)
+        # ‖r‖² is linear in λ² between two bends.
+        highest, least = self._norms[i : i + 2]
+        norm = between(highest, least, squares_apart(upper, penalty, lower))
+        return Model(np.flatnonzero(coef), coef, norm * norm)
 
     def at_residual(self, residual: float) -> Model:
         """The model on the path with this ‖r‖: the solution of `bpdn`."""
-        squared = min(check_number(residual, "residual") / self.path.scale, 2.0) ** 2
-        squares = self._shares
-        if squared >= squares[0]:
+        norm, norms = check_number(residual, "residual"), self._norms
+        if norm >= norms[0]:
             return self.points[0]
-        if not squared >= squares[-1]:
+        if not norm >= norms[-1]:
             end = f"The path ends at a residual of {self.residual_norm:.6g}"
             raise InputError(end, f"follow it to {residual:g}.")
-        i = int(np.searchsorted(-squares, -squared, side="right")) - 1
-        if i == len(squares) - 1:
+        i = int(np.searchsorted(-norms, -norm, side="right")) - 1
+        if i == len(norms) - 1:
             return self.points[i]
-        rest, slope = self._line(i)
-        penalty = max((squared - rest) / slope, 0.0) ** 0.5 * self.penalties[i]
-        return self.at_penalty(min(max(penalty, self.penalties[i + 1]), self.penalties[i]))
+        upper, lower = self.penalties[i : i + 2]
+        return self.at_penalty(between(upper, lower, squares_apart(norms[i], norm, norms[i + 1])))
 
-    def _line(self, i: int) -> tuple[float, float]:
-        """‖r‖²/‖y‖² = rest + slope (λ/λ_i)² between point i and the next."""
-        lower = float(self.penalties[i + 1] / self.penalties[i])
-        before, after = self._shares[i : i + 2].tolist()
-        slope = (before - after) / (1 - lower**2) if lower < 1 else 0.0
-        return after - slope * lower**2, slope
+    @cached_property
+    def _norms(self) -> Array:
+        """‖r‖ at each of the `penalties`: its square may be out of range where it is not."""
+        return np.array(self._along(self.path.residual_norms.tolist(), self.residual_norm))
+
+    def _along(self, met: list[Any], end: Any) -> list[Any]:
+        """What was met at each of the `penalties`, given all that was met on the path.
+
+        The first columns come in where it begins, with coefficients of zero: they are one point
+        with the beginning, and where the path ends there, that is all.
+        """
+        if self.penalties.size == 1:
+            return [end]
+        later = met[len(met) + 2 - self.penalties.size :]
+        return [met[0], *later, end]
+
+
+def squares_apart(high: float, value: float, low: float) -> float:
+    """(high² - value²) / (high² - low²) of numbers at least 0 whose squares may be out of range."""
+    if not high > low:
+        return 0.0
+    value, low = float(value / high), float(low / high)
+    return (1 - value) * (1 + value) / ((1 - low) * (1 + low))
+
+
+def between(high: float, low: float, share: float) -> float:
+    """The root of high² - share (high² - low²), within its limits."""
+    if not high > 0:
+        return float(low)
+    ratio = float(low / high)
+    squared = 1 - share * (1 - ratio) * (1 + ratio)
+    return float(high) * min(max(math.sqrt(max(squared, 0.0)), ratio), 1.0)
 
 
 class Round(NamedTuple):

@@ -56,9 +56,6 @@ class Stretch(NamedTuple):
 class Path(Sequence[Step]):
     """Every step, in order; behaves as a read-only list of `Step`.
 
-    The log evidence along the path of a Bayesian solution is that at its final σ: where σ was
-    inferred, the path is the one taken once it was known.
-
     Parameters
     ----------
     stretches : list of Stretch
@@ -104,14 +101,10 @@ class Path(Sequence[Step]):
         return np.array([self.initial.loss, *(step.loss for step in self.steps)])
 
     @property
-    def scale(self) -> float:
-        """‖y‖, or 1 if y is zero: the unit of residuals."""
-        return self._units.scale
-
-    @property
-    def shares(self) -> Array:
-        """What is left of ‖y‖² at the start and after each step, at every scale of y."""
-        return np.array([loss for _, _, (loss, _) in self._replay()])
+    def residual_norms(self) -> Array:
+        """‖r‖ at the start and after each step: in range where its square may not be."""
+        rss = np.array([met[0] for _, _, met in self._replay()])
+        return np.sqrt(np.maximum(rss, 0.0)) * self._units.scale
 
     @property
     def norms(self) -> Array:
