@@ -381,10 +381,11 @@ def test_a_halted_round_gives_way_to_the_one_before(name, residual):
         assert len(steps) <= most + 1
         norm = np.linalg.norm(y - A @ halted.coef)
         assert halted.residual_norm == pytest.approx(norm, abs=1e-12)
+        assert halted.check(A, y).ok
         if len(halted.rounds) == 1 and halted.residual_norm > residual + 1e-9:
+            assert halted.bound == pytest.approx(norm)
             continue  # within the first round there is none before: the model met on its path
         assert halted.rounds == full.rounds[: len(halted.rounds)]
-        assert halted.check(A, y).ok
         same = BOTH[name](A, y, residual=residual, tol=1e-12, max_outer=len(halted.rounds) - 1)
         np.testing.assert_array_equal(halted.coef, same.coef)
         np.testing.assert_array_equal(halted.weights, same.weights)

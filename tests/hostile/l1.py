@@ -425,6 +425,23 @@ def l1_again(case: Case) -> None:
         same_answer(call, answers[0], second, how)
 
 
+@family("l1 halted")
+def l1_halted(case: Case) -> None:
+    """Halted at any step, the answer is still the minimiser of a problem that it tells."""
+    call = a_call(case, most=12)
+    if call is None or call.algorithm in ("fista", "ista", "focuss"):
+        return
+    left = int(case.rng.integers(1, 15))
+    case.note(halted_at=left)
+    steps = iter(range(left - 1))
+    call.words["callback"] = lambda step: next(steps, None) is None
+    try:
+        judge(call, call())
+    except InputError as refusal:
+        one_sentence(refusal)
+        refused_with_reason(call, refusal)
+
+
 # --- faults --------------------------------------------------------------------------------------
 
 

@@ -71,10 +71,17 @@ def l1_solution(
     kind: type[Kind] = L1Solution,  # type: ignore[assignment]  # mypy: a default can't tell Kind
     **more: Any,
 ) -> Kind:
-    """The minimiser in the units of the data, or least squares on its support."""
+    """The minimiser in the units of the data, or least squares on its support.
+
+    One that was halted on the way is the minimiser under the bound that it has reached.
+    """
     data: Problem = log.problem
-    x = least_squares(data, found.columns) if debias else found.x
-    residual = data.y - data.unit_columns(found.columns) @ x
+    x, unit = found.x, data.unit_columns(found.columns)
+    if bound is not None and stop in (Stop.CALLBACK, Stop.INTERRUPTED):
+        bound = max(bound, float(np.linalg.norm(data.y - unit @ x)) * data.scale)
+    if debias:
+        x = least_squares(data, found.columns)
+    residual = data.y - unit @ x
     solution = log.solution(
         algorithm, stop, found.columns, x, float(np.vdot(residual, residual).real),
         least_squares=debias, kind=kind,

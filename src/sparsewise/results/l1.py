@@ -49,7 +49,8 @@ class L1Solution(Solution):
     weights : ndarray of shape (m,)
         w: 0 for a column that costs nothing, infinite for one that is barred.
     bound : float or None
-        The bound on ‖r‖; None where λ was given instead.
+        The bound on ‖r‖, or as far as a run came that was halted before; None where λ was given
+        instead.
     penalty : float
         λ with a_j*r = λ w_j x_j/|x_j| on the support; 0 where r = 0, infinite where the bound
         leaves nothing to pay for.
