@@ -71,8 +71,10 @@ def l1_path(
         except LostDigitsError:
             continue
         found = path.minimiser().rounded(data)
-        if log.halted or optimality(data, cost, found, None).holds:
+        if optimality(data, cost, found, None).holds:
             break
+        if log.halted:
+            raise LostDigitsError
     else:
         raise LostDigitsError
     if stop is Stop.EXHAUSTED and lowest:

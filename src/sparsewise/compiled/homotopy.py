@@ -184,6 +184,8 @@ def first_to_reach(s, slow, noise):
 def time_to_meet(s, bound):
     """When ‖r‖² = ‖r_LS‖² + ‖e + τ g‖² comes to this bound; infinity: not on this line.
 
+    A line with a bound leads to or from zero: beyond, or before, all of the way is ‖r_LS‖².
+
     Where it falls and is below the bound, it has just been met at a bend, but for rounding.
     """
     a, b, c = 0.0, 0.0, s.at[RSS] - bound
@@ -194,9 +196,9 @@ def time_to_meet(s, bound):
     if abs(c) <= 1e-14 * bound or (c < 0 and b < 0):
         return 0.0
     inside = b * b - a * c
-    if a == 0 or inside < 0:
+    if a == 0 or (inside < 0 and s.at[RSS] >= bound):
         return np.inf
-    root = np.sqrt(inside)
+    root = np.sqrt(max(inside, 0.0))  # below zero by rounding: the bound is close to the end
     if c > 0:  # it has to fall
         return c / (root - b) if b < 0 else np.inf
     return -c / (root + b)
@@ -407,10 +409,14 @@ def enter(s, j, dependent):
 def round_off(s, came, slow):
     """Coefficients that are rounding errors are zero.
 
-    So is that of a column that has just come, but for close columns: there, others rely on it.
+    So is that of a column that has just come: what the last direction adds to x, all of it rounding
+    error, goes with it.
     """
     k = s.count[SIZE]
-    if came and abs(s.x[k - 1]) <= slow:
+    if came:
+        extra = s.t[k - 1] - s.e[k - 1]
+        for row in range(k - 1):
+            s.x[row] -= extra * s.U[k - 1, row]
         s.x[k - 1] = 0
     largest = 0.0
     for i in range(k):

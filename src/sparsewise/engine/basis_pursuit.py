@@ -84,9 +84,16 @@ class BasisPursuit:
             return self._minimiser
         return self._path.minimiser().rounded(self.data)
 
+    def result(self) -> Minimiser:
+        """That; a run that was halted may stand where digits are lost."""
+        found = self.minimiser()
+        if self.log.halted and not optimality(self.data, self.weights, found, None).holds:
+            raise LostDigitsError
+        return found
+
     def solution(self, algorithm: str, stop: Stop, debias: bool, **more: Any) -> L1Solution:
         """That in the units of the data."""
-        found = self.minimiser()
+        found = self.result()
         return l1_solution(
             self.log, algorithm, stop, self.weights, found, self.bound, debias, **more
         )

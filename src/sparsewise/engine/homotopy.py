@@ -170,9 +170,7 @@ class Homotopy:
             )
         e = self._turned(self._unit)
         x = self._coef(factor.t[:k] - self.penalty * e)
-        # Where λ is zero, so may coefficients of active columns be.
-        least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0)) * (self.penalty == 0)
-        keep = (x * self._sign[columns] > least) | factor.locked[:k]
+        keep = (x * self._sign[columns] > self._dust(x)) | factor.locked[:k]
         columns, x = columns[keep], x[keep]
         if self.penalty == 0 and columns.size < k:
             x = least_squares(self.data, columns)
@@ -180,6 +178,15 @@ class Homotopy:
         return Minimiser(
             columns, x.astype(self._dtype), dual.astype(self._dtype), self.penalty, accuracy
         )
+
+    def _dust(self, x: Array) -> Array | float:
+        """How large coefficients may be that are zero but for rounding, as they may be at λ = 0."""
+        if self.penalty > 0:
+            return 0.0
+        least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0))
+        if not self.fits_exactly:
+            return least
+        return np.maximum(least, 8 * self.tolerance.eps * np.sqrt(self._factor.diagonal()))
 
     def _dual(self, e: Array, columns: Array) -> Array:
         """ν = r/λ = Q e + r_LS/λ; at λ = 0 its limit, as far as there is one.
@@ -215,11 +222,11 @@ class Homotopy:
 
     def _coef(self, coordinates: Array, refined: bool = False) -> Array:
         """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
-        factor, k = self._factor, self.size
+        factor, k = self._factor, coordinates.size
         Q, U = factor.Q[:k], factor.U[:k, :k]
         x = coordinates @ U
         if (refined or self._careful) and k:
-            unit = factor.unit_columns(factor.columns)
+            unit = factor.unit_columns(factor.columns[:k])
             for _ in range(2):
                 x = x + (Q @ (coordinates @ Q - unit @ x)) @ U
         return np.asarray(x)
@@ -418,9 +425,9 @@ class Homotopy:
         self._worn = self._bearable if recipes <= self._bearable else 0.0
         if count[kernels.GIVEN_UP] != kernels.NO_BEND:
             last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
-            x = self._coef(factor.t[:k] - self._turned(self._weight), refined=True)
-            if state.columns[last] >= 0 and abs(x[-1]) <= self.tolerance.eps**0.75:
-                x[-1] = 0.0  # it has just come
+            came = int(state.columns[last] >= 0)  # a column that has just come is at zero
+            v = (factor.t[:k] - self._turned(self._weight))[: k - came]
+            x = np.append(self._coef(v, refined=True), np.zeros(came))
             r = self.data.y - factor.unit_columns(factor.columns) @ x
             state.squares[last], state.X[last, :k] = r @ r, x
             if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
