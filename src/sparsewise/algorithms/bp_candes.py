@@ -66,13 +66,13 @@ def bp_candes(
     """
     given = None if epsilon is None else check_positive(epsilon, "epsilon")
     data = problem(A, y)
-    eps = tolerances(data.y.dtype).eps
+    quiet = tolerances(data.y.dtype).quiet
     pursuit = BasisPursuit(data, residual, solver, callback)
 
     def rule(x: Array, weights: Array) -> Array:
         size = np.abs(x).astype(np.float64) / np.abs(x).max()
-        # Parts of the largest coefficient below rounding, or as far above it, tell nothing apart.
-        part = min(max(given or usual_epsilon(data.design, size), eps), 1 / eps)
+        # Weights further apart, or closer together, would leave nothing of each other's digits.
+        part = min(max(given or usual_epsilon(data.design, size), quiet), 1 / quiet)
         return np.asarray(1 / (size + part))
 
     equal = check_weights(data, data.design.norms(), include, exclude)
