@@ -109,7 +109,6 @@ def _relevant(w: Array, corr: Array) -> tuple[Array, float]:
     return w * unit, unit
 
 
-
 def _minimiser(
     data: Problem,
     columns: Array,
