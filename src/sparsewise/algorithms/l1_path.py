@@ -13,7 +13,7 @@ from sparsewise.engine.basis_pursuit import check_bound, choose_solver
 from sparsewise.engine.homotopy import Homotopy, attempts
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.minimiser import LostDigitsError, data_penalty, l1_solution
-from sparsewise.engine.optimality import optimality
+from sparsewise.engine.optimality import is_minimiser
 from sparsewise.engine.weights import check_weights
 from sparsewise.errors import InputError
 from sparsewise.problem import problem
@@ -71,7 +71,8 @@ def l1_path(
         except LostDigitsError:
             continue
         found = path.minimiser().rounded(data)
-        if optimality(data, cost, found, None).holds:
+        r = found.residual(data)
+        if is_minimiser(data, cost, found, r, None):
             break
         if log.halted:
             raise LostDigitsError
@@ -85,12 +86,12 @@ def l1_path(
     begun = first * (1 - 16 * path.tolerance.eps)
     points = [first, *(bend for bend in path.bends if bend < begun)] if path.penalty < first else []
     bends = np.array([*points, path.penalty])
-    penalties = data_penalty(bends, cost, data)
+    penalties = np.array([data_penalty(each, cost, data) for each in bends.tolist()])
     if not np.isfinite(penalties).all() or ((penalties < sys.float_info.min) & (bends > 0)).any():
         raise InputError(
             "The penalties of the path are beyond the range of numbers",
             "scale A, y or the weights.",
         )
     return l1_solution(
-        log, "l1_path", stop, cost, found, None, False, kind=L1Path, penalties=penalties
+        log, "l1_path", stop, cost, found, None, False, kind=L1Path, r=r, penalties=penalties
     )

@@ -155,6 +155,16 @@ def first_zero(s):
 
 
 @part_jit
+def time_to_leave(s, j, side, noise):
+    """When c_j leaves the noise, if the weight is within it by then; 0: it is not."""
+    rise = side * s.b[j]
+    if rise <= 0:
+        return np.inf
+    time = max(noise - side * s.corr[j], 0.0) / rise
+    return time if s.weight[j] + time * s.delta[j] <= noise else 0.0
+
+
+@part_jit
 def first_to_reach(s, slow, noise):
     """The first open column to reach its weight, and when; ties: the lowest.
 
@@ -170,13 +180,11 @@ def first_to_reach(s, slow, noise):
                 speed = side * s.b[j] - s.delta[j]
                 if speed > least:
                     time = max(s.weight[j] - side * s.corr[j], 0.0) / speed
-                    if s.weight[j] + time * s.delta[j] <= noise:
-                        rise = side * s.b[j]
-                        leaves = max(noise - side * s.corr[j], 0.0) / rise if rise > 0 else np.inf
-                        if s.weight[j] + leaves * s.delta[j] <= noise:
-                            time = leaves
                     if time < when:
-                        first, when = j, time
+                        if s.weight[j] + time * s.delta[j] <= noise:
+                            time = max(time, time_to_leave(s, j, side, noise))
+                        if time < when:
+                            first, when = j, time
     return first, when
 
 
@@ -226,12 +234,13 @@ def ends_well(s, slow, noise):
 
 
 @part_jit
-def any_may_come(s, noise):
-    """Whether some open column has a weight that can be told from zero."""
+def largest_open(s):
+    """The largest weight of an open column."""
+    largest = 0.0
     for j in range(s.state.size):
-        if s.state[j] == OPEN and s.weight[j] > noise:
-            return True
-    return False
+        if s.state[j] == OPEN:
+            largest = max(largest, s.weight[j])
+    return largest
 
 
 @part_jit
@@ -254,7 +263,7 @@ def next_bend(s, bound, exact, slow, noise):
         fitted = s.at[RSS] <= exact
         if meet < np.inf or end < 1.0:
             return LOOK, -1, REST
-        if not (fitted or zero < 1.0) and any_may_come(s, noise):
+        if not (fitted or zero < 1.0) and largest_open(s) > noise:
             return LOOK, -1, REST
     if meet <= first:
         return MET, -1, meet
@@ -271,11 +280,12 @@ def move(s, time, to_zero):
     for i in range(s.count[SIZE]):
         s.x[i] += time * s.dx[i]
     for j in range(s.b.size):
-        before = s.delta[j]
+        s.weight[j] += time * s.delta[j]
         s.delta[j] *= 1 - time
-        # What is left of a way to zero is the weight itself, with all of its digits.
-        s.weight[j] = -s.delta[j] if to_zero else s.weight[j] + time * before
         s.corr[j] += time * s.b[j]
+    if to_zero:  # what is left of the way is the weight itself, with all of its digits
+        for j in range(s.b.size):
+            s.weight[j] = -s.delta[j]
     s.at[LEFT] *= 1 - time
     s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
 
@@ -506,3 +516,26 @@ def follow(W, scale, s, code, bound, limits):
                 s.a[row] = W[row, j] * scale[j]
         elif code != LOOK:
             return code
+
+
+@jit
+def conditions(inner, w, columns, x, r, nu, penalty, deviation):
+    """How well x minimises: ‖r‖, ‖r - λν‖, Σ|x|, ‖ν‖, and how far Aᵀν (`inner`) is out of its set.
+
+    That is the largest |a_jᵀν| - w_j, and |a_jᵀν - w_j sign(x_j)| on the support, less the part of
+    w_j that may deviate; what costs nothing is held to a weight of 1.
+    """
+    length, aside, size, dual, worst = 0.0, 0.0, 0.0, 0.0, 0.0
+    for row in range(r.size):
+        length += abs2(r[row])
+        aside += abs2(r[row] - penalty * nu[row])
+        dual += abs2(nu[row])
+    for i in range(columns.size):
+        j = columns[i]
+        size += abs(x[i])
+        off = abs(inner[j] - w[j] * np.sign(x[i])) - deviation * (w[j] if w[j] > 0 else 1.0)
+        worst = max(worst, off)
+        inner[j] = 0
+    for j in range(inner.size):
+        worst = max(worst, abs(inner[j]) - w[j] * (1.0 + deviation))
+    return np.sqrt(length), np.sqrt(aside), size, np.sqrt(dual), worst

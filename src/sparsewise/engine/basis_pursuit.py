@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from sparsewise.design.base import Array
 from sparsewise.engine.conic import solve_conic
 from sparsewise.engine.homotopy import Homotopy, attempts
 from sparsewise.engine.log import Callback, Log
@@ -13,7 +14,7 @@ from sparsewise.engine.minimiser import (
     OutOfReachError,
     l1_solution,
 )
-from sparsewise.engine.optimality import is_reachable, optimality
+from sparsewise.engine.optimality import is_minimiser, is_reachable
 from sparsewise.engine.weights import Weights
 from sparsewise.errors import InputError, Parameter
 from sparsewise.parameters import check_number, check_tolerance
@@ -47,10 +48,12 @@ class BasisPursuit:
         self.log = Log(data, callback)
         self._conic = choose_solver(solver, data) == "conic"
         self._path: Homotopy | None = None
+        self._minimiser: Minimiser | None = None
+        self._r: Array | None = None  # of the minimiser, where it is known
 
     def run(self, weights: Weights) -> Stop:
         """Minimise with these weights, until that is done or halted."""
-        self.weights = weights
+        self.weights, self._minimiser, self._r = weights, None, None
         return self.log.run(self._solve)
 
     def _solve(self) -> Stop:
@@ -68,7 +71,10 @@ class BasisPursuit:
                 else:
                     path.reweight(self.weights)
                 stop = path.reach(bound)
-                if optimality(self.data, self.weights, self.minimiser(), bound).holds:
+                found = path.minimiser().rounded(self.data)
+                r = found.residual(self.data)
+                if is_minimiser(self.data, self.weights, found, r, bound):
+                    self._minimiser, self._r = found, r
                     return stop
             except LostDigitsError:
                 pass
@@ -80,22 +86,25 @@ class BasisPursuit:
 
     def minimiser(self) -> Minimiser:
         """What the last run came to."""
-        if self._path is None:
-            return self._minimiser
-        return self._path.minimiser().rounded(self.data)
+        if self._minimiser is None:  # halted on the way
+            assert self._path is not None
+            return self._path.minimiser().rounded(self.data)
+        return self._minimiser
 
     def result(self) -> Minimiser:
         """That; a run that was halted may stand where digits are lost."""
         found = self.minimiser()
-        if self.log.halted and not optimality(self.data, self.weights, found, None).holds:
-            raise LostDigitsError
+        if self._minimiser is None:
+            r = found.residual(self.data)
+            if not is_minimiser(self.data, self.weights, found, r, None):
+                raise LostDigitsError
         return found
 
     def solution(self, algorithm: str, stop: Stop, debias: bool, **more: Any) -> L1Solution:
         """That in the units of the data."""
         found = self.result()
         return l1_solution(
-            self.log, algorithm, stop, self.weights, found, self.bound, debias, **more
+            self.log, algorithm, stop, self.weights, found, self.bound, debias, r=self._r, **more
         )
 
 

@@ -289,7 +289,7 @@ class Homotopy:
     # ------------------------------------------------------------------ along a line
 
     def _go(self, to: float, before: Array, bound: float | None, least: float = 0.0) -> Stop:
-        """From λ and the weights before to λ = `to` and the weights now, or no further than `least`."""
+        """From λ and the weights before to λ = `to` and the weights now; not beyond `least`."""
         kernels, start = self._kernels, self.penalty
         self._weight = start * before
         self._delta = to * self._unit - self._weight
