@@ -111,7 +111,7 @@ def check_count(value: int | None, name: str, low: int, high: float = math.inf) 
 def check_whole(value: int, name: str, low: int, high: float = math.inf) -> int:
     """A whole number between low and high."""
     try:
-        number = operator.index(value)
+        number = int(operator.index(value))  # of True it is True
     except TypeError:
         raise InputTypeError(
             f"must be a whole number, not {shown(value)}.", parameter=name

@@ -269,5 +269,69 @@ def test_a_path_that_ends_where_it_begins_has_one_point():
     for path in (sw.l1_path(A, y, penalty=2 * highest), sw.l1_path(A, 0 * y)):
         assert path.penalties.size == len(path.points) == 1
         assert not path.at_penalty(path.penalties[0]).coef.any()
-    with pytest.raises(ValueError, match="penalties of the path are beyond the range"):
-        sw.l1_path(1e200 * A, 1e200 * y)
+    for scale in (1e200, 1e-200):
+        with pytest.raises(ValueError, match="penalties of the path are beyond the range"):
+            sw.l1_path(scale * A, scale * y)
+
+
+def test_one_column_in_other_units():
+    """As many decades apart as numbers have digits, the path is what it is in other units."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        A, y = gaussian(rng, 16, 24), gaussian(rng, 16, 1)[:, 0]
+        A[:, 5] *= 1e17
+        path = sw.l1_path(A, y)
+        free = sw.l1_path(A, y, include=[5])
+        for penalty in (3.0, 1.0, 0.1):
+            coef = path.at_penalty(penalty).coef
+            r = y - A @ coef
+            objective = r @ r / 2 + penalty * np.abs(coef).sum()
+            other = free.at_penalty(penalty).coef
+            r = y - A @ other
+            assert objective == pytest.approx(r @ r / 2 + penalty * np.abs(other).sum(), rel=1e-9)
+            assert reference.kkt(A, y, coef, penalty).worst < 1e-10
+
+
+@pytest.mark.parametrize("mean", [1e3, 1e6])
+@pytest.mark.parametrize("seed", range(6))
+def test_large_means(seed, mean):
+    """Optimal at the bends and between them, in the digits that columns differ by."""
+    rng = np.random.default_rng(seed)
+    A, y = gaussian(rng, 12, 18) + mean, gaussian(rng, 12, 1)[:, 0]
+    path = sw.l1_path(A, y)
+    for upper, lower in zip(path.penalties[:-1], path.penalties[1:], strict=True):
+        for penalty in (upper, 0.4 * upper + 0.6 * lower):
+            model = path.at_penalty(penalty)
+            coef = without_dust(A, y, model.coef)
+            assert reference.kkt(A, y, coef, penalty).worst < 1e-9
+            loss = np.linalg.norm(A @ model.coef - y) ** 2
+            assert model.squared_residual == pytest.approx(loss, rel=1e-6, abs=1e-10)
+
+
+def test_the_path_begins_once():
+    for family in FAMILIES:
+        A, y, w = make(family, 0)
+        path = sw.l1_path(A, y, weights=w)
+        assert path.penalties[0] > path.penalties[1]
+        assert len(path.points) == path.penalties.size
+    A, y, _ = make("wide", 0)
+    assert sw.l1_path(A, y, penalty=1e9).penalties.size == 1
+
+
+def test_single_precision_stays_single():
+    A, y, _ = make("wide", 0)
+    path = sw.l1_path(A.astype(np.float32), y.astype(np.float32))
+    for penalty in (path.penalties[0], path.penalties[3], 0.3 * path.penalties[0], 0.0):
+        assert path.at_penalty(penalty).coef.dtype == np.float32
+    assert path.at_residual(0.5 * np.linalg.norm(y)).coef.dtype == np.float32
+
+
+@pytest.mark.parametrize("power", [-300, -160, 160, 300])
+def test_every_scale_of_the_target(power):
+    A, y, _ = make("wide", 1)
+    plain, path = sw.l1_path(A, y), sw.l1_path(A, y * 10.0**power)
+    np.testing.assert_allclose(path.penalties / 10.0**power, plain.penalties, rtol=1e-9)
+    for part in (0.7, 0.3, 0.01):
+        norm = part * np.linalg.norm(y)
+        coef = path.at_residual(norm * 10.0**power).coef / 10.0**power
+        np.testing.assert_allclose(coef, plain.at_residual(norm).coef, rtol=1e-7, atol=1e-9)

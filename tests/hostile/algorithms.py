@@ -13,12 +13,14 @@ from tests.hostile.posteriors import evidence, posterior, proper_prior
 from tests.hostile.refusals import justified, one_sentence
 from tests.hostile.solutions import (
     closest_columns,
+    data_untouched,
     greedy_steps,
     least_squares,
     monotone_path,
     never_below_start,
     own_check,
     path_models,
+    readable,
     reason_holds,
     stated_residual,
     told_steps,
@@ -30,6 +32,7 @@ from tests.hostile.solutions import (
 def judge(call: Call, solution) -> None:
     """All that can be said of an answer, from the data alone."""
     well_formed(call, solution)
+    readable(solution)
     call.worst = worst_on_path(call, solution)
     stated_residual(call, solution)
     if call.algorithm in LEAST_SQUARES:
@@ -63,9 +66,11 @@ def algorithms(case: Case) -> None:
 
     if asked is not None or case.chance(0.1):
         call.words["callback"] = listen
+    before = call.A.tobytes(), call.y.tobytes()
     try:
         with quiet:
             solution = call()
+        data_untouched(before, call.A, call.y)
         judge(call, solution)  # coefficients along the path may be out of range, too
     except InputError as refusal:
         one_sentence(refusal)

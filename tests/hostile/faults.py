@@ -13,7 +13,7 @@ import numpy as np
 
 from sparsewise import Solution, Stop
 from sparsewise.design.operator import OperatorDesign
-from sparsewise.engine import stopping
+from sparsewise.engine import active_set, stopping
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
@@ -27,12 +27,14 @@ from tests.hostile.posteriors import evidence, posterior, proper_prior
 from tests.hostile.refusals import justified, one_sentence
 from tests.hostile.solutions import (
     closest_columns,
+    data_untouched,
     greedy_steps,
     least_squares,
     monotone_path,
     never_below_start,
     own_check,
     path_models,
+    readable,
     reason_holds,
     stated_residual,
     told_steps,
@@ -67,6 +69,21 @@ def reworded(change: Callable[[str], str]) -> AbstractContextManager[object]:
 @fault(well_formed, family="algorithms")
 def descending_support():
     return altered(lambda one: replace(one, support=one.support[::-1].copy()))
+
+
+@fault(readable, family="algorithms")
+def representation_with_nan():
+    return wrapped(Solution, "__repr__", lambda show, one: show(one) + " (nan)")
+
+
+@fault(data_untouched, family="algorithms")
+def columns_rounded_in_place():
+    def rounded(make: Callable, A: Any, y: Any) -> Any:
+        if isinstance(A, np.ndarray) and A.flags.writeable and A.dtype.kind == "f":
+            np.round(A, 3, out=A)
+        return make(A, y)
+
+    return wrapped(active_set, "problem", rounded)
 
 
 @fault(stated_residual, family="algorithms")

@@ -292,6 +292,27 @@ def lists_for_products(A: Array) -> LinearOperator:
     )  # fmt: skip
 
 
+class Convertible:
+    """Something that NumPy can turn into an array, and no more."""
+
+    def __init__(self, A: Array) -> None:
+        self._A = A
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self._A if dtype is None else self._A.astype(dtype)
+
+
+class Subclass(np.ndarray):
+    """An array of a type of its own."""
+
+
+def overlapping(A: Array) -> Array:
+    """Rows or columns that share their memory, where they are all the same; else A itself."""
+    if (A[:, :1] == A).all():
+        return np.broadcast_to(A[:, :1], A.shape)
+    return np.broadcast_to(A[:1], A.shape) if (A[:1] == A).all() else A
+
+
 def pandas_frame(A: Array) -> Any:
     import pandas as pd
 
@@ -317,6 +338,10 @@ CONTAINERS: dict[str, Callable[[Array], Any]] = {
     "list": lambda A: A.tolist(),
     "np.matrix": lambda A: A.view(np.matrix),
     "masked array": np.ma.asarray,
+    "subclass": lambda A: A.view(Subclass),
+    "convertible": Convertible,
+    "tuples": lambda A: tuple(map(tuple, A.tolist())),
+    "overlapping": overlapping,
     "objects": lambda A: A.astype(object),
     "pandas": pandas_frame,
     "polars": polars_frame,
@@ -350,6 +375,30 @@ def container(case: Case, A: Array, *, among: tuple[str, ...] = tuple(CONTAINERS
     return CONTAINERS[name](A)
 
 
+def pandas_series(y: Array) -> Any:
+    import pandas as pd
+
+    return pd.Series(y, index=range(5, 5 + len(y)))
+
+
+#: Ways to hold a target, every number as it is.
+TARGETS: dict[str, Callable[[Array], Any]] = {
+    "list": lambda y: y.tolist(),
+    "tuple": lambda y: tuple(y.tolist()),
+    "strided": lambda y: np.repeat(y, 3)[::3],
+    "reversed": lambda y: y[::-1].copy()[::-1],
+    "read-only": read_only,
+    "memory map": memory_map,
+    "foreign bytes": lambda y: y.astype(y.dtype.newbyteorder()),
+    "masked array": np.ma.asarray,
+    "objects": lambda y: y.astype(object),
+    "subclass": lambda y: y.view(Subclass),
+    "convertible": Convertible,
+    "pandas": pandas_series,
+    "column of a matrix": lambda y: np.column_stack([y, y, y])[:, 1],
+}
+
+
 # --- types ---------------------------------------------------------------------------------------
 
 
@@ -379,6 +428,6 @@ def working_type(A: Array, held: Any) -> np.dtype[Any]:
     is_complex = A.dtype.kind == "c"
     narrow = A.dtype.kind in "fc" and A.dtype.itemsize <= (8 if is_complex else 4)
     # Python's own numbers are double, and so are the products that a nameless operator makes.
-    if isinstance(held, list | Duck) or getattr(held, "dtype", None) == np.object_:
+    if isinstance(held, list | tuple | Duck) or getattr(held, "dtype", None) == np.object_:
         narrow = False
     return np.dtype(("F" if narrow else "D") if is_complex else ("f" if narrow else "d"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
@@ -69,6 +70,14 @@ def are_out_of_range(call: Call, found: re.Match[str]) -> bool:
     return bool((high | low).any())
 
 
+def are_out_of_proportion(call: Call, found: re.Match[str]) -> bool:
+    """Whether the noise is to the target as nothing measured is to anything."""
+    given = call.words.get(found[1])
+    shape, scale = (0.0, given) if found[1] == "sigma" else given
+    ratio = call.exact.relative(scale if found[1] == "sigma" else math.sqrt(scale))
+    return shape > 1e10 or not 1e-30 < ratio < 1e30
+
+
 def leave_no_rows(call: Call, found: re.Match[str]) -> bool:
     return len(call.columns("include")) >= call.A.shape[0]
 
@@ -91,6 +100,7 @@ REASONS: dict[str, Callable[[Call, re.Match[str]], bool]] = {
     r"^A is an operator whose r?matvec returned NaN or infinity": has_no_products,
     r"^The model can't start from these": are_dependent,
     r"beyond the range of|out of range": are_out_of_range,
+    r"^(sigma|noise_prior) is .*out of all proportion": are_out_of_proportion,
     r"^include names \d+ columns, as many as A has rows": leave_no_rows,
     r"^cp needs the residual variance": cp_has_no_variance,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,27 @@ def well_formed(call: Call, solution: Solution) -> None:
 
 
 @oracle
+def readable(solution: Solution) -> None:
+    """What it says of itself can be read, and travels to other processes."""
+    for one in (solution, solution.path):
+        assert isinstance(repr(one), str)
+    assert "nan" not in repr(solution).lower(), repr(solution)
+    copy = pickle.loads(pickle.dumps(solution))
+    assert np.array_equal(copy.coef, solution.coef), "a pickled solution has other coefficients"
+    assert list(map(str, copy.path)) == list(map(str, solution.path)), "… or another path"
+    sizes = solution.path.sizes
+    for k in sizes[:LOOKS]:
+        model = solution.path.at(k)
+        assert model.support.size == k, f"path.at({k}) has {model.support.size} columns"
+
+
+@oracle
+def data_untouched(before: tuple[bytes, bytes], A: Array, y: Array) -> None:
+    """Nobody writes into the data."""
+    assert (A.tobytes(), y.tobytes()) == before, "the data are not what they were"
+
+
+@oracle
 def stated_residual(call: Call, solution: Solution) -> None:
     """residual_norm is ‖y - A coef‖, up to the rounding of what it should be."""
     exact, S = call.exact, solution.support.tolist()
@@ -71,7 +93,7 @@ def slack_of_residual(call: Call, fit: Fit) -> float:
     slack = fit.residual_slack + call.exact.denormal_slack(fit.S) + left_by_path(call, fit)
     # Matching Pursuit rounds at each of its moves, and moves by no more than the target each time.
     if call.algorithm == "mp":
-        return slack + fit.part * (1 + call.words.get("max_iter", 10_000)) ** 0.5
+        return slack + fit.part * (1 + min(call.words.get("max_iter", 10_000), 10_000)) ** 0.5
     return slack
 
 

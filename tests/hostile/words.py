@@ -206,7 +206,7 @@ def attempt(call: Call, word: str, value: Value) -> None:
         return  # it is the user's own
     except InputError as refused:
         one_sentence(refused)
-        if verdict == "answer":
+        if verdict != "refusal":
             call.words[word] = value.plain
         if not is_excused(call, refused):
             taken_or_named(word, verdict, refused)

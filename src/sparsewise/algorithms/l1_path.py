@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.engine.basis_pursuit import check_bound, choose_solver
-from sparsewise.engine.homotopy import Homotopy
+from sparsewise.engine.homotopy import Homotopy, attempts
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.minimiser import LostDigitsError, data_penalty, l1_solution
-from sparsewise.engine.optimality import optimality
+from sparsewise.engine.optimality import is_minimiser
 from sparsewise.engine.weights import check_weights
 from sparsewise.errors import InputError
 from sparsewise.problem import problem
@@ -62,17 +62,20 @@ def l1_path(
     log = Log(data, callback)
     squared = min(bound / data.scale, 2.0) ** 2 if bound else None
     least = min(lowest / data.scale * cost.top, sys.float_info.max)
-    for careful in (False, True):
+    for form, careful in attempts(data):
         log.begin_anew()
-        path = Homotopy(log, cost, careful)
+        path = Homotopy(log, cost, careful, form)
         first = path.first_penalty
         try:
             stop = log.run(lambda: path.lower(squared, to=min(least, first)))  # noqa: B023
         except LostDigitsError:
             continue
-        found = path.minimiser()
-        if log.halted or optimality(data, cost, found, None).holds:
+        found = path.minimiser().rounded(data)
+        r = found.residual(data)
+        if is_minimiser(data, cost, found, r, None):
             break
+        if log.halted:
+            raise LostDigitsError
     else:
         raise LostDigitsError
     if stop is Stop.EXHAUSTED and lowest:
@@ -82,12 +85,13 @@ def l1_path(
     # Where the first columns come in, nothing has moved yet: one point for all of them.
     begun = first * (1 - 16 * path.tolerance.eps)
     points = [first, *(bend for bend in path.bends if bend < begun)] if path.penalty < first else []
-    penalties = data_penalty(np.array([*points, path.penalty]), cost, data)
-    if not np.isfinite(penalties).all():
+    bends = np.array([*points, path.penalty])
+    penalties = np.array([data_penalty(each, cost, data) for each in bends.tolist()])
+    if not np.isfinite(penalties).all() or ((penalties < sys.float_info.min) & (bends > 0)).any():
         raise InputError(
             "The penalties of the path are beyond the range of numbers",
             "scale A, y or the weights.",
         )
     return l1_solution(
-        log, "l1_path", stop, cost, found, None, False, kind=L1Path, penalties=penalties
+        log, "l1_path", stop, cost, found, None, False, kind=L1Path, r=r, penalties=penalties
     )

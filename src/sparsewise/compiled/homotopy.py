@@ -47,9 +47,6 @@ RSS, LEFT, FRESH, LEAST, LENGTH, WEAR = range(6)
 REST = 1 - 2.0**-10
 """The longest part of a way to zero that is gone at once: what is left of it keeps its digits."""
 
-FAR = 1e-280
-"""No way is longer than this: what is left then is nothing."""
-
 CLOSE = 1e-6
 """A column of more energy than this is independent of the others, however these are."""
 
@@ -158,6 +155,16 @@ def first_zero(s):
 
 
 @part_jit
+def time_to_leave(s, j, side, noise):
+    """When c_j leaves the noise, if the weight is within it by then; 0: it is not."""
+    rise = side * s.b[j]
+    if rise <= 0:
+        return np.inf
+    time = max(noise - side * s.corr[j], 0.0) / rise
+    return time if s.weight[j] + time * s.delta[j] <= noise else 0.0
+
+
+@part_jit
 def first_to_reach(s, slow, noise):
     """The first open column to reach its weight, and when; ties: the lowest.
 
@@ -173,19 +180,19 @@ def first_to_reach(s, slow, noise):
                 speed = side * s.b[j] - s.delta[j]
                 if speed > least:
                     time = max(s.weight[j] - side * s.corr[j], 0.0) / speed
-                    if s.weight[j] + time * s.delta[j] <= noise:
-                        rise = side * s.b[j]
-                        leaves = max(noise - side * s.corr[j], 0.0) / rise if rise > 0 else np.inf
-                        if s.weight[j] + leaves * s.delta[j] <= noise:
-                            time = leaves
                     if time < when:
-                        first, when = j, time
+                        if s.weight[j] + time * s.delta[j] <= noise:
+                            time = max(time, time_to_leave(s, j, side, noise))
+                        if time < when:
+                            first, when = j, time
     return first, when
 
 
 @part_jit
 def time_to_meet(s, bound):
     """When ‖r‖² = ‖r_LS‖² + ‖e + τ g‖² comes to this bound; infinity: not on this line.
+
+    A line with a bound leads to or from zero: beyond, or before, all of the way is ‖r_LS‖².
 
     Where it falls and is below the bound, it has just been met at a bend, but for rounding.
     """
@@ -197,9 +204,9 @@ def time_to_meet(s, bound):
     if abs(c) <= 1e-14 * bound or (c < 0 and b < 0):
         return 0.0
     inside = b * b - a * c
-    if a == 0 or inside < 0:
+    if a == 0 or (inside < 0 and s.at[RSS] >= bound):
         return np.inf
-    root = np.sqrt(inside)
+    root = np.sqrt(max(inside, 0.0))  # below zero by rounding: the bound is close to the end
     if c > 0:  # it has to fall
         return c / (root - b) if b < 0 else np.inf
     return -c / (root + b)
@@ -227,12 +234,13 @@ def ends_well(s, slow, noise):
 
 
 @part_jit
-def any_may_come(s, noise):
-    """Whether some open column has a weight that can be told from zero."""
+def largest_open(s):
+    """The largest weight of an open column."""
+    largest = 0.0
     for j in range(s.state.size):
-        if s.state[j] == OPEN and s.weight[j] > noise:
-            return True
-    return False
+        if s.state[j] == OPEN:
+            largest = max(largest, s.weight[j])
+    return largest
 
 
 @part_jit
@@ -251,11 +259,11 @@ def next_bend(s, bound, exact, slow, noise):
         zero = np.inf
     meet = time_to_meet(s, bound) if bound >= 0 else np.inf
     first = min(zero, reach, meet, end)
-    if first > REST and exact >= 0 and s.at[LEFT] > FAR:
+    if first > REST and exact >= 0:
         fitted = s.at[RSS] <= exact
         if meet < np.inf or end < 1.0:
             return LOOK, -1, REST
-        if not (fitted or zero < 1.0) and any_may_come(s, noise):
+        if not (fitted or zero < 1.0) and largest_open(s) > noise:
             return LOOK, -1, REST
     if meet <= first:
         return MET, -1, meet
@@ -272,11 +280,12 @@ def move(s, time, to_zero):
     for i in range(s.count[SIZE]):
         s.x[i] += time * s.dx[i]
     for j in range(s.b.size):
-        before = s.delta[j]
+        s.weight[j] += time * s.delta[j]
         s.delta[j] *= 1 - time
-        # What is left of a way to zero is the weight itself, with all of its digits.
-        s.weight[j] = -s.delta[j] if to_zero else s.weight[j] + time * before
         s.corr[j] += time * s.b[j]
+    if to_zero:  # what is left of the way is the weight itself, with all of its digits
+        for j in range(s.b.size):
+            s.weight[j] = -s.delta[j]
     s.at[LEFT] *= 1 - time
     s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
 
@@ -408,9 +417,16 @@ def enter(s, j, dependent):
 
 @part_jit
 def round_off(s, came, slow):
-    """Coefficients that are rounding errors are zero; so is that of a column that has just come."""
+    """Coefficients that are rounding errors are zero.
+
+    So is that of a column that has just come: what the last direction adds to x, all of it rounding
+    error, goes with it.
+    """
     k = s.count[SIZE]
     if came:
+        extra = s.t[k - 1] - s.e[k - 1]
+        for row in range(k - 1):
+            s.x[row] -= extra * s.U[k - 1, row]
         s.x[k - 1] = 0
     largest = 0.0
     for i in range(k):
@@ -500,3 +516,26 @@ def follow(W, scale, s, code, bound, limits):
                 s.a[row] = W[row, j] * scale[j]
         elif code != LOOK:
             return code
+
+
+@jit
+def conditions(inner, w, columns, x, r, nu, penalty, deviation):
+    """How well x minimises: ‖r‖, ‖r - λν‖, Σ|x|, ‖ν‖, and how far Aᵀν (`inner`) is out of its set.
+
+    That is the largest |a_jᵀν| - w_j, and |a_jᵀν - w_j sign(x_j)| on the support, less the part of
+    w_j that may deviate; what costs nothing is held to a weight of 1.
+    """
+    length, aside, size, dual, worst = 0.0, 0.0, 0.0, 0.0, 0.0
+    for row in range(r.size):
+        length += abs2(r[row])
+        aside += abs2(r[row] - penalty * nu[row])
+        dual += abs2(nu[row])
+    for i in range(columns.size):
+        j = columns[i]
+        size += abs(x[i])
+        off = abs(inner[j] - w[j] * np.sign(x[i])) - deviation * (w[j] if w[j] > 0 else 1.0)
+        worst = max(worst, off)
+        inner[j] = 0
+    for j in range(inner.size):
+        worst = max(worst, abs(inner[j]) - w[j] * (1.0 + deviation))
+    return np.sqrt(length), np.sqrt(aside), size, np.sqrt(dual), worst

@@ -13,7 +13,6 @@ from sparsewise.design.operator import OperatorDesign
 from sparsewise.design.sparse import SparseDesign
 from sparsewise.errors import InputError, InputTypeError
 
-
 COMPLEX = (complex, np.complexfloating)
 
 
@@ -74,7 +73,9 @@ def _from_objects(values: Array, name: str) -> Array:
         ) from None
     except (TypeError, ValueError) as error:
         told = " ".join(str(error).split())
-        raise InputTypeError(f"holds objects that aren't numbers ({told}).", parameter=name) from None
+        raise InputTypeError(
+            f"holds objects that aren't numbers ({told}).", parameter=name
+        ) from None
     return numbers if any(isinstance(v, COMPLEX) for v in values.flat) else numbers.real.copy()
 
 

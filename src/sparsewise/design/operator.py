@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sparsewise.design.base import Array, Design, precision, working_type
 from sparsewise.errors import InputError, InputTypeError
 
-
 FAITHFUL = 1e-2
 """Share of its usual size by which an adjoint may be off: some work in lower precision inside."""
 
@@ -147,7 +146,7 @@ def irregular(n: int, dtype: np.dtype[Any]) -> Array:
     return (v / np.linalg.norm(v)).astype(dtype)
 
 
-def _shape(operator: Any) -> tuple[int, ...]:
+def _shape(operator: Any) -> Any:
     """The shape that an operator states, in whole numbers of at least 0."""
     try:
         shape = tuple(map(index, operator.shape))

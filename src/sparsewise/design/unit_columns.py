@@ -41,6 +41,8 @@ def inverse_of_triangle(R: Array) -> Array:
 
 def divide_by_triangle(R: Array, b: Array) -> Array:
     """R⁻¹ b by back substitution."""
+    if not len(R):
+        return b
     from scipy.linalg import get_lapack_funcs
 
     trtrs: Any = get_lapack_funcs("trtrs", (R, b))

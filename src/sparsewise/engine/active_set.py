@@ -24,6 +24,11 @@ class ActiveSet(SparseModel):
 
     # ------------------------------------------------------------------ what is there
 
+    def refitted(self) -> tuple[dict[int, Any], Array]:
+        """Coefficient of each active column and r, as good as QR makes them."""
+        x, r = self._factor.refitted()
+        return dict(zip(self.order, x, strict=True)), r.copy()
+
     def loose_coef(self) -> dict[int, float]:
         """|x_i| of each active column that may be dropped (unit columns, unit target).
 
@@ -213,7 +218,7 @@ def begin(
         exclude=exclude,
         start=() if data.is_zero else range(data.shape[1]) if start is None else start,
         callback=callback,
-        room=taken.get("sparsity"),
+        room=None if taken.get("sparsity") is None else stopping.most,
         basis=basis,
     )
     return active, stopping

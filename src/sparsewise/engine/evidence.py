@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -326,6 +326,33 @@ class Evidence(SparseModel):
         """
         beta = weight(self._complex)
         return (beta * self.unexplained + scale) / (beta * self.rows + shape)
+
+    def solve(self, algorithm: str, steps: Callable[[], Stop], **more: Any) -> Any:
+        """Take these steps until they end or somebody halts them: the solution.
+
+        Where prior variances have grown so far that no digits would be left of the coefficients, it
+        is without the columns of which the data tell least.
+        """
+        stop = self.log.run(steps)
+        while not self.log.halted and self._leave_out_the_frailest():
+            again = self.log.run(steps)
+            stop = Stop.DEPENDENT if again is Stop.EVIDENCE else again
+        return self.solution(algorithm, stop, **more)
+
+    def _leave_out_the_frailest(self) -> bool:
+        """Drop the column of largest posterior variance for good, if U is too large; whether so."""
+        factor = self._factor
+        spread = factor.diagonal()
+        loose = ~factor.locked[: self.size]
+        if spread.sum() <= factor.frail or not loose.any():
+            return False
+        i = int(np.argmax(np.where(loose, spread, -1.0)))
+        j = int(factor.order[i])
+        self._change(i, True, 0.0)
+        self._scores.state[j] = self._kernels.EXCLUDED
+        self._scores.distrust(everything=True)
+        self._logged = None
+        return True
 
     # ------------------------------------------------------------------ the record
 

@@ -14,7 +14,6 @@ from sparsewise.design.unit_columns import divide_by_triangle, inverse_of_triang
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
-
 FINE = 1e-2
 """A part of √eps: errors of a residual below it are not worth a QR."""
 
@@ -209,33 +208,35 @@ class Factor:
         size = float(square_sums(self.U[: self.size, : self.size])[flat].sum())
         return tolerances(self.dtype).tells_apart(size)
 
-    def refitted(self) -> tuple[Array, float]:
-        """Coefficients and ‖r‖² as good as QR makes them: anew, where rounding shows in U t.
+    def refitted(self) -> tuple[Array, Array]:
+        """Coefficients and r as good as QR makes them: anew, where rounding shows in U t.
 
-        A_S U t is off by eps·|U||t|, the answer of QR by eps·‖x‖, which is often far less. What
-        was dropped has left errors of its own in U, and recipes made of it since have more of them.
+        Recipes are made of recipes, and A_S U t may be off by eps·‖U‖·|U||t|; the answer of QR is
+        by eps·‖x‖, which is often far less. What was dropped has left errors of its own in U.
         """
-        return self._by_qr() if self._shows() else (self.coef(), self.rss)
+        return self._by_qr() if self.shows_rounding() else (self.coef(), self.r)
 
     def freshen(self) -> None:
         """Make it anew where rounding shows in U t."""
-        if self._shows():
+        if self.shows_rounding():
             self.make()
 
-    def _shows(self) -> bool:
+    def shows_rounding(self) -> bool:
         """Whether rounding shows in U t."""
         k, size, fine = self.size, self._squares(), FINE**2 / self.tolerance.eps
-        if self._peak * size > fine:
+        if self._peak > FINE**-2 or self._peak * size > fine:
             return True
-        return size > fine and (np.abs(self.t[:k]) @ np.abs(self.U[:k, :k])).sum() ** 2 > fine
+        if size * size * k <= fine:
+            return False
+        return size * float((np.abs(self.t[:k]) @ np.abs(self.U[:k, :k])).sum()) ** 2 > fine
 
     def _squares(self) -> float:
         """‖U‖²."""
         U = self.U[: self.size, : self.size]
         return float(np.vdot(U, U).real)
 
-    def _by_qr(self) -> tuple[Array, float]:
-        """Coefficients by QR of the active columns, refined once, and the ‖r‖² they leave."""
+    def _by_qr(self) -> tuple[Array, Array]:
+        """Coefficients by QR of the active columns, refined once, and what they leave of y."""
         y, unit = self.problem.y, self.unit_columns(self.columns)
         below = np.diag(self.d) if self.noise else np.empty((0, self.size), self.dtype)
         Q, R = np.linalg.qr(np.vstack([unit, below]))
@@ -243,8 +244,7 @@ class Factor:
         for _ in range(2):
             rest = np.concatenate([y - unit @ x, -below @ x])
             x += divide_by_triangle(R, Q.conj().T @ rest)
-        r = y - unit @ x
-        return x, float(np.vdot(r, r).real)
+        return x, y - unit @ x
 
     def reorthogonalise(self) -> None:
         """Take out of r what has come back of the active directions."""
@@ -334,7 +334,8 @@ class Factor:
         self.rss += float(self.losses()[i])
         reflector = np.empty((1, k + 1), self.dtype)
         x = np.empty(k, self.dtype)
-        self._kernels.reflect(self.U, self.t, k, i, reflector[0], x, np.empty(k))
+        diagonal = np.empty(k, self.problem.inverse_norms.dtype)
+        self._kernels.reflect(self.U, self.t, k, i, reflector[0], x, diagonal)
         self._close_gap(i)
         self._lost(reflector)
         return x[: k - 1]

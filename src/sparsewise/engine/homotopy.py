@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from sparsewise.compiled import load_homotopy
+from sparsewise.design import as_design
 from sparsewise.design.base import Array
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
@@ -28,11 +30,27 @@ BENDS = 64
 MOST_BENDS = 200
 """More bends than this for each row and column are a sign that the path goes in circles."""
 
-WORN = 1e-3
-"""A recipe larger than this part of 1/√eps has cost half a dozen digits: the factor is made anew."""
+WORN = 1e-4
+"""A recipe larger than this part of 1/√eps has cost some four digits: the factor is made anew."""
 
 NUDGE = 1e-2
 """Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
+
+
+def attempts(data: Problem) -> Iterator[tuple[Problem, bool]]:
+    """The data, and whether to take care: each for when what the one before led to fails."""
+    yield data, False
+    if data.y.dtype == np.float32:
+        data = in_double(data)
+        yield data, False
+    yield data, True
+
+
+def in_double(data: Problem) -> Problem:
+    """The same problem in double precision, in memory."""
+    design = as_design(data.design.columns(slice(None)).astype(np.float64))
+    inverse = design.inverse_norms()
+    return data._replace(design=design, y=data.y.astype(np.float64), inverse_norms=inverse)
 
 
 class Homotopy:
@@ -52,6 +70,8 @@ class Homotopy:
     careful : bool
         Whether the factor is made anew at every bend: slow, and right to rounding wherever numbers
         of this type can tell columns apart.
+    data : Problem, optional
+        That of the log in another precision.
 
     Attributes
     ----------
@@ -65,10 +85,12 @@ class Homotopy:
         λ at each step of the log.
     """
 
-    def __init__(self, log: Log, weights: Weights, careful: bool = False) -> None:
+    def __init__(
+        self, log: Log, weights: Weights, careful: bool = False, data: Problem | None = None
+    ) -> None:
         self._kernels = load_homotopy()
         self.log = log
-        self.data: Problem = log.problem
+        self.data: Problem = log.problem if data is None else data
         self._factor = Factor(self.data, 32)
         self._dtype = self.data.y.dtype
         self.tolerance = self._factor.tolerance
@@ -84,7 +106,7 @@ class Homotopy:
         self._span = (0.0, 0.0)
         self.begun, self._careful = False, careful
         self._duals: list[Array] = []  # ν of the way, where care is taken
-        self._worn = 0.0 if careful else WORN / self.tolerance.quiet
+        self._worn = self._bearable
         self._begin(weights)
 
     def _begin(self, weights: Weights) -> None:
@@ -148,9 +170,7 @@ class Homotopy:
             )
         e = self._turned(self._unit)
         x = self._coef(factor.t[:k] - self.penalty * e)
-        # Where λ is zero, so may coefficients of active columns be.
-        least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0)) * (self.penalty == 0)
-        keep = (x * self._sign[columns] > least) | factor.locked[:k]
+        keep = (x * self._sign[columns] > self._dust(x)) | factor.locked[:k]
         columns, x = columns[keep], x[keep]
         if self.penalty == 0 and columns.size < k:
             x = least_squares(self.data, columns)
@@ -158,6 +178,15 @@ class Homotopy:
         return Minimiser(
             columns, x.astype(self._dtype), dual.astype(self._dtype), self.penalty, accuracy
         )
+
+    def _dust(self, x: Array) -> Array | float:
+        """How large coefficients may be that are zero but for rounding, as they may be at λ = 0."""
+        if self.penalty > 0:
+            return 0.0
+        least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0))
+        if not self.fits_exactly:
+            return least
+        return np.maximum(least, 8 * self.tolerance.eps * np.sqrt(self._factor.diagonal()))
 
     def _dual(self, e: Array, columns: Array) -> Array:
         """ν = r/λ = Q e + r_LS/λ; at λ = 0 its limit, as far as there is one.
@@ -186,13 +215,18 @@ class Homotopy:
             return last
         return min(last, self._factor.rss**0.5 * self.tolerance.quiet / length)
 
-    def _coef(self, coordinates: Array) -> Array:
+    @property
+    def _bearable(self) -> float:
+        """The recipe above which the factor is made anew."""
+        return 0.0 if self._careful else WORN / self.tolerance.quiet
+
+    def _coef(self, coordinates: Array, refined: bool = False) -> Array:
         """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
-        factor, k = self._factor, self.size
+        factor, k = self._factor, coordinates.size
         Q, U = factor.Q[:k], factor.U[:k, :k]
         x = coordinates @ U
-        if self._careful and k:
-            unit = factor.unit_columns(factor.columns)
+        if (refined or self._careful) and k:
+            unit = factor.unit_columns(factor.columns[:k])
             for _ in range(2):
                 x = x + (Q @ (coordinates @ Q - unit @ x)) @ U
         return np.asarray(x)
@@ -255,7 +289,7 @@ class Homotopy:
     # ------------------------------------------------------------------ along a line
 
     def _go(self, to: float, before: Array, bound: float | None, least: float = 0.0) -> Stop:
-        """From λ and the weights before to λ = `to` and the weights now, or no further than `least`."""
+        """From λ and the weights before to λ = `to` and the weights now; not beyond `least`."""
         kernels, start = self._kernels, self.penalty
         self._weight = start * before
         self._delta = to * self._unit - self._weight
@@ -272,6 +306,11 @@ class Homotopy:
             self.penalty = to + (start - to) * float(self._at[kernels.LEFT])
             if code == kernels.STALE:
                 self._refresh()
+                if not to:  # a way to zero may be long: what is left of it is the whole way
+                    start = self.penalty
+                    self._span = (start, to)
+                    self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
+                    self._at[kernels.LEAST] = least / start if least else 0.0
             elif code == kernels.CYCLE:
                 self._nudge()
             elif not self.log.callback:
@@ -299,6 +338,7 @@ class Homotopy:
                 state.a[:] = factor.unit_column(int(count[kernels.PLACE]))
             elif code == kernels.WORN:
                 state, code = self._made_anew(state), kernels.LOOK
+                limits = self._limits()
             else:
                 break
         data.passes.count += int(count[kernels.PASSES])
@@ -372,12 +412,28 @@ class Homotopy:
         self._at[kernels.LENGTH] = np.linalg.norm(r)
 
     def _made_anew(self, state: Any) -> Any:
-        """The factor from scratch, and c: large recipes have cost them digits."""
-        factor, kernels = self._factor, self._kernels
-        factor.size = int(self._count[kernels.SIZE])
+        """The factor from scratch, and c: large recipes have cost them digits.
+
+        With what it is now, the last bend is recorded; where recipes stay large, so is every one.
+        """
+        factor, kernels, count = self._factor, self._kernels, self._count
+        k = factor.size = int(count[kernels.SIZE])
         factor.make()
         self._refresh()
         self._at[kernels.WEAR], self._at[kernels.RSS] = 0.0, factor.rss
+        recipes = float(np.abs(factor.U[:k, :k]).sum(axis=1).max(initial=0.0))
+        self._worn = self._bearable if recipes <= self._bearable else 0.0
+        if count[kernels.GIVEN_UP] != kernels.NO_BEND:
+            last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
+            came = int(state.columns[last] >= 0)  # a column that has just come is at zero
+            v = (factor.t[:k] - self._turned(self._weight))[: k - came]
+            x = np.append(self._coef(v, refined=True), np.zeros(came))
+            r = self.data.y - factor.unit_columns(factor.columns) @ x
+            state.squares[last], state.X[last, :k] = r @ r, x
+            if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
+                state.squares[last - 1] = r @ r
+                state.X[last - 1, : k + 1] = np.insert(x, given_up, 0.0)
+            count[kernels.GIVEN_UP] = kernels.NO_BEND
         return state._replace(Q=factor.Q, U=factor.U, t=factor.t, r=factor.r, corr=self._corr)
 
     def _nudge(self) -> None:

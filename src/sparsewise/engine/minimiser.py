@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -40,6 +41,18 @@ class Minimiser(NamedTuple):
     penalty: float
     accuracy: float
 
+    def rounded(self, data: Problem) -> Minimiser:
+        """In the precision of the data."""
+        dtype = data.y.dtype
+        if self.x.dtype == dtype:
+            return self
+        x, dual = self.x.astype(dtype), self.dual.astype(dtype)
+        return self._replace(x=x, dual=dual, accuracy=tolerances(dtype).quiet)
+
+    def residual(self, data: Problem) -> Array:
+        """y - A x."""
+        return np.asarray(data.y - data.unit_columns(self.columns) @ self.x)
+
     def coef(self, data: Problem) -> Array:
         """The coefficients of all unit columns."""
         x = np.zeros(data.shape[1], data.y.dtype)
@@ -61,21 +74,32 @@ def l1_solution(
     bound: float | None,
     debias: bool,
     kind: type[Kind] = L1Solution,  # type: ignore[assignment]  # mypy: a default can't tell Kind
+    r: Array | None = None,
     **more: Any,
 ) -> Kind:
-    """The minimiser in the units of the data, or least squares on its support."""
+    """The minimiser in the units of the data, or least squares on its support.
+
+    r is y - A x of the minimiser, if that is known. One that was halted on the way is the minimiser
+    under the bound that it has reached.
+    """
     data: Problem = log.problem
-    x = least_squares(data, found.columns) if debias else found.x
-    residual = data.y - data.unit_columns(found.columns) @ x
+    if r is None:
+        r = found.residual(data)
+    if bound is not None and stop in (Stop.CALLBACK, Stop.INTERRUPTED):
+        bound = max(bound, float(np.linalg.norm(r)) * data.scale)
+    model = found
+    if debias:
+        model = found._replace(x=least_squares(data, found.columns))
+        r = model.residual(data)
     free = np.intersect1d(weights.free, found.columns)
     log.constrain(free, np.flatnonzero(weights.barred & (data.inverse_norms > 0)))
     solution = log.solution(
-        algorithm, stop, found.columns, x, float(np.vdot(residual, residual).real),
+        algorithm, stop, model.columns, model.x, float(np.vdot(r, r).real),
         least_squares=debias, kind=kind,
         objective=found.cost(weights, data),
         weights=weights.given,
         bound=bound,
-        penalty=float(data_penalty(np.float64(found.penalty), weights, data)),
+        penalty=data_penalty(found.penalty, weights, data),
         dual=found.dual * weights.top,
         accuracy=found.accuracy,
         debiased=debias,
@@ -85,11 +109,13 @@ def l1_solution(
     return solution
 
 
-def data_penalty(penalty: Array | np.float64, weights: Weights, data: Problem) -> Array:
+def data_penalty(penalty: float, weights: Weights, data: Problem) -> float:
     """λ in the units of the data, λ ‖y‖/top: digits and powers of two apart, lest one overflow."""
-    (a, i), (b, j), (c, k) = map(np.frexp, (penalty, data.scale, weights.top))
-    with np.errstate(over="ignore", under="ignore"):
-        return np.asarray(np.ldexp(a * b / c, i + j - k))
+    (a, i), (b, j), (c, k) = map(math.frexp, (penalty, data.scale, weights.top))
+    try:
+        return math.ldexp(a * b / c, i + j - k)
+    except OverflowError:
+        return math.inf
 
 
 class OutOfReachError(InputError):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.engine.evidence import Evidence
@@ -16,6 +15,7 @@ from sparsewise.errors import InputError
 from sparsewise.parameters import (
     check_constraints,
     check_function,
+    check_number,
     check_positive,
     check_tolerance,
     shown,
@@ -65,9 +65,7 @@ def begin(
     prior = _check_prior(noise_prior, data)
     check_function(callback, "callback")
     include, exclude = check_constraints(include, exclude, data.shape[1])
-    empty = partial(
-        Evidence, data, min_increase=min_increase, include=include, exclude=exclude
-    )
+    empty = partial(Evidence, data, min_increase=min_increase, include=include, exclude=exclude)
     if sigma is not None:
         return empty(_relative(sigma, data), price=price, callback=callback)
     if data.is_zero:
@@ -177,8 +175,8 @@ def _check_prior(prior: NoisePrior | None, data: Problem) -> NoisePrior:
     if prior is None:
         return 0.0, 0.0
     try:
-        shape, scale = np.asarray(prior, float).tolist()
-    except (TypeError, ValueError, OverflowError):
+        shape, scale = (check_number(value, "noise_prior") for value in prior)
+    except (TypeError, ValueError):
         raise InputError(
             "must be two numbers, shape and scale of an inverse-gamma distribution of sigma², not "
             f"{shown(prior)}.",

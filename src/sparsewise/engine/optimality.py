@@ -1,12 +1,12 @@
-"""Whether a minimiser is one, from the data alone: two products with A."""
+"""Whether a minimiser is one, from the data alone."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
+from sparsewise.compiled import load_homotopy
 from sparsewise.design.base import Array
 from sparsewise.engine.minimiser import Minimiser
 from sparsewise.engine.weights import Weights
@@ -14,72 +14,47 @@ from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
 ROUNDING = 16
-"""Units of rounding by which a residual may be off, and inner products of unit vectors."""
+"""Units of rounding by which a residual may be off."""
 
 DEVIATION = 1e-9
-"""How far a minimiser may be from its conditions, relatively, before it is refined."""
+"""How far a minimiser may be from its conditions, relatively, before more care is taken."""
 
 
-class Optimality(NamedTuple):
-    """The conditions of the minimiser, recomputed, each as a multiple of what rounding explains.
+def is_minimiser(
+    data: Problem, weights: Weights, found: Minimiser, r: Array, bound: float | None
+) -> bool:
+    """Whether ‖r‖ <= bound, r = λν, |a_jᵀν| <= w_j and a_jᵀν = w_j sign(x_j) on S.
 
-    Attributes
-    ----------
-    residual : float
-        How far ‖r‖ exceeds its bound.
-    direction : float
-        How far r is from λν.
-    dual : float
-        How far |a_j*ν| exceeds w_j, or differs from it on the support.
+    But for rounding, for real data, in unit columns and a unit target, r = y - A x being made from
+    them. An infinite λ needs but the bound; at λ = 0, r is what no column explains, or nothing.
+    Costs one pass over A.
     """
+    eps = tolerances(data.y.dtype).eps
+    deviation = max(DEVIATION, 1e2 * eps)
+    nu, penalty = found.dual, found.penalty
+    needless = math.isinf(penalty)
+    length, aside, size, dual, beyond = load_homotopy().conditions(
+        np.zeros(weights.unit.size, nu.dtype) if needless else _inner(data, nu),
+        weights.unit, found.columns, found.x, r, nu, 0.0 if needless else penalty, deviation,
+    )  # fmt: skip
+    unsure = ROUNDING * eps * (1.0 + size)
+    if bound is not None and length > bound * (1 + deviation) + unsure:
+        return False
+    if needless:
+        return True
+    if penalty == 0:
+        aside = 0.0
+        if length > unsure:
+            aside = float(np.abs(data.correlate(r)).max(where=~weights.barred, initial=0.0))
+    return bool(aside <= deviation * length + unsure and beyond <= 4 * ROUNDING * eps * dual)
 
-    residual: float
-    direction: float
-    dual: float
 
-    @property
-    def holds(self) -> bool:
-        """Whether all of them hold, but for rounding."""
-        return max(self) <= 1.0
-
-
-def optimality(
-    data: Problem, weights: Weights, found: Minimiser, bound: float | None
-) -> Optimality:
-    """How well it satisfies ‖r‖ <= bound, r = λν, |a_j*ν| <= w_j, a_j*ν = w_j x_j/|x_j| on S.
-
-    In unit columns and a unit target. An infinite λ needs but the bound; at λ = 0, r is what no
-    column explains, or nothing.
-    """
-    tolerance = tolerances(data.y.dtype)
-    unit = data.unit_columns(found.columns)
-    r = data.y - unit @ found.x
-    length, size = float(np.linalg.norm(r)), float(np.abs(found.x).sum())
-    unsure = ROUNDING * tolerance.eps * (1 + size)
-    deviation = max(DEVIATION, 1e2 * tolerance.eps)
-    over = 0.0
-    if bound is not None:
-        over = (length - bound) / (unsure + deviation * bound)
-    if math.isinf(found.penalty):
-        return Optimality(over, 0.0, 0.0)
-    nu, w = found.dual, weights.unit
-    aside = 0.0
-    if found.penalty > 0:
-        rest = float(np.linalg.norm(r - found.penalty * nu))
-        aside = rest / (unsure + deviation * length)
-    elif length > unsure:
-        left = np.abs(data.correlate(r)).max(where=~weights.barred, initial=0.0)
-        aside = float(left) / (unsure + deviation * length)
-    inner = data.correlate(nu)
-    noise = 4 * ROUNDING * tolerance.eps * float(np.linalg.norm(nu))
-    excess = np.abs(inner) - w
-    sizes = np.abs(found.x)
-    phases = np.divide(found.x, sizes, out=np.zeros_like(found.x), where=sizes > 0)
-    excess[found.columns] = np.abs(inner[found.columns] - w[found.columns] * phases)
-    # What costs nothing is compared with what costs most.
-    allowed = noise + deviation * np.where(weights.usual, w, 1.0)
-    beyond = float((excess / allowed).max(where=~weights.barred, initial=0.0))
-    return Optimality(over, aside, beyond)
+def _inner(data: Problem, nu: Array) -> Array:
+    """a_j*ν of all unit columns; entries of A may be as large as numbers are."""
+    if not data.design.measured.extreme:
+        return data.correlate(nu)
+    size = float(np.linalg.norm(nu)) or 1.0
+    return data.correlate(nu / size) * size
 
 
 def is_reachable(data: Problem, weights: Weights, bound: float) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
 import numpy as np
@@ -151,8 +151,12 @@ class SparseModel:
 
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data; a `Solution` or the `kind` asked for."""
-        columns = self._factor.columns.copy()
-        return self.log.solution(algorithm, stop, columns, *self._factor.refitted(), **more)
+        factor = self._factor
+        columns, x, rss = factor.columns.copy(), factor.coef(), factor.rss
+        if factor.shows_rounding():
+            x, r = factor.refitted()
+            rss = float(np.vdot(r, r).real)
+        return self.log.solution(algorithm, stop, columns, x, rss, **more)
 
     # ------------------------------------------------------------------ steps forward
 
@@ -304,4 +308,8 @@ class SparseModel:
 
 def _may_hold(columns: Any) -> bool:
     """Whether there can be anything in it: None and empty lists need no further check."""
-    return columns is not None and (not hasattr(columns, "__len__") or len(columns) > 0)
+    if columns is None:
+        return False
+    if isinstance(columns, np.ndarray):
+        return columns.size > 0
+    return not isinstance(columns, Sized) or len(columns) > 0

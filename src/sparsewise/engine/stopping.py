@@ -48,9 +48,7 @@ class StoppingCriterion(NamedTuple):
         return self._replace(loss=-1.0)
 
 
-def stopping_criterion(
-    algorithm: str | None, problem: Problem, **taken: Any
-) -> StoppingCriterion:
+def stopping_criterion(algorithm: str | None, problem: Problem, **taken: Any) -> StoppingCriterion:
     """Check the stopping parameters and scale them.
 
     Parameters

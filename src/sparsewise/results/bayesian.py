@@ -51,6 +51,8 @@ def weight(is_complex: bool) -> float:
 class BayesianSolution(Solution):
     """A sparse model with a Gaussian prior on each coefficient; ``coef`` is the posterior mean.
 
+    The log evidence of every step on ``path`` is that at ``sigma``, the final one.
+
     Attributes
     ----------
     gamma : ndarray of shape (m,)
@@ -62,7 +64,7 @@ class BayesianSolution(Solution):
         Log marginal likelihood of y given gamma and sigma, constants included; with flat priors
         that of the part of y they don't explain.
     covariance : ndarray of shape (k, k)
-        Posterior covariance of ``coef[support]``.
+        Posterior covariance of ``coef[support]``, in the precision of the data.
     price : float
         What each feature had to raise the log evidence by.
     min_increase : float
