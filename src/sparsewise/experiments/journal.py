@@ -20,8 +20,8 @@ Record = dict[str, Any]
 """What is kept of a unit: its settings, values and error, and how long it took."""
 
 LOCK = ".lock"
-BITS = 32
-"""Of the checksum of a line, a CRC-32: as many blanks at its end, a tab for 1, a space for 0."""
+SEAL = '{{"crc32": "{:08x}", '
+"""How a line begins: a checksum of what the record is without it."""
 
 RESUME = Either("resume=True", "--resume")
 OUT = Either("folder", "--out")
@@ -31,8 +31,8 @@ class Journal:
     """Finished units, one JSON line each; a line is on the disk before the next unit is told.
 
     A line that is not as it was written, cut off by a kill or damaged, is passed over: its unit is
-    done again. Each ends with a checksum of its text, so that not even one bit changes unnoticed;
-    it is in blanks, which JSON ignores. Lines of earlier releases have none, and are read as well.
+    done again. Each begins with a checksum of the rest, so that not even one bit changes unnoticed.
+    Lines of earlier releases have none, and are read as well.
 
     Parameters
     ----------
@@ -158,28 +158,21 @@ def _plain(value: Any) -> Any:
 
 
 def _sealed(line: bytes) -> bytes:
-    """A line with its checksum in blanks at its end."""
-    blanks = format(zlib.crc32(line), f"0{BITS}b").replace("0", " ").replace("1", "\t")
-    return line + blanks.encode()
+    """The text of a record with its checksum."""
+    return SEAL.format(zlib.crc32(line)).encode() + line[1:]
 
 
-def _unsealed(line: bytes) -> bytes | None:
-    """The line without its checksum; None if it is not the one that was written.
-
-    Lines of earlier releases end without one.
-    """
-    text = line.removesuffix(b"\r")
-    bare = text.rstrip(b" \t")
-    return bare if text in (bare, _sealed(bare)) else None
+def _unsealed(line: bytes) -> bytes:
+    """The text without its checksum; as it is if there is none, or if it is wrong."""
+    seal = len(SEAL.format(0))
+    bare = b"{" + line[seal:]
+    return bare if line == _sealed(bare) else line
 
 
 def _parsed(line: bytes) -> Record | None:
-    """A record, or None for what isn't one."""
-    bare = _unsealed(line)
-    if bare is None:
-        return None
+    """A record, or None for what isn't one: a checksum that is wrong is no field of one."""
     try:
-        record = json.loads(bare)
+        record = json.loads(_unsealed(line.removesuffix(b"\r")))
         fits = isinstance(record, dict) and _is_record(**record) and _identity(record["settings"])
     except (ValueError, RecursionError):
         return None
