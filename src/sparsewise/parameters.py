@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
+from numbers import Number
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from sparsewise.errors import InputError, InputTypeError, Parameter
 
 OWN = ("sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "updates", "debias")
 """Parameters by which algorithms differ."""
+
+LONGEST = 60
+"""Characters of a value that are shown of it."""
 
 CHOICES = ("criterion", "cv")
 """Parameters of estimators that choose a model on a path."""
@@ -21,9 +25,12 @@ def check_columns(columns: Iterable[int] | None, m: int, name: str) -> list[int]
     """Column numbers as a list without repeats, in the order given."""
     if columns is None:
         return []
-    values = np.atleast_1d(
-        np.asarray(columns if isinstance(columns, np.ndarray) else list(columns))
-    )
+    try:
+        values = np.atleast_1d(columns if isinstance(columns, np.ndarray) else list(columns))
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"must be a flat list of column numbers, not {shown(columns)}.", parameter=name
+        ) from None
     if values.size == 0:
         return []
     if values.dtype.kind not in "iu":
@@ -60,16 +67,20 @@ def check_tolerance(value: float | None, name: str) -> float | None:
         return None
     number = check_number(value, name)
     if not number >= 0:
-        raise InputError(f"must be at least 0, not {value}.", parameter=name)
+        raise InputError(f"must be at least 0, not {shown(value)}.", parameter=name)
     return number
 
 
 def check_number(value: float, name: str) -> float:
     """A number, perhaps infinite."""
     try:
+        if np.ndim(value):
+            raise TypeError
         number = float(value)
+    except OverflowError:
+        raise InputError("is too large to be a floating-point number.", parameter=name) from None
     except (TypeError, ValueError):
-        raise InputTypeError(f"must be a number, not {value!r}.", parameter=name) from None
+        raise InputTypeError(f"must be a number, not {shown(value)}.", parameter=name) from None
     if math.isnan(number):
         raise InputError("must be a number, not NaN.", parameter=name)
     return number
@@ -79,7 +90,9 @@ def check_positive(value: float, name: str) -> float:
     """A finite number greater than 0."""
     number = check_number(value, name)
     if not 0 < number < math.inf:
-        raise InputError(f"must be a finite number greater than 0, not {value}.", parameter=name)
+        raise InputError(
+            f"must be a finite number greater than 0, not {shown(value)}.", parameter=name
+        )
     return number
 
 
@@ -91,10 +104,26 @@ def check_count(value: int | None, name: str, low: int, high: float = math.inf) 
 def check_whole(value: int, name: str, low: int, high: float = math.inf) -> int:
     """A whole number between low and high."""
     try:
-        number = operator.index(value)
+        number = int(operator.index(value))  # of True it is True
     except TypeError:
-        raise InputTypeError(f"must be a whole number, not {value!r}.", parameter=name) from None
+        raise InputTypeError(
+            f"must be a whole number, not {shown(value)}.", parameter=name
+        ) from None
     if not low <= number <= high:
         bounds = f"at least {low}" if high == math.inf else f"between {low} and {high}"
-        raise InputError(f"must be {bounds}, not {number}.", parameter=name)
+        raise InputError(f"must be {bounds}, not {shown(number)}.", parameter=name)
     return number
+
+
+def check_function(value: object, name: str) -> None:
+    """Something that can be called, or None."""
+    if value is not None and not callable(value):
+        raise InputTypeError(f"must be a function, not {shown(value)}.", parameter=name)
+
+
+def shown(value: object) -> str:
+    """A value as it is written, in one line and not at any length."""
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return f"a number of {int(math.log10(abs(value))) + 1} digits"
+    words = " ".join((str(value) if isinstance(value, Number) else repr(value)).split())
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"

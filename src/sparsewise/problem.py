@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design import Design, as_design
-from sparsewise.design.base import Array, not_finite, precision
+from sparsewise.design.base import Array, near_one, not_finite, precision
 from sparsewise.design.choose import as_floats
 from sparsewise.errors import InputError, Parameter
 
@@ -61,18 +61,27 @@ class Units(NamedTuple):
         factors = self.inverse_norms[columns]
         if self.moderate:
             return np.asarray(x * (self.scale * factors))
-        return self._careful(x, factors.astype(np.float64))
-
-    def _careful(self, x: Array, factors: Array) -> Array:
-        """x · scale · factors where that may leave the range of the type."""
+        values = np.empty(x.shape, self.dtype)
         with np.errstate(over="ignore", under="ignore"):
-            values = (x * (self.scale * factors)).astype(self.dtype)
-        if not np.isfinite(values).all() or np.any((values == 0) & (x != 0)):
+            values.real = self._careful(x.real, factors)
+            if x.dtype.kind == "c":
+                values.imag = self._careful(x.imag, factors)
+            real = precision(self.dtype)
+            # Below this, what is lost to underflow shows in the fit.
+            least = np.abs(x) * (100 * float(real.smallest_subnormal) / float(real.eps) ** 0.5)
+        if not np.isfinite(values).all() or np.any(np.abs(values) < least):
             raise InputError(
                 f"The coefficients are beyond the range of {self.dtype}",
-                "pass A as float64, or scale A or y.",
+                "scale A or y." if real.bits == 64 else "pass A as float64, or scale A or y.",
             )
         return values
+
+    def _careful(self, x: Array, factors: Array) -> Array:
+        """x · scale · factors, none of whose partial products has to be in range."""
+        parts = [np.frexp(np.asarray(v, np.float64)) for v in (x, self.scale, factors)]
+        mantissa = parts[0][0] * parts[1][0] * parts[2][0]
+        power = parts[0][1] + parts[1][1] + parts[2][1]
+        return np.asarray(np.ldexp(mantissa, power))
 
     def squared(self, rss: float) -> float:
         """A squared residual."""
@@ -193,6 +202,14 @@ def _unit(target: Array) -> tuple[Array, float]:
         raise not_finite("y", bad.size, f"row {bad[0]}")
     if largest == 0.0:
         return target, 0.0
-    inner = target.astype(np.result_type(target, np.float64)) / largest
+    inner, power = near_one(target, largest)
     norm = math.sqrt(np.vdot(inner, inner).real)
-    return inner / norm, largest * norm
+    with np.errstate(over="ignore"):
+        scale = float(np.ldexp(norm, power))
+    if scale == math.inf:
+        raise InputError(
+            f"has a norm beyond the range of {target.dtype}",
+            "divide it by a power of ten.",
+            parameter="y",
+        )
+    return inner / norm, scale

@@ -381,10 +381,11 @@ def test_a_halted_round_gives_way_to_the_one_before(name, residual):
         assert len(steps) <= most + 1
         norm = np.linalg.norm(y - A @ halted.coef)
         assert halted.residual_norm == pytest.approx(norm, abs=1e-12)
+        assert halted.check(A, y).ok
         if len(halted.rounds) == 1 and halted.residual_norm > residual + 1e-9:
+            assert halted.bound == pytest.approx(norm)
             continue  # within the first round there is none before: the model met on its path
         assert halted.rounds == full.rounds[: len(halted.rounds)]
-        assert halted.check(A, y).ok
         same = BOTH[name](A, y, residual=residual, tol=1e-12, max_outer=len(halted.rounds) - 1)
         np.testing.assert_array_equal(halted.coef, same.coef)
         np.testing.assert_array_equal(halted.weights, same.weights)
@@ -405,3 +406,26 @@ def test_relevance_weights_of_columns_that_agree():
             found = relevance_weights(data, x, before, sigma)
             expected = reference.ard_rule(sigma)(A, x, before)
             np.testing.assert_allclose(found, expected, rtol=1e-6 / sigma, atol=2e-8 / sigma)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("value", [5e-324, 1e-50, 1e-9, 1.0, 1e200])
+def test_parameters_beyond_rounding_are_those_of_rounding(kind, value):
+    A, y, _ = planted(13, 20, 40, 5)
+    A, y = A.astype(kind), y.astype(kind)
+    for found in (
+        sw.bp_candes(A, y, residual=0.3, epsilon=value),
+        sw.bp_ard(A, y, residual=0.3, sigma=value),
+    ):
+        assert np.isfinite(found.coef).all()
+        assert np.isfinite(found.weights).all()
+        assert found.check(A, y).ok
+
+
+def test_weights_of_columns_near_the_largest_number():
+    A, y, _ = planted(14, 20, 40, 5)
+    factors = np.where(np.arange(40) % 3, 1.0, 1e306)
+    for algorithm in BOTH.values():
+        found, plain = algorithm(A * factors, y, residual=0.3), algorithm(A, y, residual=0.3)
+        assert np.isfinite(found.weights).all()
+        np.testing.assert_allclose(found.coef * factors, plain.coef, atol=1e-9)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsewise import as_design
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.registry import Algorithm
 from sparsewise.selection.criteria import BY_RESIDUAL
 from tests.hostile.campaign import Case
-from tests.hostile.inputs import balanced, container, matrix, target, typed, working_type
+from tests.hostile.inputs import TARGETS, balanced, container, matrix, target, typed, working_type
 from tests.hostile.least_squares import Exact
 
 Array = NDArray[Any]
@@ -34,9 +35,12 @@ class Call:
     held: Any
     y: Any
     words: Words
+    worst: float = 1.0  # how badly the models met on the way tell their coefficients
+    given: Any = None  # the target as it is held; None: as it is
 
     def __call__(self, **more: Any) -> Any:
-        return self.record(self.held, self.y, **self.words | more)
+        y = self.y if self.given is None else self.given
+        return self.record(self.held, y, **self.words | more)
 
     @property
     def record(self) -> Algorithm:
@@ -74,7 +78,7 @@ class Call:
         forced, barred = self.columns("include"), self.columns("exclude")
         everything = range(self.A.shape[1])
         start = self.words.get("start", None if self.record.starts_full else ())
-        begun = everything if start is None and self.record.takes("start") else start or ()
+        begun = (everything if self.record.takes("start") else ()) if start is None else start
         return [*forced, *(j for j in dict.fromkeys(begun) if j not in {*forced, *barred})]
 
 
@@ -157,6 +161,9 @@ def data(case: Case, **how: Any) -> tuple[Array, Any, Array]:
     if case.chance(0.1):
         y = typed(case, y)
     held = container(case, A) if case.chance(0.5) else A
+    if case.chance(0.1) and np.isfinite(A).all():
+        case.note(design=True)
+        held = as_design(held)
     return A, held, y
 
 
@@ -164,7 +171,14 @@ def a_call(case: Case, **how: Any) -> Call:
     """An algorithm on data of any kind, with words that make sense."""
     name = case.choose(*BY_COLUMNS)
     case.note(algorithm=name)
+    if name == "sbl":
+        how["large"] = 0.0  # which takes it seconds, as it says
     A, held, y = data(case, **how)
     drawn = words(case, name, A, y)
     case.note(**drawn)
-    return Call(name, A, held, y, drawn)
+    call = Call(name, A, held, y, drawn)
+    if case.chance(0.2):
+        kind = case.choose(*TARGETS)
+        case.note(target_as=kind)
+        call.given = TARGETS[kind](y)
+    return call

@@ -192,7 +192,9 @@ def balanced(A: Array) -> tuple[Array, Array]:
     size = np.maximum(np.abs(A.real), np.abs(A.imag)).max(axis=0, initial=0.0)
     power = np.frexp(size)[1]
     if np.iscomplexobj(A):
-        return np.ldexp(A.real, -power) + 1j * np.ldexp(A.imag, -power), power
+        B = np.empty_like(A)
+        B.real, B.imag = np.ldexp(A.real, -power), np.ldexp(A.imag, -power)
+        return B, power
     return np.ldexp(A, -power), power
 
 
@@ -290,6 +292,27 @@ def lists_for_products(A: Array) -> LinearOperator:
     )  # fmt: skip
 
 
+class Convertible:
+    """Something that NumPy can turn into an array, and no more."""
+
+    def __init__(self, A: Array) -> None:
+        self._A = A
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self._A if dtype is None else self._A.astype(dtype)
+
+
+class Subclass(np.ndarray):
+    """An array of a type of its own."""
+
+
+def overlapping(A: Array) -> Array:
+    """Rows or columns that share their memory, where they are all the same; else A itself."""
+    if (A[:, :1] == A).all():
+        return np.broadcast_to(A[:, :1], A.shape)
+    return np.broadcast_to(A[:1], A.shape) if (A[:1] == A).all() else A
+
+
 def pandas_frame(A: Array) -> Any:
     import pandas as pd
 
@@ -315,6 +338,10 @@ CONTAINERS: dict[str, Callable[[Array], Any]] = {
     "list": lambda A: A.tolist(),
     "np.matrix": lambda A: A.view(np.matrix),
     "masked array": np.ma.asarray,
+    "subclass": lambda A: A.view(Subclass),
+    "convertible": Convertible,
+    "tuples": lambda A: tuple(map(tuple, A.tolist())),
+    "overlapping": overlapping,
     "objects": lambda A: A.astype(object),
     "pandas": pandas_frame,
     "polars": polars_frame,
@@ -342,8 +369,34 @@ def container(case: Case, A: Array, *, among: tuple[str, ...] = tuple(CONTAINERS
     name = case.choose(*among)
     if A.dtype == np.float16 and name not in ARRAYS:
         name = "C order"  # SciPy has no such type
+    if name == "dia_array" and A.size > 10_000:
+        name = "csc_array"  # SciPy warns of so many diagonals
     case.note(container=name)
     return CONTAINERS[name](A)
+
+
+def pandas_series(y: Array) -> Any:
+    import pandas as pd
+
+    return pd.Series(y, index=range(5, 5 + len(y)))
+
+
+#: Ways to hold a target, every number as it is.
+TARGETS: dict[str, Callable[[Array], Any]] = {
+    "list": lambda y: y.tolist(),
+    "tuple": lambda y: tuple(y.tolist()),
+    "strided": lambda y: np.repeat(y, 3)[::3],
+    "reversed": lambda y: y[::-1].copy()[::-1],
+    "read-only": read_only,
+    "memory map": memory_map,
+    "foreign bytes": lambda y: y.astype(y.dtype.newbyteorder()),
+    "masked array": np.ma.asarray,
+    "objects": lambda y: y.astype(object),
+    "subclass": lambda y: y.view(Subclass),
+    "convertible": Convertible,
+    "pandas": pandas_series,
+    "column of a matrix": lambda y: np.column_stack([y, y, y])[:, 1],
+}
 
 
 # --- types ---------------------------------------------------------------------------------------
@@ -375,6 +428,6 @@ def working_type(A: Array, held: Any) -> np.dtype[Any]:
     is_complex = A.dtype.kind == "c"
     narrow = A.dtype.kind in "fc" and A.dtype.itemsize <= (8 if is_complex else 4)
     # Python's own numbers are double, and so are the products that a nameless operator makes.
-    if isinstance(held, list | Duck) or getattr(held, "dtype", None) == np.object_:
+    if isinstance(held, list | tuple | Duck) or getattr(held, "dtype", None) == np.object_:
         narrow = False
     return np.dtype(("F" if narrow else "D") if is_complex else ("f" if narrow else "d"))

@@ -73,7 +73,7 @@ class L1Call(Call):
         return 4 if self.exact.eps > 1e-10 else 8
 
     @cached_property
-    def given(self) -> Array:
+    def costs(self) -> Array:
         """w in the units of the data, with what is included and excluded in it."""
         w = self.words.get("weights")
         w = np.ones(self.A.shape[1]) if w is None else np.array(w, float)
@@ -84,7 +84,7 @@ class L1Call(Call):
 
     @property
     def usable(self) -> Array:
-        return np.isfinite(self.given)
+        return np.isfinite(self.costs)
 
     def parts(self, given: Array) -> tuple[Array, Any]:
         """Weights of unit columns as parts of the largest (0 if barred), and that one."""
@@ -96,11 +96,11 @@ class L1Call(Call):
 
     @cached_property
     def unit_weights(self) -> Array:
-        return self.parts(self.given)[0]
+        return self.parts(self.costs)[0]
 
     @cached_property
     def top(self) -> Any:
-        return self.parts(self.given)[1]
+        return self.parts(self.costs)[1]
 
     def weights_of(self, solution: L1Solution) -> tuple[Array, Array]:
         """The weights that a solution tells, for unit columns, and what may be chosen."""
@@ -251,7 +251,7 @@ def is_out_of_reach(call: L1Call, found: re.Match[str]) -> bool:
 def are_free_and_dependent(call: L1Call, found: re.Match[str]) -> bool:
     """Whether what costs nothing depends on itself, for all that its type can tell."""
     exact = call.exact
-    free = np.flatnonzero(call.usable & (call.given == 0))
+    free = np.flatnonzero(call.usable & (call.costs == 0))
     singular = np.linalg.svd(
         exact.U[:, free].astype(complex if exact.U.dtype.kind == "c" else float), compute_uv=False
     )
@@ -260,8 +260,8 @@ def are_free_and_dependent(call: L1Call, found: re.Match[str]) -> bool:
 
 def weights_are_far(call: L1Call, found: re.Match[str]) -> bool:
     exact = call.exact
-    usual = call.usable & (call.given > 0)
-    power = np.frexp(call.given[usual])[1] - exact.powers[usual]
+    usual = call.usable & (call.costs > 0)
+    power = np.frexp(call.costs[usual])[1] - exact.powers[usual]
     return bool(power.max() > 1015 or power.max() - power.min() > 1015)
 
 
@@ -275,9 +275,10 @@ def hides_in_rounding(call: L1Call, found: re.Match[str]) -> bool:
 
 def penalties_are_far(call: L1Call, found: re.Match[str]) -> bool:
     """Whether ‖a_j‖‖y‖/w_j may be out of range."""
-    usual = call.usable & (call.given > 0)
-    power = np.frexp(call.given[usual])[1] - call.exact.powers[usual]
-    return bool(call.exact.power - power.min() > 1000)
+    usual = call.usable & (call.costs > 0)
+    power = np.frexp(call.costs[usual])[1] - call.exact.powers[usual]
+    # The last bends may be sixty bits below the first.
+    return bool(call.exact.power - power.min() > 1000 or call.exact.power - power.max() < -900)
 
 
 def penalty_is_tiny(call: L1Call, found: re.Match[str]) -> bool:
@@ -422,6 +423,23 @@ def l1_again(case: Case) -> None:
     if len(answers) == 2 and whole and np.array_equal(call.exact.norms > 0, other.exact.norms > 0):
         second = answers[1] if call.exact.is_zero else in_the_units_of(call, other, answers[1])
         same_answer(call, answers[0], second, how)
+
+
+@family("l1 halted")
+def l1_halted(case: Case) -> None:
+    """Halted at any step, the answer is still the minimiser of a problem that it tells."""
+    call = a_call(case, most=12)
+    if call is None or call.algorithm in ("fista", "ista", "focuss"):
+        return
+    left = int(case.rng.integers(1, 15))
+    case.note(halted_at=left)
+    steps = iter(range(left - 1))
+    call.words["callback"] = lambda step: next(steps, None) is None
+    try:
+        judge(call, call())
+    except InputError as refusal:
+        one_sentence(refusal)
+        refused_with_reason(call, refusal)
 
 
 # --- faults --------------------------------------------------------------------------------------

@@ -41,11 +41,12 @@ def lengths(A: Array) -> Array:
 
 
 class Gains(NamedTuple):
-    """What each column would add to a fit: roots of gain and energy, and the errors of the first."""
+    """What each column adds to a fit: √gain and its error, energy, and Σh² with the column."""
 
     root: Array
-    energy: Array
     slack: Array
+    energy: Array
+    frailty: Array
 
 
 class Fit:
@@ -95,7 +96,9 @@ class Fit:
         length = np.sqrt(np.maximum(energy, 1e-40))
         root = np.abs(D.conj().T @ self.rest) / length
         slack = self.part * (self.size + (1 + np.abs(w).sum(axis=0)) * root) / length
-        return Gains(root.astype(float), energy.astype(float), slack.astype(float))
+        more = (1 + np.sum(np.abs(w) ** 2, axis=0)) / np.square(length)
+        frailty = np.sum(np.square(self.h)) + more
+        return Gains(*(a.astype(float) for a in (root, slack, energy, frailty)))
 
     def losses(self) -> tuple[Array, Array]:
         """√ of what dropping each column costs, and the errors of that."""

@@ -189,7 +189,7 @@ def points_of_the_path(call: Any, solution: L1Path) -> None:
     looks = np.unique(np.linspace(0, len(penalties) - 1, MODELS).astype(int))
     for i in looks:
         model = solution.points[i]
-        optimal_penalised(call, model.coef, penalties[i], solution.accuracy, where=f"bend {i}")
+        optimal_penalised(call, model.coef, penalties[i], 16 * solution.accuracy, where=f"bend {i}")
         told_loss(call, model, solution.accuracy, f"bend {i}")
     between = call.rng.uniform(size=POINTS) * (len(penalties) - 1)
     for place in between:
@@ -197,7 +197,7 @@ def points_of_the_path(call: Any, solution: L1Path) -> None:
         if i + 1 < len(penalties) and penalties[i] > penalties[i + 1]:
             at = penalties[i] + (place - i) * (penalties[i + 1] - penalties[i])
             model = solution.at_penalty(float(at))
-            optimal_penalised(call, model.coef, at, solution.accuracy, where=f"λ = {at:.6g}")
+            optimal_penalised(call, model.coef, at, 16 * solution.accuracy, where=f"λ = {at:.6g}")
             told_loss(call, model, solution.accuracy, f"λ = {at:.6g}")
             assert model.coef.dtype == call.dtype, f"coef is {model.coef.dtype} between bends"
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsewise import Solution, Stop
+from sparsewise.algorithms import Family
 from tests.hostile.calls import Call
 from tests.hostile.campaign import oracle
 from tests.hostile.least_squares import Exact, Fit
+from tests.references.stepwise import CRITERIA
 
 Array = NDArray[Any]
 
-#: A column with this many units of rounding as its energy is dependent for the library ...
-DEPENDENT = 64
-#: ... and may be so with this many times as much, or not be with as many times less.
+#: Columns are dependent for the library once Σh² is 1/eps; it may be so at a part of that.
 DOUBT = 100
+#: Errors of a residual below this part of √eps are not worth a fresh QR, where columns are close.
+FINE = 1e-2
 #: ‖r‖ of so many units of rounding is an exact fit.
 EXACT = 64
+#: Extended precision is slow: nobody looks for the condition of more columns than this.
+MANY = 64
 #: So many steps, and so many models, of a path are judged.
 LOOKS, MODELS = 8, 16
 
@@ -45,8 +50,32 @@ def well_formed(call: Call, solution: Solution) -> None:
     assert not missing or call.exact.is_zero, f"{missing} of include are not in it"
     assert not chosen & set(call.columns("exclude")), "an excluded column is in it"
     most = call.words.get("sparsity")
-    assert most is None or len(chosen) <= max(most, len(call.first)), f"more than {most} columns"
+    halted = solution.stop is Stop.CALLBACK  # perhaps in the middle of an exchange
+    assert halted or most is None or len(chosen) <= max(most, len(call.first)), (
+        f"more than {most} columns"
+    )
     assert solution.n_passes >= 0
+
+
+@oracle
+def readable(solution: Solution) -> None:
+    """What it says of itself can be read, and travels to other processes."""
+    for one in (solution, solution.path):
+        assert isinstance(repr(one), str)
+    assert "nan" not in repr(solution).lower(), repr(solution)
+    copy = pickle.loads(pickle.dumps(solution))
+    assert np.array_equal(copy.coef, solution.coef), "a pickled solution has other coefficients"
+    assert list(map(str, copy.path)) == list(map(str, solution.path)), "… or another path"
+    sizes = solution.path.sizes
+    for k in sizes[:LOOKS]:
+        model = solution.path.at(k)
+        assert model.support.size == k, f"path.at({k}) has {model.support.size} columns"
+
+
+@oracle
+def data_untouched(before: tuple[bytes, bytes], A: Array, y: Array) -> None:
+    """Nobody writes into the data."""
+    assert (A.tobytes(), y.tobytes()) == before, "the data are not what they were"
 
 
 @oracle
@@ -61,11 +90,28 @@ def stated_residual(call: Call, solution: Solution) -> None:
 
 
 def slack_of_residual(call: Call, fit: Fit) -> float:
-    slack = fit.residual_slack + call.exact.denormal_slack(fit.S)
+    slack = fit.residual_slack + call.exact.denormal_slack(fit.S) + left_by_path(call, fit)
     # Matching Pursuit rounds at each of its moves, and moves by no more than the target each time.
     if call.algorithm == "mp":
-        return slack + fit.part * (1 + call.words.get("max_iter", 10_000)) ** 0.5
+        return slack + fit.part * (1 + min(call.words.get("max_iter", 10_000), 10_000)) ** 0.5
     return slack
+
+
+def left_by_path(call: Call, fit: Fit) -> float:
+    """Errors that closer columns, met on the way, may have left: too small for a fresh QR."""
+    return min(fit.residual_slack * call.worst, FINE * call.exact.eps**0.5)
+
+
+def worst_on_path(call: Call, solution: Solution) -> float:
+    """How badly the worst of the models met tells its coefficients."""
+    S = list(solution.path.start)
+    if len(S) > MANY:
+        return np.inf
+    worst = call.exact.fit(S).condition
+    for step in solution.path[:MODELS]:
+        S = after(S, step)
+        worst = max(worst, call.exact.fit(S).condition)
+    return worst
 
 
 @oracle
@@ -75,7 +121,7 @@ def least_squares(call: Call, coef: Array, S: list[int]) -> None:
     fit = exact.fit(S)
     off = exact.U[:, S] @ (exact.unit_coef(coef, S) - fit.x)
     error = float(np.sqrt(np.sum(np.abs(off) ** 2)))
-    slack = fit.fitted_slack + exact.denormal_slack(S)
+    slack = fit.fitted_slack + exact.denormal_slack(S) + left_by_path(call, fit)
     assert error <= slack, (
         f"A coef is {error:.3g}·‖y‖ from the fit, {error / slack:.3g} times enough; "
         f"residual {exact.residual(coef, S):.6g}, not {fit.norm:.6g}"
@@ -141,7 +187,7 @@ def monotone_path(call: Call, solution: Solution) -> None:
 
 BY_GAIN = ("forward", "rmp0", "foba", "stepwise")
 BY_CORR = ("omp",)
-BY_LOSS = ("backward", "rmp0", "foba", "stepwise", "srr")
+BY_LOSS = ("backward", "rmp0", "foba", "stepwise")
 BY_COEF = ("lace",)
 
 
@@ -155,9 +201,9 @@ def greedy_steps(call: Call, solution: Solution) -> None:
     for step in solution.path[:LOOKS]:
         fit = exact.fit(S)
         if step.action == "add" and name in (*BY_GAIN, *BY_CORR):
-            scores, slack, energy = additions(exact, fit, by_gain=name in BY_GAIN)
+            scores, slack, usable = additions(exact, fit, by_gain=name in BY_GAIN)
             free = [j for j in range(len(scores)) if j not in {*S, *barred}]
-            usable = [j for j in free if energy[j] > DOUBT * DEPENDENT * exact.eps]
+            usable = [j for j in free if usable[j]]
             best = max((scores[j] - slack[j] for j in usable), default=0.0)
             (j,) = step.columns
             assert j in free, f"{j} can't be added to {S}"
@@ -176,6 +222,36 @@ def greedy_steps(call: Call, solution: Solution) -> None:
         S = after(S, step)
 
 
+@oracle
+def closest_columns(call: Call, solution: Solution) -> None:
+    """Columns that come in groups by correlation are those closest to what was left before.
+
+    oblivious takes all at once, gomp so many at a time; Matching Pursuit moves along one.
+    """
+    exact, barred = call.exact, set(call.columns("exclude"))
+    S, r, rounding = list(solution.path.start), None, exact.part
+    added = [step.columns[0] for step in solution.path]
+    count = {"oblivious": len(added), "gomp": call.words.get("batch", 1), "mp": 1}[call.algorithm]
+    for first in range(0, min(len(added), LOOKS), max(count, 1)):
+        group = added[first : first + count]
+        fit = exact.fit([] if call.algorithm == "oblivious" else S)
+        if call.algorithm != "mp" or r is None:
+            r, rounding = fit.r, fit.residual_slack + left_by_path(call, fit)
+        corr = np.abs(exact.U.conj().T @ r).astype(float)
+        if call.algorithm == "mp":
+            free = [j for j in range(corr.size) if j not in barred]
+            r = r - exact.U[:, group[0]] * (exact.U[:, group[0]].conj() @ r)
+        else:
+            rest = exact.fit([*S, *group]).gains(exact.U).frailty < 1 / (DOUBT * exact.eps)
+            free = [j for j in range(corr.size) if rest[j] and j not in {*S, *group, *barred}]
+        best = max((corr[j] for j in free), default=0.0)
+        least = min(corr[j] for j in group)
+        assert least * (1 + 1e-9) + 2 * rounding >= best, (
+            f"{group} came to {S}, one of them for {least:.9g}; there is {best:.9g}"
+        )
+        S = [*S, *(j for j in group if j not in S)]
+
+
 def after(S: list[int], step: Any) -> list[int]:
     """The columns after a step."""
     if step.action == "drop":
@@ -184,12 +260,13 @@ def after(S: list[int], step: Any) -> list[int]:
 
 
 def additions(exact: Exact, fit: Fit, *, by_gain: bool) -> tuple[Array, Array, Array]:
-    """Score, its error, and energy of each column: √gain, or |u_j* r|."""
+    """Score, its error, and whether a column can surely be added: √gain, or |u_j* r|."""
     gains = fit.gains(exact.U)
+    usable = gains.frailty < 1 / (DOUBT * exact.eps)
     if by_gain:
-        return gains.root, gains.slack, gains.energy
+        return gains.root, gains.slack, usable
     corr = np.abs(exact.U.conj().T @ fit.r).astype(float)
-    return corr, np.full(corr.size, fit.residual_slack), gains.energy
+    return corr, np.full(corr.size, fit.residual_slack), usable
 
 
 def deletions(fit: Fit, *, by_loss: bool) -> tuple[Array, Array]:
@@ -197,6 +274,23 @@ def deletions(fit: Fit, *, by_loss: bool) -> tuple[Array, Array]:
     if by_loss:
         return fit.losses()
     return np.abs(fit.x).astype(float), fit.coef_slack
+
+
+@oracle
+def never_below_start(call: Call, solution: Solution) -> None:
+    """An exchange is made only if it helps: no model of this size met on the way fits better."""
+    if call.record.family is not Family.EXCHANGE or solution.stop is Stop.CALLBACK:
+        return
+    exact, S = call.exact, solution.support.tolist()
+    norm = exact.fit(S).norm
+    met = [m.support.tolist() for m in solution.path.models() if m.support.size == len(S)]
+    if len(call.first) == len(S):
+        met.append(call.first)
+    for T in met[:MODELS]:
+        other = exact.fit(T)
+        assert norm <= other.norm * (1 + 1e-9) + other.residual_slack, (
+            f"{S} leaves {norm:.9g}; {T} was met and leaves {other.norm:.9g}"
+        )
 
 
 # --- why it ended --------------------------------------------------------------------------------
@@ -228,12 +322,14 @@ def reason_holds(call: Call, solution: Solution) -> None:
         everything = len(S) + len(set(call.columns("exclude")) - set(S))
         kept = not set(S) - set(call.columns("include"))
         full = len(S) == min(call.A.shape) or everything == call.A.shape[1]
-        assert full or kept or nothing_left(call, fit, 0.0), told
+        assert full or kept or nothing_left(call, fit), told
     elif stop is Stop.DEPENDENT:
-        assert nothing_left(call, fit, DOUBT * DEPENDENT * exact.eps), told
+        assert nothing_left(call, fit), told
     elif stop in (Stop.DELTA, Stop.STABLE):
         delta = exact.relative(words["delta"])
-        if call.record.starts_full:
+        if call.algorithm == "lace":
+            assert no_cheap_coefficient(call, fit, delta), f"{told}: the smallest is worth less"
+        elif call.record.starts_full:
             assert no_cheap_column(call, fit, delta), f"{told}: a column is worth less"
         else:
             assert no_gain(call, fit, delta), f"{told}: a column gains more"
@@ -247,6 +343,11 @@ def reason_holds(call: Call, solution: Solution) -> None:
             gain = call.algorithm == "forward"
             assert gain or best <= EXACT * exact.eps + rounding, f"{told}: {best:.3g} is left"
             assert not gain or no_gain(call, fit, EXACT * exact.eps), f"{told}: more can be gained"
+    elif stop is Stop.NO_IMPROVEMENT and call.record.starts_full:
+        bound = exact.relative(words["residual"])
+        assert true >= bound * (1 - 1e-12) - rounding, f"{told}: the bound is met"
+    elif stop is Stop.CRITERION:
+        assert no_cheaper_model(call, fit), f"{told}: one step leads to a cheaper model"
     elif stop is Stop.MAX_ITER:
         assert words.get("max_iter") is not None or call.algorithm == "sbl", told
     elif stop is Stop.MAX_OUTER:
@@ -254,8 +355,7 @@ def reason_holds(call: Call, solution: Solution) -> None:
     elif stop is Stop.CALLBACK:
         assert words.get("callback") is not None, told
     else:
-        allowed = {"stepwise": Stop.CRITERION, "rmp": Stop.EVIDENCE, "fast_sbl": Stop.EVIDENCE}
-        allowed |= {"sbl": Stop.EVIDENCE}
+        allowed = dict.fromkeys(("rmp", "fast_sbl", "sbl"), Stop.EVIDENCE)
         allowed |= dict.fromkeys(("srr", "ompr", "subspace_pursuit"), Stop.NO_IMPROVEMENT)
         assert stop is allowed.get(call.algorithm), told
 
@@ -266,10 +366,10 @@ def candidates(call: Call, S: list[int]) -> list[int]:
     return [j for j in range(call.A.shape[1]) if j not in closed]
 
 
-def nothing_left(call: Call, fit: Fit, energy: float) -> bool:
-    """Whether every column that could be added has at most this energy."""
-    energies = fit.gains(call.exact.U).energy
-    return all(energies[j] <= energy for j in candidates(call, fit.S))
+def nothing_left(call: Call, fit: Fit) -> bool:
+    """Whether every column that could be added depends on the chosen ones, or may."""
+    frailty = fit.gains(call.exact.U).frailty
+    return all(frailty[j] >= 1 / (DOUBT * call.exact.eps) for j in candidates(call, fit.S))
 
 
 def no_gain(call: Call, fit: Fit, delta: float) -> bool:
@@ -281,7 +381,7 @@ def no_gain(call: Call, fit: Fit, delta: float) -> bool:
     return all(
         gains.root[j] - gains.slack[j] <= level
         for j in candidates(call, fit.S)
-        if gains.energy[j] > DOUBT * DEPENDENT * exact.eps
+        if gains.frailty[j] < 1 / (DOUBT * exact.eps)
     )
 
 
@@ -294,7 +394,62 @@ def no_cheap_column(call: Call, fit: Fit, delta: float) -> bool:
     return all(root[i] + slack[i] >= level for i in loose)
 
 
+def no_cheap_coefficient(call: Call, fit: Fit, delta: float) -> bool:
+    """Whether the column of smallest coefficient can't be dropped for δ², rounding apart."""
+    root, slack = fit.losses()
+    forced = call.columns("include")
+    level = max(delta, EXACT * call.exact.eps) * (1 - 1e-9)
+    x, doubt = np.abs(fit.x).astype(float), fit.coef_slack
+    loose = [i for i, j in enumerate(fit.S) if j not in forced]
+    least = min((x[i] + doubt[i] for i in loose), default=0.0) * (1 + 1e-9)
+    smallest = [i for i in loose if x[i] - doubt[i] <= least]
+    return not loose or any(root[i] + slack[i] >= level for i in smallest)
+
+
+def no_cheaper_model(call: Call, fit: Fit) -> bool:
+    """Whether no column more or less makes the criterion smaller, rounding apart."""
+    n, m = call.A.shape
+    m -= len(call.columns("exclude"))
+    criterion = call.words.get("criterion", "bic")
+
+    def cost(root: float, size: int) -> float:
+        squared = 0.0 if root <= EXACT * call.exact.eps else root * root
+        if callable(criterion):
+            norm = norm_of(call)
+            return float(criterion(squared * norm * norm, size))
+        with np.errstate(divide="ignore"):
+            return float(CRITERIA[str(criterion)](np.float64(squared), size, n, m))
+
+    if str(criterion) == "cp" or not in_range(call) or fit.norm <= EXACT * call.exact.eps:
+        return True  # a full model's variance, and infinities, are another matter
+    here, k = cost(fit.norm, len(fit.S)), len(fit.S)
+    gains = fit.gains(call.exact.U)
+    usable = gains.frailty < 1 / (DOUBT * call.exact.eps)
+    roots = [max(gains.root[j] - gains.slack[j], 0.0) for j in candidates(call, fit.S) if usable[j]]
+    losses, slack = fit.losses()
+    loose = [i for i, j in enumerate(fit.S) if j not in call.columns("include")]
+    costs = [cost(max(fit.norm**2 - root**2, 0.0) ** 0.5, k + 1) for root in roots if k < min(n, m)]
+    costs += [cost((fit.norm**2 + (losses[i] + slack[i]) ** 2) ** 0.5, k - 1) for i in loose]
+    close = 1e-6 * (1 + abs(here)) if np.isfinite(here) else 0.0
+    best = min(costs, default=np.inf)
+    # A fit to rounding error costs -∞: whether it is one is the library's to say.
+    return best >= here - close or best == -np.inf
+
+
 # --- its own check -------------------------------------------------------------------------------
+
+
+@oracle
+def told_steps(solution: Solution, steps: list[Any], asked: int | None) -> None:
+    """The callback is told every step of the path as it is; when it asks to stop, that is all."""
+    assert len(steps) == len(solution.path), f"{len(steps)} steps told, {len(solution.path)} made"
+    for told, made in zip(steps, solution.path, strict=True):
+        assert told[:2] == made[:2], f"told {told}, made {made}"
+        assert told.size == made.size, f"told {told}, made {made}"
+        assert told.loss == made.loss, f"told {told}, made {made}"
+    if asked is not None and len(steps) >= asked and solution.stop is not Stop.ZERO_TARGET:
+        assert solution.stop is Stop.CALLBACK, f"{solution.stop} is told of a stop asked for"
+        assert len(steps) == asked, f"{len(steps)} steps where {asked} were enough"
 
 
 @oracle

@@ -74,8 +74,10 @@ def bp_ard(
     data = problem(A, y)
     pursuit = BasisPursuit(data, residual, solver, callback)
     noise = pursuit.bound if sigma is None else check_positive(sigma, "sigma")
-    # Noise below what rounding lets through would leave nothing of the weights' digits.
-    noise = max(noise / data.scale, tolerances(data.y.dtype).quiet)
+    # Noise below what rounding lets through, or as far above the target, would leave nothing of the
+    # weights' digits.
+    quiet = tolerances(data.y.dtype).quiet
+    noise = min(max(noise / data.scale, quiet), 1 / quiet)
 
     def rule(x: Array, weights: Array) -> Array:
         return relevance_weights(data, x, weights, noise)

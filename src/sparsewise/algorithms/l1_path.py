@@ -72,8 +72,10 @@ def l1_path(
             continue
         found = path.minimiser().rounded(data)
         r = found.residual(data)
-        if log.halted or is_minimiser(data, cost, found, r, None):
+        if is_minimiser(data, cost, found, r, None):
             break
+        if log.halted:
+            raise LostDigitsError
     else:
         raise LostDigitsError
     if stop is Stop.EXHAUSTED and lowest:
@@ -83,8 +85,9 @@ def l1_path(
     # Where the first columns come in, nothing has moved yet: one point for all of them.
     begun = first * (1 - 16 * path.tolerance.eps)
     points = [first, *(bend for bend in path.bends if bend < begun)] if path.penalty < first else []
-    penalties = np.array([data_penalty(each, cost, data) for each in [*points, path.penalty]])
-    if not np.isfinite(penalties).all():
+    bends = np.array([*points, path.penalty])
+    penalties = np.array([data_penalty(each, cost, data) for each in bends.tolist()])
+    if not np.isfinite(penalties).all() or ((penalties < sys.float_info.min) & (bends > 0)).any():
         raise InputError(
             "The penalties of the path are beyond the range of numbers",
             "scale A, y or the weights.",

@@ -14,7 +14,7 @@ from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.criterion import Cost, Round, StepCriterion, check_criterion, step_criterion
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
-from sparsewise.parameters import check_columns
+from sparsewise.parameters import check_columns, check_function
 from sparsewise.results import Solution, Stop
 
 
@@ -70,6 +70,7 @@ def stepwise(
     S", Wadsworth and Brooks/Cole, 1992.
     """
     check_criterion(criterion)
+    check_function(watch, "watch")
     design = as_design(A)
     barred = check_columns(exclude, design.shape[1], "exclude")
     active, stopping = begin(

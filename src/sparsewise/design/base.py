@@ -200,6 +200,9 @@ class Design(ABC):
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""
+        if self.is_small:
+            yield 0, self.laid_out(None, self.dtype)
+            return
         for J in self._parts(BLOCK_BYTES):
             yield J.start, np.ascontiguousarray(self.columns(J), self.dtype)
 
@@ -244,6 +247,8 @@ class Design(ABC):
 
     def _measure(self) -> Measured:
         """Norms and their inverses, in one pass; carefully where squares may be out of range."""
+        if self.applied and not self.is_small:  # columns cost far more than care does
+            return self._with_norms(self._scaled_norms())
         norms, inverse, least, together = self._quick_norms()
         low, high = _safe_squares(self.dtype.char)
         if low < least and together < high:  # a NaN fails this, too
@@ -253,10 +258,20 @@ class Design(ABC):
     def _with_norms(self, norms: Array) -> Measured:
         """What follows from norms that may be zero, or of any size."""
         real = precision(self.dtype)
+        if (beyond := np.flatnonzero(norms > float(real.max))).size:
+            raise InputError(
+                f"has columns of norms beyond the range of {self.dtype}, first column {beyond[0]}",
+                "divide them by a power of ten.",
+                parameter="A",
+            )
         inverse = np.zeros(self.shape[1], real.dtype)
         large = norms > 4 * float(real.tiny)
         np.divide(1.0, norms, out=inverse, where=large, casting="same_kind")
-        return Measured(norms, inverse, extreme=True)
+        low, high = _safe_squares(self.dtype.char)
+        with np.errstate(over="ignore", under="ignore"):
+            squares = np.square(norms)
+            moderate = low < squares.min() and squares.sum() < high
+        return Measured(norms, inverse, extreme=not moderate)
 
     def _quick_norms(self) -> tuple[Array, Array, float, float]:
         """Norms and inverses by plain squares, the least of these and their sum."""
@@ -292,8 +307,11 @@ class Design(ABC):
             size = np.abs(block).max(axis=0).astype(np.float64)
             if not np.isfinite(size).all():
                 raise self._not_finite()
-            unit = np.where(size > 0, size, 1.0)
-            norms[first : first + size.size] = size * np.linalg.norm(block / unit, axis=0)
+            moderate, power = near_one(block, size)
+            with np.errstate(over="ignore", under="ignore"):
+                norms[first : first + size.size] = np.ldexp(
+                    np.linalg.norm(moderate, axis=0).astype(np.float64), power
+                )
         return norms
 
     def _not_finite(self) -> InputError:
@@ -305,6 +323,18 @@ class Design(ABC):
                 where = f"row {rows[at]}, column {first + columns[at]}"
             count += rows.size
         return not_finite("A", count, where)
+
+
+def near_one(values: Array, size: Any) -> tuple[Array, Any]:
+    """Numbers of at most this size, times powers of two that make it about one; these powers.
+
+    Exact but for underflow, unlike division, which may overflow on the way for complex numbers.
+    """
+    _, power = np.frexp(size)
+    half = -power // 2
+    double = np.result_type(values, np.float64)
+    with np.errstate(under="ignore"):
+        return values.astype(double) * np.ldexp(1.0, half) * np.ldexp(1.0, -power - half), power
 
 
 def not_finite(name: str, count: int, where: str) -> InputError:

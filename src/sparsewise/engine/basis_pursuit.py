@@ -91,9 +91,18 @@ class BasisPursuit:
             return self._path.minimiser().rounded(self.data)
         return self._minimiser
 
+    def result(self) -> Minimiser:
+        """That; a run that was halted may stand where digits are lost."""
+        found = self.minimiser()
+        if self.log.halted and not self._conic:
+            r = found.residual(self.data)
+            if not is_minimiser(self.data, self.weights, found, r, None):
+                raise LostDigitsError
+        return found
+
     def solution(self, algorithm: str, stop: Stop, debias: bool, **more: Any) -> L1Solution:
         """That in the units of the data."""
-        found = self.minimiser()
+        found = self.result()
         return l1_solution(
             self.log, algorithm, stop, self.weights, found, self.bound, debias, r=self._r, **more
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -219,7 +219,7 @@ class Evidence(SparseModel):
         # Of a change and an addition that are equal but for rounding, the change is the sparser.
         enough = max(self.min_increase, self._rounding)
         if by_adding * (1 - tie) > by_changing and by_adding > enough:
-            return self.acquire(1) == 1
+            return self.acquire(1) == 1 or self.ascend()  # what can't be added is out of the way
         if by_changing <= enough:  # what is irrelevant goes all the same
             i, by_changing, goes = self._best_change(steepest=False)
             if not goes and scores.shifts:  # it may end, but not on scores that have drifted
@@ -266,7 +266,14 @@ class Evidence(SparseModel):
             return
         factor, scores = self._factor, self._scores
         flat = self.order[: self._flat]
-        factor.load([*flat, *columns], self._flat, damping=np.sqrt(self.noise / gamma))
+        while True:
+            factor.load([*flat, *columns], self._flat, damping=np.sqrt(self.noise / gamma))
+            spread = factor.diagonal()
+            if spread.sum() <= factor.frail or not columns.size:
+                break
+            # Columns that say the same of y leave their coefficients no digits: one fewer.
+            keep = np.arange(columns.size) != int(np.argmax(spread[self._flat :]))
+            columns, gamma = columns[keep], gamma[keep]
         scores.state[columns] = self._kernels.ACTIVE
         scores.distrust(everything=True)
         self._logged = None
@@ -320,6 +327,33 @@ class Evidence(SparseModel):
         beta = weight(self._complex)
         return (beta * self.unexplained + scale) / (beta * self.rows + shape)
 
+    def solve(self, algorithm: str, steps: Callable[[], Stop], **more: Any) -> Any:
+        """Take these steps until they end or somebody halts them: the solution.
+
+        Where prior variances have grown so far that no digits would be left of the coefficients, it
+        is without the columns of which the data tell least.
+        """
+        stop = self.log.run(steps)
+        while not self.log.halted and self._leave_out_the_frailest():
+            again = self.log.run(steps)
+            stop = Stop.DEPENDENT if again is Stop.EVIDENCE else again
+        return self.solution(algorithm, stop, **more)
+
+    def _leave_out_the_frailest(self) -> bool:
+        """Drop the column of largest posterior variance for good, if U is too large; whether so."""
+        factor = self._factor
+        spread = factor.diagonal()
+        loose = ~factor.locked[: self.size]
+        if spread.sum() <= factor.frail or not loose.any():
+            return False
+        i = int(np.argmax(np.where(loose, spread, -1.0)))
+        j = int(factor.order[i])
+        self._change(i, True, 0.0)
+        self._scores.state[j] = self._kernels.EXCLUDED
+        self._scores.distrust(everything=True)
+        self._logged = None
+        return True
+
     # ------------------------------------------------------------------ the record
 
     def _addition(self, u: Any) -> Any:
@@ -365,21 +399,26 @@ class Evidence(SparseModel):
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data."""
         factor, problem = self._factor, self.problem
+        factor.freshen()
         columns, k = factor.columns.copy(), factor.size
-        # Square roots first: the square of a coefficient's unit may be out of range.
-        unit = math.sqrt(self.noise) * problem.scale * problem.inverse_norms[columns].astype(float)
         d = factor.d.astype(float)
         roots = np.full(k, np.inf)
-        np.divide(unit, d, out=roots, where=d > 0)
-        gamma = np.zeros(problem.shape[1])
-        with np.errstate(over="ignore", under="ignore"):
-            gamma[columns] = np.square(roots)
-        if np.any((gamma[columns] == 0) | (np.isinf(gamma[columns]) & (d > 0))):
-            raise InputError(
-                "The prior variances, squares of coefficients, are out of range", "scale A or y."
-            )
         double = np.result_type(factor.dtype, float)
-        spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
+        gamma = np.zeros(problem.shape[1])
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            # Square roots first: the square of a coefficient's unit may be out of range.
+            unit = self.sigma * problem.inverse_norms[columns].astype(float)
+            np.divide(unit, d, out=roots, where=d > 0)
+            gamma[columns] = np.square(roots)
+            spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
+            covariance = spread @ spread.conj().T
+        least = np.finfo(float).tiny  # what is smaller has fewer digits
+        variances = np.append(gamma[columns[d > 0]], np.diagonal(covariance).real)
+        finite = np.isfinite(covariance).all() and np.isfinite(variances).all()
+        if self.noise and not (finite and (variances >= least).all()):
+            raise InputError(
+                "The variances, squares of coefficients, are out of range", "scale A or y."
+            )
         return super().solution(
             algorithm,
             stop,
@@ -388,7 +427,7 @@ class Evidence(SparseModel):
             gamma=gamma,
             sigma=self.sigma,
             log_evidence=self._compute_evidence(),
-            covariance=spread @ spread.conj().T,
+            covariance=_as_precise_as(covariance, factor.dtype),
             price=self.price,
             min_increase=self.min_increase,
             excluded=self._excluded,
@@ -401,12 +440,21 @@ def entrance(price: float) -> float:
     if price == 0.0:
         return 1.0
     u = 1.0 + price + math.sqrt(2 * price)  # at least the solution, from where Newton descends
-    for _ in range(60):
+    for _ in range(60 if u > 1.0 else 0):  # a price below rounding is none
         step = (u - 1 - math.log(u) - price) / (1 - 1 / u)
         u -= step
         if abs(step) <= 1e-15 * u:
             break
     return u
+
+
+def _as_precise_as(covariance: Array, dtype: np.dtype[Any]) -> Array:
+    """A covariance in the precision of the data; in double where its squares need the range."""
+    with np.errstate(over="ignore", under="ignore"):
+        told = covariance.astype(dtype)
+    variances = np.diagonal(told).real
+    fits = np.isfinite(told).all() and (variances >= np.finfo(dtype).tiny).all()
+    return told if fits else covariance
 
 
 def _runs(flags: Array) -> Iterator[tuple[int, int]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsewise.design.base import Array
 from sparsewise.engine.halting import Halted, interrupted
+from sparsewise.parameters import check_function
 from sparsewise.problem import Problem
 from sparsewise.results import Action, Path, Solution, Step, Stop, Stretch
 
@@ -19,6 +20,7 @@ class Log:
     """The steps taken on a problem, in order."""
 
     def __init__(self, problem: Problem, callback: Callback | None) -> None:
+        check_function(callback, "callback")
         self.problem = problem
         self.callback = callback
         self._halted = False

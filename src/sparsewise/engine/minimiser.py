@@ -79,11 +79,15 @@ def l1_solution(
 ) -> Kind:
     """The minimiser in the units of the data, or least squares on its support.
 
-    r is y - A x of the minimiser, if that is known.
+    One that was halted on the way is the minimiser under the bound that it has reached. r is
+    y - A x of the minimiser, if that is known.
     """
     data: Problem = log.problem
+    r = found.residual(data) if r is None else r
+    if bound is not None and stop in (Stop.CALLBACK, Stop.INTERRUPTED):
+        bound = max(bound, float(np.linalg.norm(r)) * data.scale)
     model = found._replace(x=least_squares(data, found.columns)) if debias else found
-    if debias or r is None:
+    if debias:
         r = model.residual(data)
     solution = log.solution(
         algorithm, stop, model.columns, model.x, float(np.vdot(r, r).real),

@@ -71,7 +71,7 @@ def reweighted(
         stop = pursuit.run(weights)
         if last is not None and pursuit.log.halted:
             return last._replace(stop=stop)
-        found = pursuit.minimiser()
+        found = pursuit.result()
         x = found.coef(data)
         change = float(np.abs(x - before).max() / np.abs(before).max()) if last else math.inf
         told = Round(found.columns.size, found.cost(weights, data), change)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
 import numpy as np
@@ -150,8 +150,12 @@ class SparseModel:
 
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data; a `Solution` or the `kind` asked for."""
-        columns = self._factor.columns.copy()
-        return self.log.solution(algorithm, stop, columns, self._factor.coef(), self.rss, **more)
+        factor = self._factor
+        columns, x, rss = factor.columns.copy(), factor.coef(), factor.rss
+        if factor.shows_rounding():
+            x, r = factor.refitted()
+            rss = float(np.vdot(r, r).real)
+        return self.log.solution(algorithm, stop, columns, x, rss, **more)
 
     # ------------------------------------------------------------------ steps forward
 
@@ -204,7 +208,7 @@ class SparseModel:
             X[0, :k] = factor.coef()
         limits = (
             float(stopping.most), stopping.enough, stopping.gain, self._nothing,
-            tolerance.dependent, tolerance.tie, scores.faded,
+            tolerance.dependent, factor.frail, tolerance.tie, scores.faded,
             math.inf if self._measured_anew else tolerance.drift, factor.noise,
         )  # fmt: skip
         step = self._from_all if small else self._from_pool
@@ -249,8 +253,8 @@ class SparseModel:
             factor.damping, factor.t, factor.r, k, *request,
         )  # fmt: skip
         scores.state[pool[state == kernels.DEPENDENT]] = kernels.DEPENDENT
-        if added == 0:
-            return 0, code, 0
+        if added == 0:  # of the pool, none could be added: there may be others
+            return 0, kernels.MORE if code == kernels.NONE_LEFT else code, 0
         picks[:added] = pool[picks[:added]]
         # At the end nobody asks for the scores after the last pick: its pass can wait.
         at_end = code in (kernels.FITTED, kernels.EXACT, kernels.FULL)
@@ -303,4 +307,8 @@ class SparseModel:
 
 def _may_hold(columns: Any) -> bool:
     """Whether there can be anything in it: None and empty lists need no further check."""
-    return columns is not None and (not hasattr(columns, "__len__") or len(columns) > 0)
+    if columns is None:
+        return False
+    if isinstance(columns, np.ndarray):
+        return columns.size > 0
+    return not isinstance(columns, Sized) or len(columns) > 0

@@ -57,9 +57,17 @@ class Weights(NamedTuple):
     def renewed(self, unit: Array, data: Problem) -> Weights:
         """With other weights of unit columns; what is free or barred stays so."""
         unit = np.where(self.usual, unit, self.unit)
-        top = float(unit[self.usual].max(initial=0.0)) or 1.0
-        given = np.where(self.barred, 0.0, unit) * data.design.norms()
-        return Weights(np.where(self.barred, np.inf, given), unit / top, top)
+        top, norms = float(unit[self.usual].max(initial=0.0)) or 1.0, data.design.norms()
+        unit = np.where(self.usual, np.maximum(unit / top, least_part(data)), self.unit)
+        if top > 0.5 * sys.float_info.max / float(norms.max()):  # it is their ratios that matter
+            top = 1.0
+        given = np.where(self.barred, 0.0, unit) * norms * top
+        return Weights(np.where(self.barred, np.inf, given), unit, top)
+
+
+def least_part(data: Problem) -> float:
+    """The least part of the largest weight that is told from nothing in the working precision."""
+    return float(precision(data.y.dtype).tiny)
 
 
 def check_weights(
@@ -71,7 +79,7 @@ def check_weights(
     """Weights of all columns: 1 by default, 0 for those included, infinite for those excluded.
 
     A column of zeros is excluded, too. However little a column costs beside the others, it is not
-    free: the least part of the largest weight is the smallest number of the working precision.
+    free (`least_part`).
     """
     m = data.shape[1]
     forced, barred = check_constraints(include, exclude, m)
@@ -91,12 +99,12 @@ def check_weights(
     given[forced] = 0
     given[barred] = np.inf
     given[data.inverse_norms == 0] = np.inf
-    norms, real = data.design.norms(), precision(data.y.dtype)
+    norms = data.design.norms()
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         unit = given / norms
         top = float(np.max(unit, where=np.isfinite(given), initial=0.0)) or 1.0
         unit = unit / top if top < np.inf else np.zeros_like(unit)
-    tiny = (unit < float(real.tiny)) & (given > 0)
+    tiny = (unit < least_part(data)) & (given > 0)
     if tiny.any():
         if float(unit[tiny].min()) < sys.float_info.min:
             raise InputError(
@@ -105,7 +113,7 @@ def check_weights(
                 "scale A, or the weights.",
                 parameter="weights",
             )
-        unit[tiny] = float(real.tiny)
+        unit[tiny] = least_part(data)
         given[tiny] = unit[tiny] * top * norms[tiny]
     return Weights(given, unit, top)
 

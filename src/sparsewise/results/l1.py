@@ -32,6 +32,12 @@ def limits_at(penalty: float, scale: float, weights: Array, norms: Array) -> Arr
         return np.ldexp(digits / below * (factor / unit), power - less + (more - shift))
 
 
+def length(v: Array) -> float:
+    """‖v‖, whose square may be out of range."""
+    size = float(np.abs(v).max(initial=0.0))
+    return size * float(np.linalg.norm(v / size)) if size > 0 else 0.0
+
+
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class L1Solution(Solution):
     """A minimiser of Σ w_j|x_j| under a bound on ‖r‖, or of ½‖r‖² + λ Σ w_j|x_j|.
@@ -43,7 +49,8 @@ class L1Solution(Solution):
     weights : ndarray of shape (m,)
         w: 0 for a column that costs nothing, infinite for one that is barred.
     bound : float or None
-        The bound on ‖r‖; None where λ was given instead.
+        The bound on ‖r‖, or as far as a run came that was halted before; None where λ was given
+        instead.
     penalty : float
         λ with a_j*r = λ w_j x_j/|x_j| on the support; 0 where r = 0, infinite where the bound
         leaves nothing to pay for.
@@ -96,7 +103,7 @@ class L1Solution(Solution):
         sizes = np.where(limits > 0, limits, limits.max(initial=0.0) or 1.0)
         exceeded = self._excess(data, self.dual, limits, sizes)
         assert self.bound is not None
-        primal, norm = self.objective / data.scale, float(np.linalg.norm(self.dual))
+        primal, norm = self.objective / data.scale, length(self.dual)
         product = float(np.vdot(data.y, self.dual).real)
         slack = self.bound / data.scale * norm if norm > 0 else 0.0
         rounding = 8 * float(precision(data.y.dtype).eps) * (norm + slack)
@@ -128,7 +135,7 @@ class L1Solution(Solution):
 
         Less what rounding may have added to a_j*v.
         """
-        norm = float(np.linalg.norm(vector)) or 1.0
+        norm = length(vector) or 1.0
         rounding = 32 * float(precision(data.y.dtype).eps) * norm
         # Entries of A may be as large as numbers are.
         excess = (np.abs(data.correlate(vector / norm)) * norm - limits - rounding) / sizes

@@ -56,6 +56,9 @@ class Stretch(NamedTuple):
 class Path(Sequence[Step]):
     """Every step, in order; behaves as a read-only list of `Step`.
 
+    The log evidence along the path of a Bayesian solution is that at its final σ: where σ was
+    inferred, the path is the one taken once it was known.
+
     Parameters
     ----------
     stretches : list of Stretch

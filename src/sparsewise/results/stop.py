@@ -64,7 +64,11 @@ class Stop(Enum):
     )
     CRITERION = (
         "no single step lowers the criterion",
-        "Begin elsewhere (start=None: with all features) to see if there is a better model yet.",
+        (
+            "Begin elsewhere (",
+            Parameter("start"),
+            "; R's step begins with all features) to see if there is a better model yet.",
+        ),
     )
     NO_IMPROVEMENT = (
         "no further step lowers the residual",

@@ -1,0 +1,118 @@
+"""Columns that are nearly dependent: what is told is what the data say, in whatever order they came."""
+
+import numpy as np
+import pytest
+
+import sparsewise
+from sparsewise import ALGORITHMS, Stop
+from tests.problems import LEAST_SQUARES, normal
+
+CALLS = {
+    "oblivious": {"sparsity": 25},
+    "gomp": {"sparsity": 25, "batch": 5},
+    "subspace_pursuit": {"sparsity": 18},
+    "ompr": {"sparsity": 18},
+    "srr": {"sparsity": 18},
+    "omp": {"sparsity": 25},
+    "forward": {"sparsity": 25},
+    "rmp0": {"delta": 1e-6},
+    "foba": {"delta": 1e-6},
+}
+
+
+def vandermonde(seed):
+    """Powers of some numbers, and a target that they don't have much to do with."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(40, 60)), 36
+    x = np.linspace(rng.uniform(-1, 1), rng.uniform(1, 3), n)
+    return np.vander(x, m, increasing=True), 1000 * rng.standard_normal(n)
+
+
+def close_columns(seed, digits=6):
+    """Columns that agree to so many digits."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(12, 40)), int(rng.integers(8, 30))
+    A = normal(rng, n, 1) + 10.0**-digits * normal(rng, n, m)
+    return A, normal(rng, n) + A[:, 0]
+
+
+def distance_from_fit(A, y, coef, support):
+    """‖A coef - fit‖/‖y‖, the fit by orthogonal triangles in extended precision."""
+    U = (A[:, support] / np.linalg.norm(A[:, support], axis=0)).astype(np.longdouble)
+    basis = []
+    for u in U.T:
+        for _ in range(2):
+            for q in basis:
+                u = u - q * (q @ u)
+        basis.append(u / np.sqrt(u @ u))
+    fit = sum(q * (q @ y) for q in basis)
+    return float(np.linalg.norm((A.astype(np.longdouble) @ coef - fit).astype(float))) / float(
+        np.linalg.norm(y)
+    )
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("seed", range(8))
+def test_the_residual_told_is_the_residual(name, seed):
+    """The last model and every model on the way: no condition makes a fit of rounding errors."""
+    for A, y in (vandermonde(seed), close_columns(seed), close_columns(seed, digits=7)):
+        call = dict(CALLS[name])
+        if "sparsity" in call:
+            call["sparsity"] = min(call["sparsity"], *A.shape)
+        solution = ALGORITHMS[name](A, y, **call)
+        length = np.linalg.norm(y)
+        true = np.linalg.norm(y - A @ solution.coef)
+        assert abs(true - solution.residual_norm) <= 1e-8 * length
+        assert solution.check(A, y).ok
+        for model in solution.path.models():
+            true = np.linalg.norm(y - A @ model.coef)
+            assert abs(true - model.loss**0.5) <= 1e-6 * length
+        if name in LEAST_SQUARES:
+            support = solution.support
+            assert distance_from_fit(A, y, solution.coef, support) <= 1e-7
+
+
+def test_no_size_of_coefficients_excuses_a_wrong_residual():
+    """A check that forgives errors for the size of the coefficients forgives everything."""
+    A = np.column_stack([np.ones(9), np.ones(9) + 1e-6 * np.arange(9.0), np.arange(9.0)])
+    y = np.cos(np.arange(9.0))
+    solution = sparsewise.forward(A, y, sparsity=3)
+    assert solution.check(A, y).ok
+    object.__setattr__(solution, "residual_norm", solution.residual_norm * 1.01)
+    assert not solution.check(A, y).ok
+    wrong = sparsewise.forward(A, y, sparsity=3)
+    coef = wrong.coef + 1e14 * np.array([1.0, -1.0, 1e-6])  # large, and nearly in the null space
+    object.__setattr__(wrong, "coef", coef)
+    object.__setattr__(wrong, "residual_norm", 3.06)
+    assert not wrong.check(A, y).ok
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_an_algorithm_returns_can_be_begun_with(seed):
+    """Whether columns are dependent does not depend on their order."""
+    A, y = close_columns(seed)
+    k = min(A.shape) - 1
+    support = sparsewise.forward(A, y, sparsity=k).support
+    for name in ("backward", "srr", "ompr", "subspace_pursuit", "omp"):
+        for start in (support, support[::-1]):
+            solution = ALGORITHMS[name](A, y, sparsity=k, start=start)
+            assert solution.check(A, y).ok
+
+
+@pytest.mark.parametrize("name", ["rmp", "fast_sbl", "sbl"])
+def test_a_posterior_has_digits(name):
+    """Where prior variances grow without bound, columns are left out rather than digits."""
+    for n, m, sigma in ((14, 21, 1e-3), (18, 19, 5e-3)):
+        A = 1 / (1 + np.arange(n)[:, None] + np.arange(m))
+        y = normal(np.random.default_rng(n), n)
+        solution = ALGORITHMS[name](A, y, sigma=sigma * np.linalg.norm(y))
+        true = np.linalg.norm(y - A @ solution.coef)
+        assert abs(true - solution.residual_norm) <= 0.1 * solution.sigma
+        assert solution.check(A, y).ok
+
+
+def test_backward_from_above_its_bound():
+    """A bound that the start does not meet is not told as met."""
+    for name in ("backward", "lace"):
+        solution = ALGORITHMS[name](np.eye(3)[:, :2], np.ones(3), residual=1e-9)
+        assert solution.stop is Stop.NO_IMPROVEMENT
