@@ -96,7 +96,7 @@ def l1_solution(
         weights=weights.given,
         bound=bound,
         penalty=data_penalty(found.penalty, weights, data),
-        dual=found.dual * weights.top,
+        dual=_data_dual(found.dual, weights.top),
         accuracy=found.accuracy,
         debiased=debias,
         **more,
@@ -112,6 +112,19 @@ def data_penalty(penalty: float, weights: Weights, data: Problem) -> float:
         return math.ldexp(a * b / c, i + j - k)
     except OverflowError:
         return math.inf
+
+
+def _data_dual(dual: Array, top: float) -> Array:
+    """ν in the units of the data."""
+    if top < 1e100:
+        return np.asarray(dual * top)
+    with np.errstate(over="ignore"):
+        scaled = np.asarray(dual * top)
+    if not np.isfinite(scaled).all():
+        raise InputError(
+            "The dual vector is beyond the range of numbers", "scale A, or the weights."
+        )
+    return scaled
 
 
 class OutOfReachError(InputError):
