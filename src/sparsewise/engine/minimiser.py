@@ -116,7 +116,7 @@ def data_penalty(penalty: float, weights: Weights, data: Problem) -> float:
 
 def _data_dual(dual: Array, top: float) -> Array:
     """ν in the units of the data."""
-    if top < 1e100:
+    if top < 1e15:
         return np.asarray(dual * top)
     with np.errstate(over="ignore"):
         scaled = np.asarray(dual * top)
