@@ -94,7 +94,7 @@ class BasisPursuit:
     def result(self) -> Minimiser:
         """That; a run that was halted may stand where digits are lost."""
         found = self.minimiser()
-        if self._minimiser is None:
+        if self.log.halted and not self._conic:
             r = found.residual(self.data)
             if not is_minimiser(self.data, self.weights, found, r, None):
                 raise LostDigitsError

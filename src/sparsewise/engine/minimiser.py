@@ -79,17 +79,15 @@ def l1_solution(
 ) -> Kind:
     """The minimiser in the units of the data, or least squares on its support.
 
-    r is y - A x of the minimiser, if that is known. One that was halted on the way is the minimiser
-    under the bound that it has reached.
+    One that was halted on the way is the minimiser under the bound that it has reached. r is
+    y - A x of the minimiser, if that is known.
     """
     data: Problem = log.problem
-    if r is None:
-        r = found.residual(data)
+    r = found.residual(data) if r is None else r
     if bound is not None and stop in (Stop.CALLBACK, Stop.INTERRUPTED):
         bound = max(bound, float(np.linalg.norm(r)) * data.scale)
-    model = found
+    model = found._replace(x=least_squares(data, found.columns)) if debias else found
     if debias:
-        model = found._replace(x=least_squares(data, found.columns))
         r = model.residual(data)
     free = np.intersect1d(weights.free, found.columns)
     log.constrain(free, np.flatnonzero(weights.barred & (data.inverse_norms > 0)))
@@ -100,7 +98,7 @@ def l1_solution(
         weights=weights.given,
         bound=bound,
         penalty=data_penalty(found.penalty, weights, data),
-        dual=found.dual * weights.top,
+        dual=_data_dual(found.dual, weights.top),
         accuracy=found.accuracy,
         debiased=debias,
         **more,
@@ -116,6 +114,19 @@ def data_penalty(penalty: float, weights: Weights, data: Problem) -> float:
         return math.ldexp(a * b / c, i + j - k)
     except OverflowError:
         return math.inf
+
+
+def _data_dual(dual: Array, top: float) -> Array:
+    """ν in the units of the data."""
+    if top < 1e15:
+        return np.asarray(dual * top)
+    with np.errstate(over="ignore"):
+        scaled = np.asarray(dual * top)
+    if not np.isfinite(scaled).all():
+        raise InputError(
+            "The dual vector is beyond the range of numbers", "scale A, or the weights."
+        )
+    return scaled
 
 
 class OutOfReachError(InputError):
