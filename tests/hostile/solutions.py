@@ -281,6 +281,8 @@ def never_below_start(call: Call, solution: Solution) -> None:
     """An exchange is made only if it helps: no model of this size met on the way fits better."""
     if call.record.family is not Family.EXCHANGE or solution.stop is Stop.CALLBACK:
         return
+    if solution.support.size > call.words["sparsity"]:
+        return  # begun with more: exchanges come by models of that size
     exact, S = call.exact, solution.support.tolist()
     norm = exact.fit(S).norm
     met = [m.support.tolist() for m in solution.path.models() if m.support.size == len(S)]
