@@ -1,4 +1,4 @@
-"""Columns that are nearly dependent: what is told is what the data say, in whatever order they came."""
+"""Columns that nearly agree: what is told is what the data say, in whatever order they came."""
 
 import numpy as np
 import pytest
