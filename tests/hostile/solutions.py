@@ -281,7 +281,8 @@ def never_below_start(call: Call, solution: Solution) -> None:
     """An exchange is made only if it helps: no model of this size met on the way fits better."""
     if call.record.family is not Family.EXCHANGE or solution.stop is Stop.CALLBACK:
         return
-    if solution.support.size > call.words["sparsity"]:
+    most = call.words.get("sparsity")
+    if most is None or solution.support.size > most:
         return  # begun with more: exchanges come by models of that size
     exact, S = call.exact, solution.support.tolist()
     norm = exact.fit(S).norm
@@ -418,7 +419,8 @@ def no_cheaper_model(call: Call, fit: Fit) -> bool:
         squared = 0.0 if root <= EXACT * call.exact.eps else root * root
         if callable(criterion):
             norm = norm_of(call)
-            return float(criterion(squared * norm * norm, size))
+            value = criterion(squared * norm * norm, size)
+            return float(value) if abs(value) < 1e308 else float("inf")
         with np.errstate(divide="ignore"):
             return float(CRITERIA[str(criterion)](np.float64(squared), size, n, m))
 
