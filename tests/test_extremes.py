@@ -176,8 +176,6 @@ GROWING = ["omp", "gomp", "mp", "forward", "srr", "ompr", "subspace_pursuit"]
 
 
 @pytest.mark.parametrize("name", GROWING)
-    "name", ["omp", "gomp", "mp", "forward", "srr", "ompr", "subspace_pursuit"]
-)
 def test_no_more_columns_than_asked_for(name):
     call = words(name, GOOD) | {"sparsity": 2}
     with pytest.raises(InputError, match=r"^start names 4 columns, but sparsity allows only 2"):
