@@ -172,6 +172,18 @@ def test_columns_that_are_none(name, word, columns):
         ALGORITHMS[name](GOOD.A, GOOD.y, **words(name, GOOD) | {word: columns})
 
 
+GROWING = ["omp", "gomp", "mp", "forward", "srr", "ompr", "subspace_pursuit"]
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_no_more_columns_than_asked_for(name):
+    call = words(name, GOOD) | {"sparsity": 2}
+    with pytest.raises(InputError, match=r"^start names 4 columns, but sparsity allows only 2"):
+        ALGORITHMS[name](GOOD.A, GOOD.y, **call | {"start": [4, 5, 6, 7]})
+    with pytest.raises(InputError, match=r"^include names 3 columns, but sparsity allows only 2"):
+        ALGORITHMS[name](GOOD.A, GOOD.y, **call | {"include": [4, 5, 6]})
+
+
 def test_a_column_number_as_an_array_of_no_dimension():
     solution = sparsewise.omp(GOOD.A, GOOD.y, sparsity=2, include=np.array(3))
     assert 3 in solution.support

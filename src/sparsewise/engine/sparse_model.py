@@ -80,18 +80,25 @@ class SparseModel:
         m = self.problem.shape[1]
         forced, barred = check_constraints(include, exclude, m)
         first = check_columns(start, m, "start")
-        if room is not None and len(forced) > room:
-            most = Parameter("sparsity"), f" allows only {room}"
-            wrong = f"names {len(forced)} columns, but ", *most
-            raise InputError(wrong, "raise it.", parameter="include")
-        self._scores.state[barred] = self._kernels.EXCLUDED
         closed = {*forced, *barred}
         columns = [*forced, *(j for j in first if j not in closed)]
+        if room is not None:
+            self._fit_in("include", forced, room)
+            if basis:  # otherwise columns go, and the rest may fit
+                self._fit_in("start", columns, room)
+        self._scores.state[barred] = self._kernels.EXCLUDED
         if columns and not self._factor.load(columns, len(forced), basis):
             raise self._cannot_start_from(columns)
         self._scores.state[columns] = self._kernels.ACTIVE
         if columns:
             self.log.record("start", columns, [self.rss], [self._factor.coef()], self.size)
+
+    @staticmethod
+    def _fit_in(name: str, columns: list[int], room: int) -> None:
+        """Refuse more columns than the model may have."""
+        if len(columns) > room:
+            wrong = f"names {len(columns)} columns, but ", Parameter("sparsity")
+            raise InputError((*wrong, f" allows only {room}"), "raise it.", parameter=name)
 
     def _cannot_start_from(self, columns: list[int]) -> DependentColumnsError:
         """Which of these columns can't be in one model with those before them, and what to do."""
