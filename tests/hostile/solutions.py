@@ -25,6 +25,8 @@ FINE = 1e-2
 EXACT = 64
 #: Extended precision is slow: nobody looks for the condition of more columns than this.
 MANY = 64
+#: A cost beyond this is infinite.
+HUGE = int(np.finfo(float).max)
 #: So many steps, and so many models, of a path are judged.
 LOOKS, MODELS = 8, 16
 
@@ -420,7 +422,7 @@ def no_cheaper_model(call: Call, fit: Fit) -> bool:
         if callable(criterion):
             norm = norm_of(call)
             value = criterion(squared * norm * norm, size)
-            return float(value) if abs(value) < 1e308 else float("inf")
+            return float("inf") if value > HUGE else float(value)
         with np.errstate(divide="ignore"):
             return float(CRITERIA[str(criterion)](np.float64(squared), size, n, m))
 
