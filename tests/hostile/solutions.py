@@ -422,7 +422,7 @@ def no_cheaper_model(call: Call, fit: Fit) -> bool:
         if callable(criterion):
             norm = norm_of(call)
             value = criterion(squared * norm * norm, size)
-            return float("inf") if value > HUGE else float(value)
+            return float("inf") if isinstance(value, int) and value > HUGE else float(value)
         with np.errstate(divide="ignore"):
             return float(CRITERIA[str(criterion)](np.float64(squared), size, n, m))
 
