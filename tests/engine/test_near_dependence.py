@@ -115,3 +115,22 @@ def test_backward_from_above_its_bound():
     for name in ("backward", "lace"):
         solution = ALGORITHMS[name](np.eye(3)[:, :2], np.ones(3), residual=1e-9)
         assert solution.stop is Stop.NO_IMPROVEMENT
+
+
+@pytest.mark.parametrize("name", ["fast_sbl", "rmp", "forward", "rmp0", "gomp", "srr"])
+def test_a_long_matrix_of_powers_ends(name):
+    """Guess after guess turns out to be dependent: each is out of the way for good, until a step."""
+    x = np.linspace(0, 1.5 ** (25 / 1100), 60)
+    A = np.vander(x, 1100, increasing=True)
+    y = A[:, [3, 40, 700]] @ np.array([1.0, -2.0, 1.5])
+    calls = {"rmp0": {"delta": 1e-6}, "gomp": {"sparsity": 30, "batch": 4}}
+    few = {"sparsity": 12} if name in ("forward", "srr") else {}
+    steps = []
+
+    def count(step):
+        steps.append(step)
+        return len(steps) > 5000
+
+    solution = ALGORITHMS[name](A, y, callback=count, **calls.get(name, few))
+    assert solution.stop is not Stop.CALLBACK
+    assert solution.check(A, y).ok
