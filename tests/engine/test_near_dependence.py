@@ -119,7 +119,7 @@ def test_backward_from_above_its_bound():
 
 @pytest.mark.parametrize("name", ["fast_sbl", "rmp", "forward", "rmp0", "gomp", "srr"])
 def test_a_long_matrix_of_powers_ends(name):
-    """Guess after guess turns out to be dependent: each is out of the way for good, until a step."""
+    """Guess after guess turns out to be dependent: each is out of the way until a step is made."""
     x = np.linspace(0, 1.5 ** (25 / 1100), 60)
     A = np.vander(x, 1100, increasing=True)
     y = A[:, [3, 40, 700]] @ np.array([1.0, -2.0, 1.5])
