@@ -169,6 +169,7 @@ class SparseModel:
     def _grow(self, stopping: StoppingCriterion, by_gain: bool, steps: int) -> Stop:
         """Add the best column again and again, at most `steps` times; why it ended."""
         stop: Stop | None = None
+        self._measured_anew = False
         while steps > 0 and not stop:
             self.log.heed()
             stop = self.reason_not_to_grow(stopping)
@@ -221,8 +222,10 @@ class SparseModel:
         step = self._from_all if small else self._from_pool
         added, code, known = step((by_gain, steps, limits, picks, rss, X))
         scores.knows(k + known)
-        # An energy just measured has all the digits there are, and is not measured again.
-        self._measured_anew = code == self._kernels.DRIFTED and not added
+        # Energies just measured have all the digits there are until a column comes in: to measure
+        # them again would only reopen what has turned out to be dependent.
+        drifted = self._measured_anew or code == self._kernels.DRIFTED
+        self._measured_anew = drifted and not added
         if added:
             factor.took(picks[:added], rss[added - 1])
             coefs = X if added == steps else X[:added].copy()
