@@ -61,11 +61,8 @@ class Units(NamedTuple):
         factors = self.inverse_norms[columns]
         if self.moderate:
             return np.asarray(x * (self.scale * factors))
-        values = np.empty(x.shape, self.dtype)
         with np.errstate(over="ignore", under="ignore"):
-            values.real = self._careful(x.real, factors)
-            if x.dtype.kind == "c":
-                values.imag = self._careful(x.imag, factors)
+            values = product(x, self.scale, factors).astype(self.dtype)
             real = precision(self.dtype)
             # Below this, what is lost to underflow shows in the fit.
             least = np.abs(x) * (100 * float(real.smallest_subnormal) / float(real.eps) ** 0.5)
@@ -75,13 +72,6 @@ class Units(NamedTuple):
                 "scale A or y." if real.bits == 64 else "pass A as float64, or scale A or y.",
             )
         return values
-
-    def _careful(self, x: Array, factors: Array) -> Array:
-        """x · scale · factors, none of whose partial products has to be in range."""
-        parts = [np.frexp(np.asarray(v, np.float64)) for v in (x, self.scale, factors)]
-        mantissa = parts[0][0] * parts[1][0] * parts[2][0]
-        power = parts[0][1] + parts[1][1] + parts[2][1]
-        return np.asarray(np.ldexp(mantissa, power))
 
     def squared(self, rss: float) -> float:
         """A squared residual."""
@@ -213,3 +203,19 @@ def _unit(target: Array) -> tuple[Array, float]:
             parameter="y",
         )
     return inner / norm, scale
+
+
+def product(first: Array, *others: Array | float, divisor: float = 1.0) -> Array:
+    """Numbers times real numbers, in double precision; no partial product has to be in range."""
+    if first.dtype.kind == "c":
+        out = np.empty(first.shape, np.complex128)
+        out.real = product(first.real, *others, divisor=divisor)
+        out.imag = product(first.imag, *others, divisor=divisor)
+        return out
+    mantissa, power = np.frexp(divisor)
+    mantissa, power = 1 / mantissa, -power
+    for factor in (first, *others):
+        part, exponent = np.frexp(np.asarray(factor, np.float64))
+        mantissa, power = mantissa * part, power + exponent
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(mantissa, power))

@@ -161,7 +161,8 @@ def data(case: Case, **how: Any) -> tuple[Array, Any, Array]:
     if case.chance(0.1):
         y = typed(case, y)
     held = container(case, A) if case.chance(0.5) else A
-    if case.chance(0.1) and np.isfinite(A).all():
+    same = working_type(A, held) == working_type(A, A)
+    if case.chance(0.1) and same and np.isfinite(A).all():
         case.note(design=True)
         held = as_design(held)
     return A, held, y

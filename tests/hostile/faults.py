@@ -21,7 +21,7 @@ from sparsewise.errors import Message
 from sparsewise.results.path import Path, Stretch
 from tests.hostile.bad_data import data_refused, place_named
 from tests.hostile.campaign import fault
-from tests.hostile.invariances import same_coef, same_support
+from tests.hostile.invariances import no_worse_than_forward, same_coef, same_support
 from tests.hostile.operators import broken_product_noticed, names_the_operator
 from tests.hostile.posteriors import evidence, posterior, proper_prior
 from tests.hostile.refusals import justified, one_sentence
@@ -250,3 +250,8 @@ def every_other_answer_smaller():
 def every_other_answer_larger():
     calls = count()
     return altered(lambda one: replace(one, coef=one.coef * 1.5) if next(calls) % 2 else one)
+
+
+@fault(no_worse_than_forward, family="invariances")
+def no_exchange_at_all():
+    return wrapped(ActiveSet, "fell_below", lambda fell, *args: False)

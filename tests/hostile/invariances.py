@@ -17,9 +17,8 @@ from tests.hostile.refusals import justified
 IN_UNITS = ("residual", "delta", "sigma")
 
 
-def generic(case: Case) -> Call:
+def generic(case: Case, name: str) -> Call:
     """A call on Gaussian data, where no two scores are close."""
-    name = case.choose(*BY_COLUMNS)
     n = int(case.rng.integers(6, 25))
     m = int(case.rng.integers(2, 25))
     A = (complex_gaussian if case.chance(0.3) else gaussian)(case.rng, n, m)
@@ -56,8 +55,8 @@ def same_coef(first: np.ndarray, second: np.ndarray, tolerance: float, what: str
 
 @family("invariances", share=1)
 def invariances(case: Case) -> None:
-    call = generic(case)
-    change = case.choose(units, columns_units, order, storage, single)
+    change = case.choose(units, columns_units, order, storage, single, again, forward)
+    call = generic(case, "srr" if change is forward else case.choose(*BY_COLUMNS))
     case.note(change=change.__name__)
     try:
         solution = call()
@@ -67,6 +66,38 @@ def invariances(case: Case) -> None:
     # Where as many columns are met as there are rows, the last ones all fit alike.
     if max(solution.path.sizes) < call.A.shape[0]:
         change(case, call, solution)
+
+
+def again(case: Case, call: Call, solution: Any) -> None:
+    """The same call once more: the same to the last bit, and so from the support it found."""
+    other = call()
+    same_support(solution.support, other.support, "the same call")
+    same_coef(solution.coef, other.coef, 0.0, "the same call")
+    if call.algorithm in ("forward", "omp", "gomp") and solution.support.size:
+        further = call(start=solution.support)
+        same_support(solution.support, further.support, "started from the answer")
+        same_coef(solution.coef, further.coef, 1e-10, "started from the answer")
+
+
+def forward(case: Case, call: Call, solution: Any) -> None:
+    """Stepwise Regression with Replacement fits no worse than steps forward alone."""
+    if call.columns("start") or call.words.get("max_iter") is not None:
+        return
+    words = {w: call.words[w] for w in ("include", "exclude") if w in call.words}
+    S, exact = list(words.get("include", [])), call.exact
+    barred = {*words.get("exclude", [])}
+    while len(S) < solution.support.size:
+        root = exact.fit(S).gains(exact.U).root
+        S.append(max((j for j in range(root.size) if j not in {*S, *barred}), key=root.__getitem__))
+    no_worse_than_forward(exact.relative(solution.residual_norm), exact.fit(S).norm, call)
+
+
+@oracle
+def no_worse_than_forward(norm: float, forward: float, call: Call) -> None:
+    """Exchanges begin where steps forward lead, if nothing else is better."""
+    bound = call.words.get("residual")
+    if bound is None or norm > call.exact.relative(bound):
+        assert norm <= forward * (1 + 1e-9) + 1e-12, f"{norm:.9g} is left; forward: {forward:.9g}"
 
 
 def units(case: Case, call: Call, solution: Any) -> None:

@@ -78,6 +78,10 @@ def are_out_of_proportion(call: Call, found: re.Match[str]) -> bool:
     return shape > 1e10 or not 1e-30 < ratio < 1e30
 
 
+def are_too_many(call: Call, found: re.Match[str]) -> bool:
+    return len(call.first) > int(found[1])
+
+
 def leave_no_rows(call: Call, found: re.Match[str]) -> bool:
     return len(call.columns("include")) >= call.A.shape[0]
 
@@ -101,6 +105,7 @@ REASONS: dict[str, Callable[[Call, re.Match[str]], bool]] = {
     r"^The model can't start from these": are_dependent,
     r"beyond the range of|out of range": are_out_of_range,
     r"^(sigma|noise_prior) is .*out of all proportion": are_out_of_proportion,
+    r"columns, but sparsity allows only (\d+)": are_too_many,
     r"^include names \d+ columns, as many as A has rows": leave_no_rows,
     r"^cp needs the residual variance": cp_has_no_variance,
 }

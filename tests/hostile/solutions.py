@@ -25,6 +25,8 @@ FINE = 1e-2
 EXACT = 64
 #: Extended precision is slow: nobody looks for the condition of more columns than this.
 MANY = 64
+#: A cost beyond this is infinite.
+HUGE = int(np.finfo(float).max)
 #: So many steps, and so many models, of a path are judged.
 LOOKS, MODELS = 8, 16
 
@@ -281,6 +283,9 @@ def never_below_start(call: Call, solution: Solution) -> None:
     """An exchange is made only if it helps: no model of this size met on the way fits better."""
     if call.record.family is not Family.EXCHANGE or solution.stop is Stop.CALLBACK:
         return
+    most = call.words.get("sparsity")
+    if most is None or solution.support.size > most:
+        return  # begun with more: exchanges come by models of that size
     exact, S = call.exact, solution.support.tolist()
     norm = exact.fit(S).norm
     met = [m.support.tolist() for m in solution.path.models() if m.support.size == len(S)]
@@ -416,7 +421,8 @@ def no_cheaper_model(call: Call, fit: Fit) -> bool:
         squared = 0.0 if root <= EXACT * call.exact.eps else root * root
         if callable(criterion):
             norm = norm_of(call)
-            return float(criterion(squared * norm * norm, size))
+            value = criterion(squared * norm * norm, size)
+            return float("inf") if isinstance(value, int) and value > HUGE else float(value)
         with np.errstate(divide="ignore"):
             return float(CRITERIA[str(criterion)](np.float64(squared), size, n, m))
 

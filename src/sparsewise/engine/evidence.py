@@ -417,7 +417,7 @@ class Evidence(SparseModel):
         finite = np.isfinite(covariance).all() and np.isfinite(variances).all()
         if self.noise and not (finite and (variances >= least).all()):
             raise InputError(
-                "The variances, squares of coefficients, are out of range", "scale A or y."
+                "The prior variances, squares of coefficients, are out of range", "scale A or y."
             )
         return super().solution(
             algorithm,

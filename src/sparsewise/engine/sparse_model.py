@@ -81,18 +81,25 @@ class SparseModel:
         forced, barred = check_constraints(include, exclude, m)
         self.log.constrain(forced, barred)
         first = check_columns(start, m, "start")
-        if room is not None and len(forced) > room:
-            most = Parameter("sparsity"), f" allows only {room}"
-            wrong = f"names {len(forced)} columns, but ", *most
-            raise InputError(wrong, "raise it.", parameter="include")
-        self._scores.state[barred] = self._kernels.EXCLUDED
         closed = {*forced, *barred}
         columns = [*forced, *(j for j in first if j not in closed)]
+        if room is not None:
+            self._fit_in("include", forced, room)
+            if basis:  # otherwise columns go, and the rest may fit
+                self._fit_in("start", columns, room)
+        self._scores.state[barred] = self._kernels.EXCLUDED
         if columns and not self._factor.load(columns, len(forced), basis):
             raise self._cannot_start_from(columns)
         self._scores.state[columns] = self._kernels.ACTIVE
         if columns:
             self.log.record("start", columns, [self.rss], [self._factor.coef()], self.size)
+
+    @staticmethod
+    def _fit_in(name: str, columns: list[int], room: int) -> None:
+        """Refuse more columns than the model may have."""
+        if len(columns) > room:
+            wrong = f"names {len(columns)} columns, but ", Parameter("sparsity")
+            raise InputError((*wrong, f" allows only {room}"), "raise it.", parameter=name)
 
     def _cannot_start_from(self, columns: list[int]) -> DependentColumnsError:
         """Which of these columns can't be in one model with those before them, and what to do."""
@@ -163,6 +170,7 @@ class SparseModel:
     def _grow(self, stopping: StoppingCriterion, by_gain: bool, steps: int) -> Stop:
         """Add the best column again and again, at most `steps` times; why it ended."""
         stop: Stop | None = None
+        self._measured_anew = False
         while steps > 0 and not stop:
             self.log.heed()
             stop = self.reason_not_to_grow(stopping)
@@ -215,8 +223,10 @@ class SparseModel:
         step = self._from_all if small else self._from_pool
         added, code, known = step((by_gain, steps, limits, picks, rss, X))
         scores.knows(k + known)
-        # An energy just measured has all the digits there are, and is not measured again.
-        self._measured_anew = code == self._kernels.DRIFTED and not added
+        # Energies just measured have all the digits there are until a column comes in: to measure
+        # them again would only reopen what has turned out to be dependent.
+        drifted = self._measured_anew or code == self._kernels.DRIFTED
+        self._measured_anew = drifted and not added
         if added:
             factor.took(picks[:added], rss[added - 1])
             coefs = X if added == steps else X[:added].copy()

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsewise.design.base import Array, precision
 from sparsewise.guarantees.certificate import Certificate, certify
-from sparsewise.problem import Problem, problem
+from sparsewise.problem import Problem, problem, product
 from sparsewise.results.check import Check
 from sparsewise.results.path import Path
 from sparsewise.results.stop import Stop
@@ -100,18 +100,22 @@ class Solution:
         return certify(A, y, self, **how)
 
     def _check_fit(self, data: Problem) -> Check:
-        # In double precision: what is single for the coefficients may not be for their unit.
-        coef, support = divided(self.coef, data.scale), self.support
-        residual = data.y - data.design.matvec(coef.astype(self.coef.dtype))
+        support = self.support
+        stray = np.setdiff1d(np.flatnonzero(self.coef), support)
+        columns = np.append(support, stray)
+        # Of unit columns and a unit target: neither data nor coefficients need be of moderate size.
+        norms = data.design.norms()[columns]
+        x = product(self.coef[columns], norms, divisor=data.scale)
+        unit = data.design.unit_columns(columns)
+        residual = data.y - unit @ x.astype(data.y.dtype)
         norm = float(np.linalg.norm(residual))
-        columns = data.design.unit_columns(support)
-        normal = float(np.abs(columns.conj().T @ residual).max(initial=0.0))
+        normal = float(np.abs(unit[:, : support.size].conj().T @ residual).max(initial=0.0))
         error = abs(norm - self.residual_norm / data.scale)
-        support_ok = bool((np.diff(support) > 0).all() and not np.delete(coef, support).any())
+        support_ok = bool((np.diff(support) > 0).all() and not stray.size)
         # The residual of even the exact coefficients shows their rounding errors; an answer that
         # has no more than these is none.
         eps = float(precision(self.coef.dtype).eps)
-        size = 1.0 + float(np.abs(coef * data.design.norms()).sum())
+        size = 1.0 + float(np.abs(x).sum())
         tolerance = min(max(1e-2 * eps**0.5, 64 * eps * size), self._forgivable(data))
         ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
         return Check(ok, norm * data.scale, error, normal, support_ok)
@@ -144,15 +148,3 @@ def _entries(support: Array, coef: Array, width: int = 68) -> str:
             return f"{{{shown}, … {support.size - i} more}}"
         shown += entry
     return f"{{{shown}}}"
-
-
-def divided(coef: Array, scale: float) -> Array:
-    """Coefficients by a number, in double precision; part by part, which can't overflow on the way.
-
-    Complex division can where both are denormal.
-    """
-    out = np.empty(coef.shape, np.result_type(coef, np.float64))
-    out.real = coef.real.astype(np.float64) / scale
-    if coef.dtype.kind == "c":
-        out.imag = coef.imag.astype(np.float64) / scale
-    return out
