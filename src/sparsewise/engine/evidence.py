@@ -327,15 +327,23 @@ class Evidence(SparseModel):
         beta = weight(self._complex)
         return (beta * self.unexplained + scale) / (beta * self.rows + shape)
 
-    def solve(self, algorithm: str, steps: Callable[[], Stop], **more: Any) -> Any:
+    def solve(
+        self,
+        algorithm: str,
+        steps: Callable[[], Stop],
+        *,
+        go_on: Callable[[], Stop] | None = None,
+        **more: Any,
+    ) -> Any:
         """Take these steps until they end or somebody halts them: the solution.
 
         Where prior variances have grown so far that no digits would be left of the coefficients, it
-        is without the columns of which the data tell least.
+        is without the columns of which the data tell least; from there the same steps lead on, or
+        those of `go_on` where they would begin anew.
         """
         stop = self.log.run(steps)
         while not self.log.halted and self._leave_out_the_frailest():
-            again = self.log.run(steps)
+            again = self.log.run(go_on or steps)
             stop = Stop.DEPENDENT if again is Stop.EVIDENCE else again
         return self.solution(algorithm, stop, **more)
 
