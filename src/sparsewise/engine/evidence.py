@@ -327,24 +327,39 @@ class Evidence(SparseModel):
         beta = weight(self._complex)
         return (beta * self.unexplained + scale) / (beta * self.rows + shape)
 
-    def solve(self, algorithm: str, steps: Callable[[], Stop], **more: Any) -> Any:
+    def solve(
+        self,
+        algorithm: str,
+        steps: Callable[[], Stop],
+        *,
+        go_on: Callable[[], Stop] | None = None,
+        **more: Any,
+    ) -> Any:
         """Take these steps until they end or somebody halts them: the solution.
 
         Where prior variances have grown so far that no digits would be left of the coefficients, it
-        is without the columns of which the data tell least.
+        is without the columns of which the data tell least; from there the same steps lead on, or
+        those of `go_on` where they would begin anew.
         """
         stop = self.log.run(steps)
         while not self.log.halted and self._leave_out_the_frailest():
-            again = self.log.run(steps)
+            again = self.log.run(go_on or steps)
             stop = Stop.DEPENDENT if again is Stop.EVIDENCE else again
         return self.solution(algorithm, stop, **more)
 
     def _leave_out_the_frailest(self) -> bool:
-        """Drop the column of largest posterior variance for good, if U is too large; whether so."""
-        factor = self._factor
+        """Drop the column of largest posterior variance for good, where rounding shows; whether so.
+
+        That is where the rounding of coefficients is no less than the noise (see `check`). Where
+        this is close to rounding itself, nothing is certain to within it anyway.
+        """
+        factor, eps = self._factor, self._tolerance.eps
+        if self.noise < eps**0.5:
+            return False
         spread = factor.diagonal()
         loose = ~factor.locked[: self.size]
-        if spread.sum() <= factor.frail or not loose.any():
+        shown = 64 * eps * float(np.abs(factor.coef()).sum())
+        if shown <= max(16 * eps**0.5, 0.1 * self.noise**0.5) or not loose.any():
             return False
         i = int(np.argmax(np.where(loose, spread, -1.0)))
         j = int(factor.order[i])
