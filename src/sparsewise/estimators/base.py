@@ -320,7 +320,8 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             try:
                 look_up([wanted], names, "feature")
             except InputError as error:
-                raise InputError((Parameter(parameter), f": {error}")) from None
+                end = "" if str(error).endswith("?") else "."
+                raise InputError((Parameter(parameter), f": {error}{end}")) from None
             at = np.flatnonzero(names == wanted)
             if at.size > 1:
                 raise InputError(
