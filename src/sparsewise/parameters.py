@@ -81,7 +81,7 @@ def check_tolerance(value: float | None, name: str) -> float | None:
 def check_number(value: float, name: str) -> float:
     """A number, perhaps infinite."""
     try:
-        if np.ndim(value):
+        if type(value) is not float and np.ndim(value):
             raise TypeError
         number = float(value)
     except OverflowError:

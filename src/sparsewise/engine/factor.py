@@ -17,6 +17,9 @@ from sparsewise.tolerances import tolerances
 FINE = 1e-2
 """A part of √eps: errors of a residual below it are not worth a QR."""
 
+ROUNDINGS = 2
+"""Units of rounding of the coefficients that QR may leave in a residual, too."""
+
 
 class Factor:
     """Basis Q, recipes U and coordinates t = Q*y of the active columns, updated step by step.
@@ -118,7 +121,7 @@ class Factor:
     @property
     def Q(self) -> Array:
         """One basis vector a row; turned by what was dropped, made if there was none."""
-        if self._Q is None or self._is_worn():
+        if self._Q is None or (self._turned and self._is_worn()):
             self.make()
         Q = self._Q
         assert Q is not None
@@ -208,27 +211,50 @@ class Factor:
         size = float(square_sums(self.U[: self.size, : self.size])[flat].sum())
         return tolerances(self.dtype).tells_apart(size)
 
-    def refitted(self) -> tuple[Array, Array]:
-        """Coefficients and r as good as QR makes them: anew, where rounding shows in U t.
+    def refitted(self) -> tuple[Array, Array] | None:
+        """Coefficients and r as good as QR makes them, where rounding may show in U t.
 
         Recipes are made of recipes, and A_S U t may be off by eps·‖U‖·|U||t|; the answer of QR is
         by eps·‖x‖, which is often far less. What was dropped has left errors of its own in U.
+        None: U t and r are as good.
         """
-        return self._by_qr() if self.shows_rounding() else (self.coef(), self.r)
+        if not self._may_show_rounding():
+            return None
+        return self._as_good_as_qr() or self._by_qr()
 
     def freshen(self) -> None:
         """Make it anew where rounding shows in U t."""
-        if self.shows_rounding():
+        if self._may_show_rounding() and not self._as_good_as_qr():
             self.make()
 
-    def shows_rounding(self) -> bool:
-        """Whether rounding shows in U t."""
+    def _may_show_rounding(self) -> bool:
+        """Whether rounding may show in U t, by what bounds it."""
         k, size, fine = self.size, self._squares(), FINE**2 / self.tolerance.eps
         if self._peak > FINE**-2 or self._peak * size > fine:
             return True
         if size * size * k <= fine:
             return False
         return size * float((np.abs(self.t[:k]) @ np.abs(self.U[:k, :k])).sum()) ** 2 > fine
+
+    def _as_good_as_qr(self) -> tuple[Array, Array] | None:
+        """x = U t and y - A_S x, if the columns could take no more than rounding out of this.
+
+        That is ‖Q*(y - A_S x)‖, by Q* = U*A_S*, which costs far less than a QR; the rounding of x
+        alone makes it eps·‖x‖. In single precision bounds are soon above that, but hardly ever
+        what they bound. Only where U is good enough to tell.
+        """
+        k, d = self.size, self.d
+        U = self.U[:k, :k]
+        if max(self._peak, self._squares()) > FINE**-2:
+            return None
+        x, unit = self.coef(), self.unit_columns(self.columns)
+        r = self.problem.y - unit @ x
+        inner = unit.conj().T @ r
+        if self.noise:  # below r stands -D x
+            inner -= d * d * x
+        left = U.conj() @ inner
+        most = ROUNDINGS * self.tolerance.eps * (1.0 + float(np.abs(x).sum()))
+        return (x, r) if float(np.vdot(left, left).real) <= most**2 else None
 
     def _squares(self) -> float:
         """‖U‖²."""
@@ -348,7 +374,7 @@ class Factor:
         limits = (columns allowed, loss allowed, ‖r‖² allowed). Returns the columns dropped, ‖r‖²
         and coefficients after each, and why the kernel came back.
         """
-        if self._is_worn():
+        if self._turned and self._is_worn():
             self.make(self._Q is not None)
         k, tolerance = self.size, self.tolerance
         reflectors = np.empty((steps, k + 1), self.dtype)

@@ -159,9 +159,10 @@ class SparseModel:
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data; a `Solution` or the `kind` asked for."""
         factor = self._factor
-        columns, x, rss = factor.columns.copy(), factor.coef(), factor.rss
-        if factor.shows_rounding():
-            x, r = factor.refitted()
+        columns, anew = factor.columns.copy(), factor.refitted()
+        x, rss = factor.coef(), factor.rss
+        if anew:
+            x, r = anew
             rss = float(np.vdot(r, r).real)
         return self.log.solution(algorithm, stop, columns, x, rss, **more)
 
@@ -320,6 +321,8 @@ def _may_hold(columns: Any) -> bool:
     """Whether there can be anything in it: None and empty lists need no further check."""
     if columns is None:
         return False
+    if type(columns) is tuple:  # as it is unless told otherwise
+        return bool(columns)
     if isinstance(columns, np.ndarray):
         return columns.size > 0
     return not isinstance(columns, Sized) or len(columns) > 0
