@@ -24,7 +24,7 @@ CHOICES = ("criterion", "cv")
 
 def check_columns(columns: Iterable[int] | None, m: int, name: str, matrix: str = "A") -> list[int]:
     """Column numbers of a matrix as a list without repeats, in the order given."""
-    if columns is None:
+    if columns is None or (isinstance(columns, (tuple, list)) and not columns):
         return []
     try:
         values = np.atleast_1d(columns if isinstance(columns, np.ndarray) else list(columns))

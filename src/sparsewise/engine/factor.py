@@ -58,6 +58,8 @@ class Factor:
         ‖r‖² for a target of norm one.
     tolerance : Tolerances
         What rounding makes of numbers of this type.
+    frail : float
+        ‖U‖² that it must not exceed.
     epoch : int
         How many times it was made from scratch; directions of different epochs don't compare.
     """
@@ -73,7 +75,7 @@ class Factor:
         if noise:
             self.tolerance = self.tolerance._replace(dependent=self.tolerance.exact)
         room = min(room, self.capacity)
-        self.noise = noise
+        self.set_noise(noise)
         self.size = 0
         self.order = np.empty(room, np.int64)
         self.locked = np.zeros(room, np.bool_)
@@ -140,10 +142,9 @@ class Factor:
         _ = self.Q
         return self._r
 
-    @property
-    def frail(self) -> float:
-        """‖U‖² that it must not exceed."""
-        return self.tolerance.frail_at(self.noise)
+    def set_noise(self, noise: float) -> None:
+        """Go on with this σ²."""
+        self.noise, self.frail = noise, self.tolerance.frail_at(noise)
 
     def unit_columns(self, columns: Array | slice) -> Array:
         """Columns of A scaled to unit norm, side by side."""
@@ -222,10 +223,14 @@ class Factor:
             return None
         return self._as_good_as_qr() or self._by_qr()
 
-    def freshen(self) -> None:
-        """Make it anew where rounding shows in U t."""
-        if self._may_show_rounding() and not self._as_good_as_qr():
-            self.make()
+    def freshen(self) -> tuple[Array, Array] | None:
+        """Make it anew where rounding shows in U t; `refitted`."""
+        if not self._may_show_rounding():
+            return None
+        if good := self._as_good_as_qr():
+            return good
+        self.make()
+        return self.refitted()
 
     def _may_show_rounding(self) -> bool:
         """Whether rounding may show in U t, by what bounds it."""

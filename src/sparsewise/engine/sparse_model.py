@@ -158,13 +158,18 @@ class SparseModel:
 
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data; a `Solution` or the `kind` asked for."""
+        return self._told(algorithm, stop, self._factor.refitted(), **more)
+
+    def _told(
+        self, algorithm: str, stop: Stop, anew: tuple[Array, Array] | None, **more: Any
+    ) -> Any:
+        """The same, with coefficients and r that were made anew where the factor's won't do."""
         factor = self._factor
-        columns, anew = factor.columns.copy(), factor.refitted()
-        x, rss = factor.coef(), factor.rss
-        if anew:
-            x, r = anew
-            rss = float(np.vdot(r, r).real)
-        return self.log.solution(algorithm, stop, columns, x, rss, **more)
+        if anew is None:
+            x, rss = factor.coef(), factor.rss
+        else:
+            x, rss = anew[0], float(np.vdot(anew[1], anew[1]).real)
+        return self.log.solution(algorithm, stop, factor.columns.copy(), x, rss, **more)
 
     # ------------------------------------------------------------------ steps forward
 
@@ -321,7 +326,7 @@ def _may_hold(columns: Any) -> bool:
     """Whether there can be anything in it: None and empty lists need no further check."""
     if columns is None:
         return False
-    if type(columns) is tuple:  # as it is unless told otherwise
+    if isinstance(columns, (tuple, list)):
         return bool(columns)
     if isinstance(columns, np.ndarray):
         return columns.size > 0
