@@ -64,7 +64,7 @@ class Units(NamedTuple):
         """The coefficients of these columns alone."""
         factors = self.inverse_norms[columns]
         if self.moderate:
-            return np.asarray(x * np.multiply(self.scale, factors, dtype=np.float64), self.dtype)
+            return np.asarray(x * (np.float64(self.scale) * factors), self.dtype)
         with np.errstate(over="ignore", under="ignore"):
             values = product(x, self.scale, factors).astype(self.dtype)
             real = precision(self.dtype)

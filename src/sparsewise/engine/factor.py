@@ -263,8 +263,7 @@ class Factor:
 
     def _squares(self) -> float:
         """‖U‖²."""
-        U = self.U[: self.size, : self.size]
-        return float(np.vdot(U, U).real)
+        return float(self._kernels.squares(self.U, self.size))
 
     def _by_qr(self) -> tuple[Array, Array]:
         """Coefficients by QR of the active columns, refined once, and what they leave of y."""
