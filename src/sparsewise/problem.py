@@ -13,7 +13,6 @@ from sparsewise.design.base import Array, near_one, not_finite, precision
 from sparsewise.design.choose import as_floats
 from sparsewise.errors import InputError, Parameter
 
-
 MODERATE = (1e-100, 1e100), (1e-10, 1e10)
 """‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
 

@@ -17,9 +17,6 @@ from sparsewise.tolerances import tolerances
 FINE = 1e-2
 """A part of √eps: errors of a residual below it are not worth a QR."""
 
-ROUNDINGS = 2
-"""Units of rounding of the coefficients that QR may leave in a residual, too."""
-
 
 class Factor:
     """Basis Q, recipes U and coordinates t = Q*y of the active columns, updated step by step.
@@ -242,24 +239,27 @@ class Factor:
         return size * float((np.abs(self.t[:k]) @ np.abs(self.U[:k, :k])).sum()) ** 2 > fine
 
     def _as_good_as_qr(self) -> tuple[Array, Array] | None:
-        """x = U t and y - A_S x, if the columns could take no more than rounding out of this.
+        """x = U t, refined once if need be, and y - A_S x, if no more than rounding is amiss.
 
-        That is ‖Q*(y - A_S x)‖, by Q* = U*A_S*, which costs far less than a QR; the rounding of x
-        alone makes it eps·‖x‖. In single precision bounds are soon above that, but hardly ever
-        what they bound. Only where U is good enough to tell.
+        That is, if the columns could take no more out of y - A_S x than after a QR: of the size of
+        the rounding of x, eps·(1 + Σ|x|). It is Q*(y - A_S x), by Q* = U*A_S*, which costs far
+        less than a QR. In single precision bounds are soon above it, but hardly ever what they
+        bound. None, too, where U is too poor to tell.
         """
-        k, d = self.size, self.d
-        U = self.U[:k, :k]
         if max(self._peak, self._squares()) > FINE**-2:
             return None
         x, unit = self.coef(), self.unit_columns(self.columns)
-        r = self.problem.y - unit @ x
-        inner = unit.conj().T @ r
-        if self.noise:  # below r stands -D x
-            inner -= d * d * x
-        left = U.conj() @ inner
-        most = ROUNDINGS * self.tolerance.eps * (1.0 + float(np.abs(x).sum()))
-        return (x, r) if float(np.vdot(left, left).real) <= most**2 else None
+        U = self.U[: self.size, : self.size]
+        for _ in range(2):
+            r = self.problem.y - unit @ x
+            inner = unit.conj().T @ r
+            if self.noise:  # below r stands -D x
+                inner -= self.d * self.d * x
+            left = U.conj() @ inner
+            if np.linalg.norm(left) <= self.tolerance.eps * (1.0 + float(np.abs(x).sum())):
+                return x, r
+            x = x + left @ U
+        return None
 
     def _squares(self) -> float:
         """‖U‖²."""
