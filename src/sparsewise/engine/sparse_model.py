@@ -169,7 +169,7 @@ class SparseModel:
             x, rss = factor.coef(), factor.rss
         else:
             x, rss = anew[0], float(np.vdot(anew[1], anew[1]).real)
-        return self.log.solution(algorithm, stop, factor.columns.copy(), x, rss, **more)
+        return self.log.solution(algorithm, stop, factor.columns, x, rss, **more)
 
     # ------------------------------------------------------------------ steps forward
 
