@@ -24,7 +24,7 @@ CHOICES = ("criterion", "cv")
 
 def check_columns(columns: Iterable[int] | None, m: int, name: str, matrix: str = "A") -> list[int]:
     """Column numbers of a matrix as a list without repeats, in the order given."""
-    if columns is None:
+    if columns is None or (isinstance(columns, (tuple, list)) and not columns):
         return []
     try:
         values = np.atleast_1d(columns if isinstance(columns, np.ndarray) else list(columns))
@@ -81,7 +81,7 @@ def check_tolerance(value: float | None, name: str) -> float | None:
 def check_number(value: float, name: str) -> float:
     """A number, perhaps infinite."""
     try:
-        if np.ndim(value):
+        if type(value) is not float and np.ndim(value):
             raise TypeError
         number = float(value)
     except OverflowError:

@@ -13,6 +13,9 @@ from sparsewise.design.base import Array, near_one, not_finite, precision
 from sparsewise.design.choose import as_floats
 from sparsewise.errors import InputError, Parameter
 
+MODERATE = (1e-100, 1e100), (1e-10, 1e10)
+"""‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
+
 
 class DependentColumnsError(InputError):
     """Some columns can't be in one model with the others.
@@ -60,7 +63,7 @@ class Units(NamedTuple):
         """The coefficients of these columns alone."""
         factors = self.inverse_norms[columns]
         if self.moderate:
-            return np.asarray(x * (self.scale * factors))
+            return np.asarray(x * (np.float64(self.scale) * factors), self.dtype)
         with np.errstate(over="ignore", under="ignore"):
             values = product(x, self.scale, factors).astype(self.dtype)
             real = precision(self.dtype)
@@ -154,8 +157,8 @@ class Problem(NamedTuple):
     def units(self) -> Units:
         """The way back to the units of the data."""
         # Squares of the norms are in range, and so is that of ‖y‖: so are their quotients.
-        double = precision(self.y.dtype).eps < 1e-10
-        moderate = double and not self.design.measured.extreme and 1e-100 < self.scale < 1e100
+        low, high = MODERATE[self.y.dtype.char in "fF"]
+        moderate = low < self.scale < high and not self.design.measured.extreme
         return Units(self.scale, self.inverse_norms, self.y.dtype, moderate)
 
 
@@ -182,10 +185,13 @@ def problem(A: Any, y: ArrayLike) -> Problem:
 
 def _unit(target: Array) -> tuple[Array, float]:
     """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero."""
-    squared = float(np.vdot(target, target).real)
-    if precision(target.dtype).eps < 1e-10 and 1e-200 < squared < 1e200:
+    inner = target
+    if target.dtype.char in "fF":  # whose squares are all in the range of double precision
+        inner = target.astype(np.complex128 if target.dtype.kind == "c" else np.float64)
+    squared = float(np.vdot(inner, inner).real)
+    if 1e-200 < squared < 1e200:
         norm = math.sqrt(squared)
-        return target / norm, norm
+        return inner / norm, norm
     largest = float(np.abs(target).max())
     if not math.isfinite(largest):
         bad = np.flatnonzero(~np.isfinite(target))

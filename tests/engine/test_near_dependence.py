@@ -134,3 +134,54 @@ def test_a_long_matrix_of_powers_ends(name):
     solution = ALGORITHMS[name](A, y, callback=count, **calls.get(name, few))
     assert solution.stop is not Stop.CALLBACK
     assert solution.check(A, y).ok
+
+
+SINGLE = {
+    "forward": {"sparsity": 30},
+    "omp": {"sparsity": 30},
+    "rmp0": {"delta": 0.1},
+    "foba": {"delta": 0.1},
+    "rmp": {"sigma": 0.1},
+    "fast_sbl": {"sigma": 0.1},
+}
+
+
+def left_in_span(A, y, solution):
+    """What the columns could still take out of the residual, in roundings of the coefficients."""
+    S = solution.support
+    norms, size = np.linalg.norm(A[:, S].astype(complex), axis=0), np.linalg.norm(y.astype(complex))
+    x = solution.coef[S] * norms / size
+    W, r = A[:, S] / norms, y / size - A[:, S] / norms @ x
+    if not solution.least_squares:  # below the columns stands what damps them
+        d = solution.sigma / np.sqrt(solution.gamma[S]) / norms
+        W, r = np.vstack([W, np.diag(d)]), np.append(r, -d * x)
+    left = np.linalg.norm(np.linalg.qr(W)[0].conj().T @ r)
+    return left / (np.finfo(solution.coef.dtype).eps * (1 + np.abs(x).sum()))
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_ordinary_fits_in_single_precision_need_no_qr(name, dtype, monkeypatch):
+    rng, kind = np.random.default_rng(3), complex if dtype is np.complex64 else float
+    A, x = normal(rng, 200, 300, kind=kind), np.zeros(300)
+    x[:30] = rng.choice([-1.0, 1.0], 30)
+    A, y = A.astype(dtype), (A @ x + 0.1 * normal(rng, 200, kind=kind)).astype(dtype)
+    with monkeypatch.context() as without:
+        without.delattr(np.linalg, "qr")
+        solution = getattr(sparsewise, name)(A, y, **SINGLE[name])
+    assert solution.support.size >= 30
+    assert left_in_span(A, y, solution) < 1
+
+
+@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("seed", range(5))
+def test_fits_in_single_precision_are_as_good_as_those_of_qr(name, dtype, seed):
+    """From hardly to strongly correlated columns, of a refit or not."""
+    rng, kind = np.random.default_rng(seed), complex if dtype is np.complex64 else float
+    common = normal(rng, 60, 12, kind=kind)[:, rng.integers(0, 12, 50)]
+    A = common + normal(rng, 60, 50, kind=kind) * 10.0 ** -rng.uniform(0, seed, 50)
+    A, y = A.astype(dtype), (A @ normal(rng, 50) + normal(rng, 60, kind=kind)).astype(dtype)
+    solution = getattr(sparsewise, name)(A, y, **SINGLE[name])
+    assert left_in_span(A, y, solution) < 2
+    assert solution.check(A, y).ok

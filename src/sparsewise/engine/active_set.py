@@ -26,7 +26,8 @@ class ActiveSet(SparseModel):
 
     def refitted(self) -> tuple[dict[int, Any], Array]:
         """Coefficient of each active column and r, as good as QR makes them."""
-        x, r = self._factor.refitted()
+        factor = self._factor
+        x, r = factor.refitted() or (factor.coef(), factor.r)
         return dict(zip(self.order, x, strict=True)), r.copy()
 
     def loose_coef(self) -> dict[int, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -98,7 +99,7 @@ class Evidence(SparseModel):
 
     @noise.setter
     def noise(self, value: float) -> None:
-        self._factor.noise = value
+        self._factor.set_noise(value)
         self._logged = None
 
     @property
@@ -356,12 +357,13 @@ class Evidence(SparseModel):
         factor, eps = self._factor, self._tolerance.eps
         if self.noise < eps**0.5:
             return False
-        spread = factor.diagonal()
-        loose = ~factor.locked[: self.size]
         shown = 64 * eps * float(np.abs(factor.coef()).sum())
-        if shown <= max(16 * eps**0.5, 0.1 * self.noise**0.5) or not loose.any():
+        if shown <= max(16 * eps**0.5, 0.1 * self.noise**0.5):
             return False
-        i = int(np.argmax(np.where(loose, spread, -1.0)))
+        loose = ~factor.locked[: self.size]
+        if not loose.any():
+            return False
+        i = int(np.argmax(np.where(loose, factor.diagonal(), -1.0)))
         j = int(factor.order[i])
         self._change(i, True, 0.0)
         self._scores.state[j] = self._kernels.EXCLUDED
@@ -414,7 +416,7 @@ class Evidence(SparseModel):
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data."""
         factor, problem = self._factor, self.problem
-        factor.freshen()
+        anew = factor.freshen()
         columns, k = factor.columns.copy(), factor.size
         d = factor.d.astype(float)
         roots = np.full(k, np.inf)
@@ -424,19 +426,18 @@ class Evidence(SparseModel):
             # Square roots first: the square of a coefficient's unit may be out of range.
             unit = self.sigma * problem.inverse_norms[columns].astype(float)
             np.divide(unit, d, out=roots, where=d > 0)
-            gamma[columns] = np.square(roots)
+            prior = np.square(roots)
             spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
             covariance = spread @ spread.conj().T
-        least = np.finfo(float).tiny  # what is smaller has fewer digits
-        variances = np.append(gamma[columns[d > 0]], np.diagonal(covariance).real)
-        finite = np.isfinite(covariance).all() and np.isfinite(variances).all()
-        if self.noise and not (finite and (variances >= least).all()):
+        gamma[columns] = prior
+        if self.noise and not (_in_range(prior[d > 0]) and _in_range(covariance.diagonal().real)):
             raise InputError(
                 "The prior variances, squares of coefficients, are out of range", "scale A or y."
             )
-        return super().solution(
+        return self._told(
             algorithm,
             stop,
+            anew,
             least_squares=False,
             kind=BayesianSolution,
             gamma=gamma,
@@ -463,8 +464,16 @@ def entrance(price: float) -> float:
     return u
 
 
+def _in_range(variances: Array) -> bool:
+    """Whether they are finite and have all their digits: so have what lies between two of them."""
+    least, most = variances.min(initial=1.0), variances.max(initial=1.0)
+    return bool(sys.float_info.min <= least and most < math.inf)
+
+
 def _as_precise_as(covariance: Array, dtype: np.dtype[Any]) -> Array:
     """A covariance in the precision of the data; in double where its squares need the range."""
+    if covariance.dtype == dtype:
+        return covariance
     with np.errstate(over="ignore", under="ignore"):
         told = covariance.astype(dtype)
     variances = np.diagonal(told).real

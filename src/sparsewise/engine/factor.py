@@ -55,6 +55,8 @@ class Factor:
         ‖r‖² for a target of norm one.
     tolerance : Tolerances
         What rounding makes of numbers of this type.
+    frail : float
+        ‖U‖² that it must not exceed.
     epoch : int
         How many times it was made from scratch; directions of different epochs don't compare.
     """
@@ -70,7 +72,7 @@ class Factor:
         if noise:
             self.tolerance = self.tolerance._replace(dependent=self.tolerance.exact)
         room = min(room, self.capacity)
-        self.noise = noise
+        self.set_noise(noise)
         self.size = 0
         self.order = np.empty(room, np.int64)
         self.locked = np.zeros(room, np.bool_)
@@ -118,7 +120,7 @@ class Factor:
     @property
     def Q(self) -> Array:
         """One basis vector a row; turned by what was dropped, made if there was none."""
-        if self._Q is None or self._is_worn():
+        if self._Q is None or (self._turned and self._is_worn()):
             self.make()
         Q = self._Q
         assert Q is not None
@@ -137,10 +139,9 @@ class Factor:
         _ = self.Q
         return self._r
 
-    @property
-    def frail(self) -> float:
-        """‖U‖² that it must not exceed."""
-        return self.tolerance.frail_at(self.noise)
+    def set_noise(self, noise: float) -> None:
+        """Go on with this σ²."""
+        self.noise, self.frail = noise, self.tolerance.frail_at(noise)
 
     def unit_columns(self, columns: Array | slice) -> Array:
         """Columns of A scaled to unit norm, side by side."""
@@ -208,21 +209,28 @@ class Factor:
         size = float(square_sums(self.U[: self.size, : self.size])[flat].sum())
         return tolerances(self.dtype).tells_apart(size)
 
-    def refitted(self) -> tuple[Array, Array]:
-        """Coefficients and r as good as QR makes them: anew, where rounding shows in U t.
+    def refitted(self) -> tuple[Array, Array] | None:
+        """Coefficients and r as good as QR makes them, where rounding may show in U t.
 
         Recipes are made of recipes, and A_S U t may be off by eps·‖U‖·|U||t|; the answer of QR is
         by eps·‖x‖, which is often far less. What was dropped has left errors of its own in U.
+        None: U t and r are as good.
         """
-        return self._by_qr() if self.shows_rounding() else (self.coef(), self.r)
+        if not self._may_show_rounding():
+            return None
+        return self._as_good_as_qr() or self._by_qr()
 
-    def freshen(self) -> None:
-        """Make it anew where rounding shows in U t."""
-        if self.shows_rounding():
-            self.make()
+    def freshen(self) -> tuple[Array, Array] | None:
+        """Make it anew where rounding shows in U t; `refitted`."""
+        if not self._may_show_rounding():
+            return None
+        if good := self._as_good_as_qr():
+            return good
+        self.make()
+        return self.refitted()
 
-    def shows_rounding(self) -> bool:
-        """Whether rounding shows in U t."""
+    def _may_show_rounding(self) -> bool:
+        """Whether rounding may show in U t, by what bounds it."""
         k, size, fine = self.size, self._squares(), FINE**2 / self.tolerance.eps
         if self._peak > FINE**-2 or self._peak * size > fine:
             return True
@@ -230,10 +238,32 @@ class Factor:
             return False
         return size * float((np.abs(self.t[:k]) @ np.abs(self.U[:k, :k])).sum()) ** 2 > fine
 
+    def _as_good_as_qr(self) -> tuple[Array, Array] | None:
+        """x = U t, refined once if need be, and y - A_S x, if no more than rounding is amiss.
+
+        That is, if the columns could take no more out of y - A_S x than after a QR: of the size of
+        the rounding of x, eps·(1 + Σ|x|). It is Q*(y - A_S x), by Q* = U*A_S*, which costs far
+        less than a QR. In single precision bounds are soon above it, but hardly ever what they
+        bound. None, too, where U is too poor to tell.
+        """
+        if max(self._peak, self._squares()) > FINE**-2:
+            return None
+        x, unit = self.coef(), self.unit_columns(self.columns)
+        U = self.U[: self.size, : self.size]
+        for _ in range(2):
+            r = self.problem.y - unit @ x
+            inner = unit.conj().T @ r
+            if self.noise:  # below r stands -D x
+                inner -= self.d * self.d * x
+            left = U.conj() @ inner
+            if np.linalg.norm(left) <= self.tolerance.eps * (1.0 + float(np.abs(x).sum())):
+                return x, r
+            x = x + left @ U
+        return None
+
     def _squares(self) -> float:
         """‖U‖²."""
-        U = self.U[: self.size, : self.size]
-        return float(np.vdot(U, U).real)
+        return float(self._kernels.squares(self.U, self.size))
 
     def _by_qr(self) -> tuple[Array, Array]:
         """Coefficients by QR of the active columns, refined once, and what they leave of y."""
@@ -348,7 +378,7 @@ class Factor:
         limits = (columns allowed, loss allowed, ‖r‖² allowed). Returns the columns dropped, ‖r‖²
         and coefficients after each, and why the kernel came back.
         """
-        if self._is_worn():
+        if self._turned and self._is_worn():
             self.make(self._Q is not None)
         k, tolerance = self.size, self.tolerance
         reflectors = np.empty((steps, k + 1), self.dtype)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from sparsewise.design.base import Array
 from sparsewise.engine.halting import Halted, interrupted
 from sparsewise.parameters import check_function
@@ -92,9 +90,11 @@ class Log:
         """The model with coefficients x on these unit columns, in the units of the data."""
         problem = self.problem
         units = problem.units
+        support = columns.copy()
+        support.sort()
         return kind(
             algorithm=algorithm,
-            support=np.sort(columns),
+            support=support,
             coef=units.coef(columns, x),
             residual_norm=rss**0.5 * problem.scale,
             path=Path(self._stretches, units, float(not problem.is_zero)),

@@ -158,12 +158,18 @@ class SparseModel:
 
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data; a `Solution` or the `kind` asked for."""
+        return self._told(algorithm, stop, self._factor.refitted(), **more)
+
+    def _told(
+        self, algorithm: str, stop: Stop, anew: tuple[Array, Array] | None, **more: Any
+    ) -> Any:
+        """The same, with coefficients and r that were made anew where the factor's won't do."""
         factor = self._factor
-        columns, x, rss = factor.columns.copy(), factor.coef(), factor.rss
-        if factor.shows_rounding():
-            x, r = factor.refitted()
-            rss = float(np.vdot(r, r).real)
-        return self.log.solution(algorithm, stop, columns, x, rss, **more)
+        if anew is None:
+            x, rss = factor.coef(), factor.rss
+        else:
+            x, rss = anew[0], float(np.vdot(anew[1], anew[1]).real)
+        return self.log.solution(algorithm, stop, factor.columns, x, rss, **more)
 
     # ------------------------------------------------------------------ steps forward
 
@@ -320,6 +326,8 @@ def _may_hold(columns: Any) -> bool:
     """Whether there can be anything in it: None and empty lists need no further check."""
     if columns is None:
         return False
+    if isinstance(columns, (tuple, list)):
+        return bool(columns)
     if isinstance(columns, np.ndarray):
         return columns.size > 0
     return not isinstance(columns, Sized) or len(columns) > 0

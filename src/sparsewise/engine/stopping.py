@@ -61,7 +61,8 @@ def stopping_criterion(algorithm: str | None, problem: Problem, **taken: Any) ->
         Those that it takes, of sparsity (most features), residual (stop once ‖r‖ is at most this)
         and delta (add while ‖r‖² falls by more than δ², drop while it grows by at most δ²).
     """
-    sparsity = check_count(taken.get("sparsity"), "sparsity", 0, min(problem.shape))
+    highest = min(problem.shape)
+    sparsity = check_count(taken.get("sparsity"), "sparsity", 0, highest)
     residual = check_tolerance(taken.get("residual"), "residual")
     delta = check_tolerance(taken.get("delta"), "delta")
     if algorithm and sparsity is None and residual is None and delta is None:
@@ -70,7 +71,7 @@ def stopping_criterion(algorithm: str | None, problem: Problem, **taken: Any) ->
     squared = None if residual is None else (residual / problem.scale) * (residual / problem.scale)
     step = exact if delta is None else max((delta / problem.scale) * (delta / problem.scale), exact)
     return StoppingCriterion(
-        most=min(problem.shape) if sparsity is None else sparsity,
+        most=highest if sparsity is None else sparsity,
         enough=-1.0 if squared is None else squared,
         gain=step,
         loss=step if delta is not None else (math.inf if residual is not None else -1.0),
