@@ -199,8 +199,9 @@ class Homotopy:
         Once r is nothing but rounding, so is the part of ν outside of the active columns. Any ν on
         the way does as well that holds these columns at their weights.
         """
-        factor, limits = self._factor, self._sign[columns] * self._unit[columns]
+        factor = self._factor
         if not self.penalty and self.fits_exactly and self._duals:
+            limits = self._sign[columns] * self._unit[columns]
             unit, eps = factor.unit_columns(columns), self.tolerance.eps
             for dual in self._duals:
                 error = np.abs(dual @ unit - limits).max(initial=0.0, where=limits != 0)
