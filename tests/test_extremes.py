@@ -165,7 +165,7 @@ def test_single_precision_stays_single(name, kind):
 
 @pytest.mark.parametrize(("name", "word"), taken("include", "exclude", "start"))
 @pytest.mark.parametrize(
-    "columns", [1.5, object(), [[0], [0, 1]], [-1], [10**30], "ab", [0.0], [[0, 1]]], ids=repr
+    "columns", [1.5, object, [[0], [0, 1]], [-1], [10**30], "ab", [0.0], [[0, 1]]], ids=repr
 )
 def test_columns_that_are_none(name, word, columns):
     with pytest.raises(InputError, match=rf"^{word} "):

@@ -56,7 +56,7 @@ def check_constraints(
     exclude: Iterable[int] | None,
     m: int,
     matrix: str = "A",
-    called: Callable[[int], str] = "column {}".format,
+    called: Callable[[int], str] = "Column {}".format,
 ) -> tuple[list[int], list[int]]:
     """Columns to be kept and columns to be left out, none of them both."""
     forced = check_columns(include, m, "include", matrix)
@@ -64,7 +64,7 @@ def check_constraints(
     if both := sorted(set(forced) & set(barred)):
         lists = Parameter("include"), " and ", Parameter("exclude")
         names = shortened([called(j) for j in both])
-        raise InputError((f"{names} can't be in ", *lists, " at once: take each out of one."))
+        raise InputError((f"{names} can't be in both ", *lists), "keep each in one.")
     return forced, barred
 
 

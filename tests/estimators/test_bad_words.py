@@ -53,7 +53,7 @@ OURS = [
     (StepwiseRegressor(include=[[1]]), "include must list names or column numbers, not [1]"),
     (
         StepwiseRegressor(include=[1, "s1"], exclude=[4, 3]),
-        '"s1" can\'t be in include and exclude',
+        '"s1" can\'t be in both include and exclude',
     ),
     (
         StepwiseRegressor(criterion="cv", cv=[([0, 1, 2], [99])]),

@@ -37,7 +37,9 @@ def extra(call):
     finally:
         tracemalloc.stop()
 
-sw.StepwiseRegressor(**size).fit(X, y).summary()  # what is compiled and imported is there now
+# What is compiled and imported is there afterwards.
+sw.StepwiseRegressor(**size).fit(X, y).summary()
+sw.BasisPursuitRegressor().fit(np.array(X[:50, :5]), np.array(y[:50]))
 model = sw.StepwiseRegressor(**size)
 found = {
     "fit": extra(lambda: model.fit(X, y)),

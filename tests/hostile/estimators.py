@@ -33,6 +33,7 @@ from sparsewise.selection import data as selected
 from sparsewise.selection import reduction
 from sparsewise.selection.criteria import Criteria
 from tests.hostile.campaign import Case, family, fault, oracle
+from tests.hostile.refusals import one_sentence
 
 LONG = np.longdouble
 
@@ -269,20 +270,12 @@ def refused(call: Any, given: Given, model: Any) -> bool:
     try:
         call()
     except (ValueError, TypeError) as refusal:
-        one_sentence(refusal)
+        if isinstance(refusal, InputError):  # scikit-learn has its own words
+            one_sentence(refusal)
         is_justified(refusal, given)
         leaves_nothing(model)
         return True
     return False
-
-
-@oracle
-def one_sentence(refusal: Exception) -> None:
-    """What the library says of bad input is one line, and can be printed."""
-    if isinstance(refusal, InputError):
-        text = str(refusal)
-        assert text, "nothing is said"
-        assert text.isprintable(), repr(text)
 
 
 @oracle
@@ -604,7 +597,7 @@ def several_lines():
 @fault(is_justified, family="estimators")
 def refuses_all():
     def reduce(*args):
-        raise InputError("is refused.", parameter="X")
+        raise InputError("is refused, whatever it is.", parameter="X")
 
     return patch.object(selected, "reduce", reduce)
 

@@ -21,7 +21,7 @@ def one_sentence(refusal: InputError) -> None:
     """A refusal is one line, a whole sentence, free of the machinery behind it."""
     text = str(refusal)
     assert "\n" not in text, f"more than one line: {text!r}"
-    assert text.endswith("."), f"no full stop: {text!r}"
+    assert text.endswith((".", "?")), f"no full stop: {text!r}"
     assert SHORT <= len(text.split()) <= LONG, f"{len(text.split())} words: {text!r}"
     assert all(c.isprintable() for c in text), f"unprintable: {text!r}"
     assert len(text) < 1000, f"{len(text)} letters: {text[:80]!r}…"
