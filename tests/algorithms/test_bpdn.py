@@ -756,3 +756,13 @@ def test_single_precision_of_close_columns(seed):
         assert exceeded <= 1e-5 * bound
         double = sw.bpdn(A.astype(float), y.astype(float), residual=bound)
         assert found.objective == pytest.approx(double.objective, rel=1e-3)
+
+
+def test_check_knows_what_large_free_coefficients_leave_of_a_residual():
+    """Halted while only columns cost something that are zero: the gap is nothing but rounding."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        A = rng.standard_normal((13, 1)) + 1e-2 * rng.standard_normal((13, 8))
+        y, w = rng.standard_normal(13), rng.uniform(0.1, 1, 8)
+        found = sw.bpdn(A, y, residual=0.1, weights=w, include=[0, 1, 2], callback=lambda _: True)
+        assert found.check(A, y).ok

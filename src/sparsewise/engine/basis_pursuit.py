@@ -49,11 +49,11 @@ class BasisPursuit:
         self._conic = choose_solver(solver, data) == "conic"
         self._path: Homotopy | None = None
         self._minimiser: Minimiser | None = None
-        self._r: Array | None = None  # of the minimiser, where it is known
+        self.r: Array | None = None  # of the minimiser, where it is known
 
     def run(self, weights: Weights) -> Stop:
         """Minimise with these weights, until that is done or halted."""
-        self.weights, self._minimiser, self._r = weights, None, None
+        self.weights, self._minimiser, self.r = weights, None, None
         return self.log.run(self._solve)
 
     def _solve(self) -> Stop:
@@ -74,7 +74,7 @@ class BasisPursuit:
                 found = path.minimiser().rounded(self.data)
                 r = found.residual(self.data)
                 if is_minimiser(self.data, self.weights, found, r, bound):
-                    self._minimiser, self._r = found, r
+                    self._minimiser, self.r = found, r
                     return stop
             except LostDigitsError:
                 pass
@@ -104,7 +104,7 @@ class BasisPursuit:
         """That in the units of the data."""
         found = self.result()
         return l1_solution(
-            self.log, algorithm, stop, self.weights, found, self.bound, debias, r=self._r, **more
+            self.log, algorithm, stop, self.weights, found, self.bound, debias, r=self.r, **more
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -30,8 +31,8 @@ BENDS = 64
 MOST_BENDS = 200
 """More bends than this for each row and column are a sign that the path goes in circles."""
 
-WORN = 1e-4
-"""A recipe larger than this part of 1/√eps has cost some four digits: the factor is made anew."""
+WORN = -1 / 4
+"""A recipe larger than this power of eps has cost a quarter of the digits: the factor is worn."""
 
 NUDGE = 1e-2
 """Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
@@ -94,7 +95,6 @@ class Homotopy:
         self._factor = Factor(self.data, 32)
         self._dtype = self.data.y.dtype
         self.tolerance = self._factor.tolerance
-        self._generator = np.random.default_rng(0)
         n, m = self.data.shape
         self._sign, self._product = np.zeros((2, m), self._dtype)
         self._state = np.zeros(m, np.int8)
@@ -141,8 +141,11 @@ class Homotopy:
     @property
     def first_penalty(self) -> float:
         """The λ above which no column that costs anything is active."""
-        costs = self._unit > 0
-        return float((self._first_corr[costs] / self._unit[costs]).max(initial=0.0))
+        corr, unit = self._first_corr, self._unit
+        if not self.weights.plain:
+            costs = unit > 0
+            corr, unit = corr[costs], unit[costs]
+        return float((corr / unit).max(initial=0.0))
 
     @property
     def size(self) -> int:
@@ -152,6 +155,8 @@ class Homotopy:
     @property
     def squared_residual(self) -> float:
         """‖r‖² for a target of norm one."""
+        if not self.size:
+            return self._factor.rss
         e = self._turned(self._unit * self.penalty)
         return self._factor.rss + float(e @ e)
 
@@ -194,8 +199,9 @@ class Homotopy:
         Once r is nothing but rounding, so is the part of ν outside of the active columns. Any ν on
         the way does as well that holds these columns at their weights.
         """
-        factor, limits = self._factor, self._sign[columns] * self._unit[columns]
+        factor = self._factor
         if not self.penalty and self.fits_exactly and self._duals:
+            limits = self._sign[columns] * self._unit[columns]
             unit, eps = factor.unit_columns(columns), self.tolerance.eps
             for dual in self._duals:
                 error = np.abs(dual @ unit - limits).max(initial=0.0, where=limits != 0)
@@ -217,8 +223,16 @@ class Homotopy:
 
     @property
     def _bearable(self) -> float:
-        """The recipe above which the factor is made anew."""
-        return 0.0 if self._careful else WORN / self.tolerance.quiet
+        """The recipe above which the factor is worn."""
+        return 0.0 if self._careful else self.tolerance.eps**WORN
+
+    @property
+    def _mends(self) -> bool:
+        """Whether a worn factor is made anew: in single precision, all in double costs less.
+
+        Not where a callback is told of the steps: it can't be told that they were none.
+        """
+        return self._dtype != np.float32 or self.log.callback is not None
 
     def _coef(self, coordinates: Array, refined: bool = False) -> Array:
         """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
@@ -336,12 +350,14 @@ class Homotopy:
                 state.b[:] = data.correlate(state.u)
             elif code == kernels.COLUMN:
                 state.a[:] = factor.unit_column(int(count[kernels.PLACE]))
-            elif code == kernels.WORN:
+            elif code == kernels.WORN and self._mends:
                 state, code = self._made_anew(state), kernels.LOOK
                 limits = self._limits()
             else:
                 break
         data.passes.count += int(count[kernels.PASSES])
+        if code == kernels.WORN:
+            raise LostDigitsError
         done = int(count[kernels.BENDS])
         columns = state.columns[:done]
         dropped = int(np.count_nonzero(columns < 0))
@@ -435,6 +451,10 @@ class Homotopy:
                 state.X[last - 1, : k + 1] = np.insert(x, given_up, 0.0)
             count[kernels.GIVEN_UP] = kernels.NO_BEND
         return state._replace(Q=factor.Q, U=factor.U, t=factor.t, r=factor.r, corr=self._corr)
+
+    @cached_property
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(0)
 
     def _nudge(self) -> None:
         """Columns that are tied for ever are told apart by weights raised a little."""

@@ -89,8 +89,9 @@ def l1_solution(
     model = found._replace(x=least_squares(data, found.columns)) if debias else found
     if debias:
         r = model.residual(data)
-    free = np.intersect1d(weights.free, found.columns)
-    log.constrain(free, np.flatnonzero(weights.barred & (data.inverse_norms > 0)))
+    if not weights.plain:
+        free = np.intersect1d(weights.free, found.columns)
+        log.constrain(free, np.flatnonzero(weights.barred & (data.inverse_norms > 0)))
     solution = log.solution(
         algorithm, stop, model.columns, model.x, float(np.vdot(r, r).real),
         least_squares=debias, kind=kind,

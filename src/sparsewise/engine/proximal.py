@@ -95,10 +95,8 @@ class Lasso:
         if not self._tried:  # an adjoint of zeros would be satisfied with x = 0
             v, self._tried = self._anywhere(), True
             self._check_adjoint(v, self.fit(v), r, self._correlations)
-        sizes = np.abs(self._correlations)
-        with np.errstate(over="ignore"):
-            least = np.divide(self.limits, sizes, out=np.full_like(sizes, np.inf), where=sizes > 0)
-        most = float(least.min())
+        with np.errstate(divide="ignore", over="ignore"):  # no limit is zero
+            most = float((self.limits / np.abs(self._correlations)).min())
         product, squared = inner(self.y, r), inner(r, r)
         scale = max(min(most, product / squared if squared > 0 else 0.0), 0.0)
         dual = scale * product - scale**2 * squared / 2
@@ -119,8 +117,10 @@ class Lasso:
             new = Point(x, self.fit(x))
             moved, changed = new.x - self.ahead.x, new.fit - self.ahead.fit
             curvature, length = inner(changed, changed), inner(moved, moved)
-            rounding = (8 * self.tolerance.eps) ** 2 * inner(new.fit, new.fit)
-            if curvature <= self.L * length * (1 + 1e-6) + rounding or length == 0:
+            most = self.L * length * (1 + 1e-6)
+            if curvature <= most or length == 0:
+                break
+            if curvature <= most + (8 * self.tolerance.eps) ** 2 * inner(new.fit, new.fit):
                 break
             self.L = max(1.05 * curvature / length, 1.2 * self.L)
         if self.data.design.applied:

@@ -20,6 +20,9 @@ from sparsewise.tolerances import tolerances
 INNER = 8
 """Rounds of the relevance weights' own fixed-point iteration between two ℓ1 problems."""
 
+DAMPED = 1e2
+"""Above this d_j², 1 - d_j² [M⁻¹]_jj has lost more than two of sixteen digits."""
+
 Rule = Callable[[Array, Array], Array]
 """From the coefficients of unit columns and their weights to new weights."""
 
@@ -35,6 +38,8 @@ class Reweighting(NamedTuple):
         The weights of that round.
     found : Minimiser
         Its minimiser.
+    r : ndarray, optional
+        The residual of that, where it is known.
     rounds : tuple of Round
         What each round came to.
     """
@@ -42,13 +47,14 @@ class Reweighting(NamedTuple):
     stop: Stop
     weights: Weights
     found: Minimiser
+    r: Array | None
     rounds: tuple[Round, ...]
 
     def solution(self, algorithm: str, pursuit: BasisPursuit, debias: bool) -> Reweighted:
         """That round in the units of the data."""
         return l1_solution(
             pursuit.log, algorithm, self.stop, self.weights, self.found, pursuit.bound, debias,
-            kind=Reweighted, rounds=self.rounds,
+            kind=Reweighted, r=self.r, rounds=self.rounds,
         )  # fmt: skip
 
 
@@ -76,7 +82,7 @@ def reweighted(
         change = float(np.abs(x - before).max() / np.abs(before).max()) if last else math.inf
         told = Round(found.columns.size, found.cost(weights, data), change)
         rounds = (*last.rounds, told) if last else (told,)
-        before, last = x, Reweighting(stop, weights, found, rounds)
+        before, last = x, Reweighting(stop, weights, found, pursuit.r, rounds)
         if change <= small:
             return last._replace(stop=Stop.SETTLED)
         if pursuit.log.halted or not x[weights.usual].any():
@@ -90,7 +96,7 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
 
     With S the support, d_j² = σ²/γ_j, P = A_S*A and M = A_S*A_S + D² = R*R, it is the root of
     (1 - ‖R⁻*P_j‖²)/σ²; for j in S also of (1 - d_j² [M⁻¹]_jj)/γ_j, which keeps its digits where
-    γ_j is large, and is all that the rounds need: Γ is zero elsewhere.
+    γ_j is large (`DAMPED`), and is all that the rounds need: Γ is zero elsewhere.
     """
     from scipy.linalg import get_lapack_funcs
 
@@ -102,11 +108,12 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
     gram, unit = P[:, S], unit.astype(P.dtype, copy=False)
     routines: Any = get_lapack_funcs(("potrf", "trtri", "trtrs"), (P,))
     factor, invert, solve = routines
+    close = tolerances(P.dtype).quiet ** 0.5
 
     def root(squares: Array) -> Array:
         """R, by Cholesky; by QR of A_S above D where columns agree and that would cost digits."""
         R, failed = factor(gram + np.diag(squares))
-        if failed or float(np.diagonal(R).real.min()) ** 2 < tolerances(P.dtype).quiet:
+        if failed or R.diagonal().real.min() < close:
             R = np.linalg.qr(np.vstack([unit, np.diag(np.sqrt(squares) + eps)]), mode="r")
         return np.asarray(R)
 
@@ -116,9 +123,9 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
         R = root(squares)
         inverse = square_sums(invert(R)[0].conj().T)
         own = squares * np.maximum(1 - squares * inverse, 1e-12)
-        if (squares > 1).any():
+        if squares.max() > DAMPED:
             left = np.maximum(1 - square_sums(solve(R, gram, trans=2)[0]), eps)
-            own = np.where(squares > 1, left, own)
+            own = np.where(squares > DAMPED, left, own)
         own = np.sqrt(own) / sigma
     left = 1 - square_sums(solve(R, P, trans=2)[0])
     new = np.sqrt(np.maximum(left, eps)) / sigma

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,8 @@ from sparsewise.parameters import check_constraints
 from sparsewise.problem import Problem
 
 
-class Weights(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Weights:
     """What each coefficient costs: Σ w_j |x_j|.
 
     Attributes
@@ -34,25 +36,30 @@ class Weights(NamedTuple):
     unit: Array
     top: float
 
-    @property
+    @cached_property
+    def plain(self) -> bool:
+        """Whether every column costs something, and none everything."""
+        return bool(self.unit.min() > 0 and self.unit.max() < np.inf)
+
+    @cached_property
     def free(self) -> Array:
         """The columns that cost nothing."""
         return np.flatnonzero(self.unit == 0)
 
-    @property
+    @cached_property
     def barred(self) -> Array:
         """Which columns can't be chosen."""
         return np.isinf(self.unit)
 
-    @property
+    @cached_property
     def usual(self) -> Array:
         """Which columns cost something, but not everything."""
         return (self.unit > 0) & ~self.barred
 
-    @property
+    @cached_property
     def finite(self) -> Array:
         """The weights of unit columns; 0 for those that are barred."""
-        return np.where(self.barred, 0.0, self.unit)
+        return self.unit if self.plain else np.where(self.barred, 0.0, self.unit)
 
     def renewed(self, unit: Array, data: Problem) -> Weights:
         """With other weights of unit columns; what is free or barred stays so."""
@@ -83,27 +90,19 @@ def check_weights(
     """
     m = data.shape[1]
     forced, barred = check_constraints(include, exclude, m)
-    given = np.ones(m) if weights is None else _real(weights)
-    if given.shape != (m,):
-        raise InputError(
-            f"must have shape ({m},), one for each column of A, not {given.shape}.",
-            parameter="weights",
-        )
-    bad = np.flatnonzero(~(given >= 0))
-    if bad.size:
-        raise InputError(
-            f"must be at least 0, but weights[{bad[0]}] is {given[bad[0]]}",
-            "infinity bars a column.",
-            parameter="weights",
-        )
+    given = np.ones(m) if weights is None else _real(weights, m)
     given[forced] = 0
     given[barred] = np.inf
     given[data.inverse_norms == 0] = np.inf
     norms = data.design.norms()
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         unit = given / norms
-        top = float(np.max(unit, where=np.isfinite(given), initial=0.0)) or 1.0
+        top = float(unit.max()) or 1.0
+        if top == np.inf:
+            top = float(np.max(unit, where=np.isfinite(given), initial=0.0)) or 1.0
         unit = unit / top if top < np.inf else np.zeros_like(unit)
+    if float(unit.min()) >= least_part(data):
+        return Weights(given, unit, top)
     tiny = (unit < least_part(data)) & (given > 0)
     if tiny.any():
         if float(unit[tiny].min()) < sys.float_info.min:
@@ -118,9 +117,22 @@ def check_weights(
     return Weights(given, unit, top)
 
 
-def _real(weights: ArrayLike) -> Array:
-    """A copy as real numbers."""
+def _real(weights: ArrayLike, m: int) -> Array:
+    """A copy as m real numbers, none below 0."""
     values = as_floats(weights, "weights")
     if values.dtype.kind == "c":
         raise InputTypeError("must be real, not complex.", parameter="weights")
-    return np.array(values, np.float64)
+    given = np.array(values, np.float64)
+    if given.shape != (m,):
+        raise InputError(
+            f"must have shape ({m},), one for each column of A, not {given.shape}.",
+            parameter="weights",
+        )
+    bad = np.flatnonzero(~(given >= 0))
+    if bad.size:
+        raise InputError(
+            f"must be at least 0, but weights[{bad[0]}] is {given[bad[0]]}",
+            "infinity bars a column.",
+            parameter="weights",
+        )
+    return given

@@ -14,7 +14,7 @@ import numpy as np
 from sparsewise.design.base import Array, precision
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_number
-from sparsewise.problem import Problem, problem
+from sparsewise.problem import Problem, problem, product
 from sparsewise.results.check import L1Check
 from sparsewise.results.path import Model
 from sparsewise.results.solution import Solution
@@ -97,17 +97,19 @@ class L1Solution(Solution):
         """By how much |a_j*ν| exceeds w_j, and the gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖).
 
         Both relative: what costs nothing is compared with what costs most. Less what rounding may
-        have added to a difference of numbers that are larger than itself.
+        have added to a difference of numbers that are larger than itself: y - A x is a sum of y and
+        x_j a_j.
         """
         limits = self._limits(data)
         sizes = np.where(limits > 0, limits, limits.max(initial=0.0) or 1.0)
         exceeded = self._excess(data, self.dual, limits, sizes)
         assert self.bound is not None
         primal, norm = self.objective / data.scale, length(self.dual)
-        product = float(np.vdot(data.y, self.dual).real)
+        inner = float(np.vdot(data.y, self.dual).real)
         slack = self.bound / data.scale * norm if norm > 0 else 0.0
-        rounding = 8 * float(precision(data.y.dtype).eps) * (norm + slack)
-        gap, largest = abs(primal - (product - slack)), max(primal, abs(product - slack))
+        size = float(product(np.abs(self.coef), data.design.norms(), divisor=data.scale).sum())
+        rounding = 8 * float(precision(data.y.dtype).eps) * (norm * (1 + size) + slack)
+        gap, largest = abs(primal - (inner - slack)), max(primal, abs(inner - slack))
         return exceeded, max(gap - rounding, 0.0) / largest if largest > 0 else 0.0
 
     def _penalised(self, data: Problem) -> tuple[float, float]:
@@ -122,9 +124,9 @@ class L1Solution(Solution):
             r = self.dual * min(self.penalty / data.scale, sys.float_info.max)
         highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
         exceeded = self._excess(data, r, limits, np.full(limits.size, highest))
-        squares, product = float(np.vdot(r, r).real), float(np.vdot(data.y, r).real)
+        squares, inner = float(np.vdot(r, r).real), float(np.vdot(data.y, r).real)
         cost = self.penalty / data.scale * (self.objective / data.scale)
-        return exceeded, abs(2 * (squares + cost - product)) if not data.is_zero else 0.0
+        return exceeded, abs(2 * (squares + cost - inner)) if not data.is_zero else 0.0
 
     def _limits(self, data: Problem) -> Array:
         """The weights of unit columns; 0 for those that are barred."""
