@@ -505,7 +505,8 @@ def saving(case: Case) -> None:
 
 @fault(on_one_line, family="models")
 def a_refusal_of_two_lines():
-    return mock.patch("sparsewise.errors.Message.sentence", lambda *_: "This is\nnot one line.")
+    two = "This is\nnot one line."
+    return mock.patch("sparsewise.errors.Message.sentence", return_value=two)
 
 
 @fault(is_the_model, family="models")
