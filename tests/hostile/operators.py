@@ -20,7 +20,7 @@ from tests.hostile.solutions import well_formed
 Array = NDArray[Any]
 
 
-class Broken(Exception):  # noqa: N818
+class Broken(Exception):  # noqa: N818  (of an operator, not of ours)
     """What an operator raises on its own."""
 
 

@@ -103,7 +103,7 @@ def priors() -> list[Value]:
     ]
 
 
-class Raised(Exception):  # noqa: N818
+class Raised(Exception):  # noqa: N818  (by a callback, not by us)
     """What a user's own function raises."""
 
 

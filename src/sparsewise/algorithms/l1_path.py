@@ -67,7 +67,7 @@ def l1_path(
         path = Homotopy(log, cost, careful, form)
         first = path.first_penalty
         try:
-            stop = log.run(lambda: path.lower(squared, to=min(least, first)))  # noqa: B023
+            stop = log.run(lambda: path.lower(squared, to=min(least, first)))  # noqa: B023  (run at once)
         except LostDigitsError:
             continue
         found = path.minimiser().rounded(data)

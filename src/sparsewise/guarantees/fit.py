@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.design.unit_columns import is_dependent, unit_factor
+from sparsewise.design.unit_columns import inverse_of_triangle, is_dependent, unit_factor
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
@@ -58,7 +58,7 @@ class Fit:
             self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=rounding)[0]
             self.r = y - self.Q @ (self.R @ self.x)
         else:
-            self.U = np.linalg.solve(self.R, np.eye(self.size))
+            self.U = inverse_of_triangle(self.R)
             self.x = self.U @ (self.Q.conj().T @ y)
             self.r = y - self.Q @ (self.Q.conj().T @ y)
             self.r -= self.Q @ (self.Q.conj().T @ self.r)

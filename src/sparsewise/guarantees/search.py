@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsewise.compiled import load_leaps
 from sparsewise.design.base import Array, square_sums
-from sparsewise.design.unit_columns import precise_unit_columns
+from sparsewise.design.unit_columns import inverse_of_triangle, precise_unit_columns
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
@@ -263,5 +263,5 @@ def _least_distance(R: Array, m: int) -> float:
         return 0.0
     if np.abs(np.diagonal(R)[:m]).min(initial=1.0) < np.finfo(float).eps:
         return 0.0
-    U = np.linalg.solve(R[:m, :m], np.eye(m))
+    U = inverse_of_triangle(R[:m, :m])
     return 1 / float(np.sqrt(np.square(np.abs(U)).sum(axis=1)).max(initial=1.0))
