@@ -7,7 +7,10 @@ import json
 import math
 import os
 import pickle
+import signal
 import stat
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -359,6 +362,88 @@ def test_a_saved_file_is_an_ordinary_one(tmp_path):
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o755])
+def test_a_file_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "model.json"
+    path.write_text("old")
+    path.chmod(mode)
+    before = os.umask(0o022)
+    try:
+        model().save(path)
+        model().save(tmp_path / "new.json")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert stat.S_IMODE((tmp_path / "new.json").stat().st_mode) == 0o644
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_private_model_is_never_open_to_others(tmp_path, monkeypatch):
+    path, seen = tmp_path / "model.json", []
+    path.touch(0o600)
+
+    def look(handle):
+        seen.append(stat.S_IMODE(os.fstat(handle).st_mode))
+
+    monkeypatch.setattr(os, "fsync", look)
+    model().save(path)
+    assert seen == [0o600]
+
+
+def test_a_file_that_may_not_be_written_stays(tmp_path, monkeypatch):
+    path = tmp_path / "model.json"
+    path.write_text("old")
+    monkeypatch.setattr(os, "access", lambda path, how: False)
+    with pytest.raises(InputError, match=r"can't write \".*model.json\": Permission denied"):
+        model().save(path)
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["ü" * 127, "模" * 80, "😀" * 63, "x" * 255, "a b\n", "-"])
+def test_any_name_that_a_file_may_have(tmp_path, name):
+    for _ in range(2):
+        model().save(tmp_path / name)
+        assert LinearModel.load(tmp_path / name) == model()
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_a_name_that_is_too_long(tmp_path):
+    with pytest.raises(InputError, match=r"^can't write .*: File name too long$"):
+        model().save(tmp_path / ("x" * 256))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_what_a_killed_process_left_is_cleared_away(tmp_path):
+    """By the next that writes the file; what others are writing is left alone."""
+    script = (
+        "import os, sys\nfrom pathlib import Path\nfrom sparsewise.files import write_whole\n"
+        "os.fsync = lambda handle: os.kill(os.getpid(), 9)\n"
+        "write_whole(Path(sys.argv[1]), b'half')\n"
+    )
+    path = tmp_path / "model.json"
+    path.write_text("old")
+    killed = subprocess.run([sys.executable, "-c", script, path], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    [draft] = tmp_path.glob(".*.draft")
+    assert path.read_text() == "old"
+    ours = draft.with_name(draft.name.split("-")[0] + f"-{os.getpid()}-0.draft")
+    ours.touch()
+    model().save(path)
+    assert sorted(os.listdir(tmp_path)) == [ours.name, "model.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices of POSIX")
+def test_a_pipe_is_written_to(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    model().save(tmp_path / "pipe")
+    assert LinearModel.from_json(reader.communicate()[0].decode()) == model()
+    with pytest.raises(InputError, match=r'^can\'t write "/dev/full": No space left on device$'):
+        model().save("/dev/full")
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "model.json"
     model().save(path)
@@ -506,6 +591,19 @@ def test_bad_data():
             one.predict(X)
     with pytest.raises(InputError, match="not finite, in row 2"):
         one.predict([[0.0, 0.0], [np.nan, 1.0]])
+    for X in (
+        [["a", "b"]],
+        np.array([["1", "2"]]),
+        [[1, 2], [3]],
+        [[10**400, 1]],
+        np.ones((2, 2), complex),
+        np.array([["2020-01-01"] * 2], dtype="datetime64[D]"),
+        [[object(), 1]],
+    ):
+        with pytest.raises(InputError, match=r"^X must be an array of real numbers$"):
+            one.predict(X)
+    with pytest.raises(InputError, match="not finite, in row 1"):
+        one.predict(np.full((2, 2), np.longdouble("1e400")))
     with pytest.raises(InputError, match="prediction is too large for a number, in row 2"):
         model(coef=[1e200, 1.0]).predict([[0.0, 0.0], [1e200, 1.0]])
     with pytest.raises(InputError, match="deviation is too large for a number, in row 1"):

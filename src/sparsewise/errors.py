@@ -74,7 +74,9 @@ class Message(Exception):  # noqa: N818  (an error or a warning)
         """The sentence, in somebody's spelling."""
         subject = "" if self.parameter is None else f"{spelling(Parameter(self.parameter))} "
         advice = f"; {spelled(self.advice, spelling)}" if self.advice else ""
-        return f"{subject}{spelled(self.wrong, spelling)}{advice}"
+        text = f"{subject}{spelled(self.wrong, spelling)}{advice}"
+        # It may quote what a user or a file has given, and none of that should control a terminal.
+        return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 class InputError(Message, ValueError):

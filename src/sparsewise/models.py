@@ -159,7 +159,8 @@ class LinearModel:
         chosen = np.flatnonzero(estimator.get_support())
         features = [str(names[int(j)]) for j in chosen]
         has_intercept = bool(estimator.fit_intercept)
-        covariance = estimator.covariance_
+        exact = getattr(estimator, "_exact_", estimator)  # single precision has rounded the others
+        covariance = exact.covariance_
         if covariance is not None:
             lower = np.asarray(covariance, dtype=np.float64)
             covariance = np.tril(lower) + np.tril(lower, -1).T  # exactly symmetric
@@ -167,10 +168,10 @@ class LinearModel:
             target=target,
             features=tuple(features),
             coef=coef[chosen],
-            intercept=float(estimator.intercept_) if has_intercept else 0.0,
-            means=np.asarray(estimator.means_, float) if has_intercept else np.zeros(chosen.size),
+            intercept=float(exact.intercept_) if has_intercept else 0.0,
+            means=np.asarray(exact.means_, float) if has_intercept else np.zeros(chosen.size),
             covariance=covariance,
-            noise=None if estimator.noise_ is None else float(estimator.noise_),
+            noise=None if exact.noise_ is None else float(exact.noise_),
             rows=float(estimator.n_rows_),
             has_intercept=has_intercept,
             encoding=tuple(_used(encoding or (), features)),
@@ -215,7 +216,7 @@ class LinearModel:
         return_std : bool
             Whether to return standard deviations of new observations, too.
         """
-        X = np.asarray(X, dtype=np.float64)
+        X = _floats(X)
         k = len(self.features)
         if X.ndim != 2 or X.shape[1] != k:
             raise InputError(f"X must have {count(k, 'column')}, one for each feature of the model")
@@ -518,6 +519,18 @@ def _fact(value: Any, name: str) -> Scalar:
     if isinstance(value, int) and abs(value) < 2**63:
         return value
     raise _broken(f"the fact {quoted(name)} must be text, a finite number, or true or false")
+
+
+def _floats(X: npt.ArrayLike) -> FloatArray:
+    """An array of floats; texts, dates and complex numbers are none, though NumPy takes them."""
+    try:
+        found = np.asarray(X)
+        if found.dtype.kind not in "biufO":
+            raise TypeError
+        with np.errstate(over="ignore"):  # what becomes infinite is refused by its row
+            return found.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError("X must be an array of real numbers") from None
 
 
 def _check_finite(values: FloatArray, trouble: str) -> None:

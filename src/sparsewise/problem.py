@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design import Design, as_design
-from sparsewise.design.base import Array, not_finite, precision
+from sparsewise.design.base import Array, near_one, not_finite, precision
 from sparsewise.design.choose import as_floats
 from sparsewise.errors import InputError, Parameter
+
+MODERATE = (1e-100, 1e100), (1e-10, 1e10)
+"""‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
 
 
 class DependentColumnsError(InputError):
@@ -60,17 +63,16 @@ class Units(NamedTuple):
         """The coefficients of these columns alone."""
         factors = self.inverse_norms[columns]
         if self.moderate:
-            return np.asarray(x * (self.scale * factors))
-        return self._careful(x, factors.astype(np.float64))
-
-    def _careful(self, x: Array, factors: Array) -> Array:
-        """x · scale · factors where that may leave the range of the type."""
+            return np.asarray(x * (np.float64(self.scale) * factors), self.dtype)
         with np.errstate(over="ignore", under="ignore"):
-            values = (x * (self.scale * factors)).astype(self.dtype)
-        if not np.isfinite(values).all() or np.any((values == 0) & (x != 0)):
+            values = product(x, self.scale, factors).astype(self.dtype)
+            real = precision(self.dtype)
+            # Below this, what is lost to underflow shows in the fit.
+            least = np.abs(x) * (100 * float(real.smallest_subnormal) / float(real.eps) ** 0.5)
+        if not np.isfinite(values).all() or np.any(np.abs(values) < least):
             raise InputError(
                 f"The coefficients are beyond the range of {self.dtype}",
-                "pass A as float64, or scale A or y.",
+                "scale A or y." if real.bits == 64 else "pass A as float64, or scale A or y.",
             )
         return values
 
@@ -155,8 +157,8 @@ class Problem(NamedTuple):
     def units(self) -> Units:
         """The way back to the units of the data."""
         # Squares of the norms are in range, and so is that of ‖y‖: so are their quotients.
-        double = precision(self.y.dtype).eps < 1e-10
-        moderate = double and not self.design.measured.extreme and 1e-100 < self.scale < 1e100
+        low, high = MODERATE[self.y.dtype.char in "fF"]
+        moderate = low < self.scale < high and not self.design.measured.extreme
         return Units(self.scale, self.inverse_norms, self.y.dtype, moderate)
 
 
@@ -183,16 +185,43 @@ def problem(A: Any, y: ArrayLike) -> Problem:
 
 def _unit(target: Array) -> tuple[Array, float]:
     """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero."""
-    squared = float(np.vdot(target, target).real)
-    if precision(target.dtype).eps < 1e-10 and 1e-200 < squared < 1e200:
+    inner = target
+    if target.dtype.char in "fF":  # whose squares are all in the range of double precision
+        inner = target.astype(np.complex128 if target.dtype.kind == "c" else np.float64)
+    squared = float(np.vdot(inner, inner).real)
+    if 1e-200 < squared < 1e200:
         norm = math.sqrt(squared)
-        return target / norm, norm
+        return inner / norm, norm
     largest = float(np.abs(target).max())
     if not math.isfinite(largest):
         bad = np.flatnonzero(~np.isfinite(target))
         raise not_finite("y", bad.size, f"row {bad[0]}")
     if largest == 0.0:
         return target, 0.0
-    inner = target.astype(np.result_type(target, np.float64)) / largest
+    inner, power = near_one(target, largest)
     norm = math.sqrt(np.vdot(inner, inner).real)
-    return inner / norm, largest * norm
+    with np.errstate(over="ignore"):
+        scale = float(np.ldexp(norm, power))
+    if scale == math.inf:
+        raise InputError(
+            f"has a norm beyond the range of {target.dtype}",
+            "divide it by a power of ten.",
+            parameter="y",
+        )
+    return inner / norm, scale
+
+
+def product(first: Array, *others: Array | float, divisor: float = 1.0) -> Array:
+    """Numbers times real numbers, in double precision; no partial product has to be in range."""
+    if first.dtype.kind == "c":
+        out = np.empty(first.shape, np.complex128)
+        out.real = product(first.real, *others, divisor=divisor)
+        out.imag = product(first.imag, *others, divisor=divisor)
+        return out
+    mantissa, power = np.frexp(divisor)
+    mantissa, power = 1 / mantissa, -power
+    for factor in (first, *others):
+        part, exponent = np.frexp(np.asarray(factor, np.float64))
+        mantissa, power = mantissa * part, power + exponent
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(mantissa, power))

@@ -19,6 +19,9 @@ class Tolerances(NamedTuple):
         ‖r‖² that counts as an exact fit.
     dependent : float
         Energy that rounding may leave of a dependent column: it can't be added.
+    frail : float
+        ‖U‖² = trace (A_S*A_S)⁻¹ at which coefficients have lost half of their digits: columns that
+        make it larger are dependent for all that can be told, in whatever order they came.
     tie : float
         Scores that differ by less, relatively, are equal for all we can know.
     trust : float
@@ -34,11 +37,20 @@ class Tolerances(NamedTuple):
     eps: float
     exact: float
     dependent: float
+    frail: float
     tie: float
     trust: float
     drift: float
     faded: float
     quiet: float
+
+    def frail_at(self, noise: float) -> float:
+        """The same for damped columns: eps·‖U‖ of the residual is to be far below σ."""
+        return max(noise, self.eps**0.5) / self.exact if noise else self.frail
+
+    def tells_apart(self, size: float) -> bool:
+        """Whether columns with this ‖U‖² are told apart, as all are that came step by step."""
+        return size <= self.frail * (1 + self.drift)
 
 
 def tolerances(dtype: np.dtype[Any]) -> Tolerances:
@@ -53,6 +65,7 @@ def _tolerances(char: str) -> Tolerances:
         eps=eps,
         exact=(64 * eps) ** 2,
         dependent=64 * eps,
+        frail=1 / eps,
         tie=eps ** (2 / 3),
         trust=64 * eps**0.5,
         drift=eps ** (1 / 3),

@@ -1,5 +1,9 @@
 """Best subsets against enumeration, and what is promised where time runs out."""
 
+import inspect
+import sys
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -32,6 +36,7 @@ FAMILIES = {
     "complex wide": lambda seed: gaussian(seed, 6, 9, 4, kind=complex),
     "complex rank deficient": lambda seed: rank_deficient(seed, 12, 9, 5, kind=complex),
 }
+MODULE = sys.modules[best_subset.__module__]  # which the function hides
 SINGLE = ["tall", "wide", "complex tall", "orthonormal"]
 
 
@@ -177,6 +182,50 @@ def test_what_is_promised_out_of_time_holds(seed):
         least = proved.path.at(k).squared_residual
         assert early.lower_bounds[k] <= least * (1 + 1e-9)
         assert early.path.at(k).squared_residual >= least * (1 - 1e-9)
+
+
+def test_it_ends_in_time_and_tells_how_far_it_got(monkeypatch):
+    assert inspect.signature(best_subset).parameters["time_limit"].default == 10.0
+    A, y = hopeless(0)
+    monkeypatch.setattr(MODULE, "PATIENCE", 0.0)
+    told = []
+    solution = best_subset(A, y, sparsity=20, time_limit=0.2, callback=told.append)
+    assert solution.stop is Stop.TIME_LIMIT
+    assert "Raise time_limit for a longer search (None: to the end)" in solution.stop.advice
+    seconds = [progress.seconds for progress in told]
+    assert seconds == sorted(seconds)
+    for progress in told:
+        assert list(progress.gaps) == list(range(1, 21))
+        assert all(0 <= gap <= 1 for gap in progress.gaps.values())
+        assert str(progress).startswith("0 s: proved ")
+        assert "of 20 sizes; the squared residual of " in str(progress)
+    # Gaps only close.
+    for before, after in pairwise([*(progress.gaps for progress in told), solution.gaps]):
+        assert all(after[size] <= before[size] + 1e-12 for size in before)
+
+
+def test_a_callback_stops_it(monkeypatch):
+    A, y = hopeless(1)
+    monkeypatch.setattr(MODULE, "PATIENCE", 0.0)
+    told = []
+
+    def stop(progress):
+        told.append(progress)
+        return len(told) == 2
+
+    solution = best_subset(A, y, sparsity=20, time_limit=None, callback=stop)
+    assert solution.stop is Stop.CALLBACK
+    assert len(told) == 2
+    assert not solution.proved
+    assert solution.support.size == 20
+    assert solution.check(A, y).ok
+
+
+def test_reports_come_once_a_second():
+    A, y = hopeless(2)
+    told = []
+    best_subset(A, y, sparsity=20, time_limit=0.3, callback=told.append)
+    assert told == []
 
 
 def test_plenty_of_time_is_as_good_as_no_limit():

@@ -617,3 +617,152 @@ def test_free_columns_must_be_independent():
     A = np.hstack([np.eye(3), np.eye(3)])
     with pytest.raises(ValueError, match="depend linearly on each other"):
         sw.bpdn(A, np.ones(3), residual=0.1, include=[0, 3])
+
+
+# --- columns that nearly agree, cost differently, or are fitted tightly --------------------------
+
+
+def judged(A, y, bound, w=None, include=(), exclude=(), **words):
+    """The minimiser, with its residual and its duality gap in extended precision.
+
+    Both relative, less what no arithmetic of this precision can tell: a residual is off by
+    rounding errors of A x, and each of these is worth ‖ν‖ in the gap.
+    """
+    found = sw.bpdn(A, y, residual=bound, weights=w, include=include, exclude=exclude, **words)
+    long, eps = np.longdouble, np.finfo(found.coef.dtype).eps
+    w = np.ones(A.shape[1]) if w is None else np.array(w, float)
+    w[list(include)], w[list(exclude)] = 0, np.inf
+    norms, size = np.linalg.norm(A.astype(long), axis=0), np.linalg.norm(y.astype(long))
+    usable = np.isfinite(w) & (norms > 0)
+    unit, cost = A[:, usable] / norms[usable], w[usable] / norms[usable]
+    x = found.coef[usable] * norms[usable] / size
+    r, nu = y / size - unit @ x, found.dual.astype(long)
+    noise = 64 * eps * (1 + np.abs(x).sum())
+    exceeded = np.linalg.norm(r) - bound / size
+    inner, length = np.abs(unit.T @ nu) - 1e3 * eps * np.linalg.norm(nu), np.linalg.norm(nu)
+    nu = nu / max((inner[cost > 0] / cost[cost > 0]).max(initial=0.0), 1.0)
+    objective = cost @ np.abs(x)
+    gap = objective - (y / size @ nu - bound / size * np.linalg.norm(nu)) - noise * length
+    assert abs(found.residual_norm / size - np.linalg.norm(r)) <= 1e-9 * np.linalg.norm(r) + noise
+    return found, float(exceeded - noise), float(gap / objective) if objective else 0.0
+
+
+@pytest.mark.parametrize("factor", [1e-20, 1e-17, 1e-8, 1e8, 1e17, 1e20])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_column_in_other_units(seed, factor):
+    rng = np.random.default_rng(seed)
+    A, y = gaussian(rng, 16, 32), gaussian(rng, 16, 1)[:, 0]
+    A[:, 3] *= factor
+    for bound in (1.0, 0.1, 1e-6, 0.0):
+        _, exceeded, gap = judged(A, y, bound)
+        assert exceeded <= 1e-9 * bound
+        assert gap < 1e-9
+
+
+@pytest.mark.parametrize("decades", [6, 12, 20, 100])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_column_in_units_of_its_own(seed, decades):
+    rng = np.random.default_rng([seed, decades])
+    A, y = gaussian(rng, 10, 16), gaussian(rng, 10, 1)[:, 0]
+    A *= 10.0 ** rng.uniform(-decades, decades, 16)
+    for bound in (1.0, 1e-6, 0.0):
+        _, exceeded, gap = judged(A, y, bound)
+        assert exceeded <= 1e-9 * bound
+        assert gap < 1e-9
+
+
+@pytest.mark.parametrize("digits", range(2, 12))
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_that_nearly_agree(seed, digits):
+    """Whatever the order of memory."""
+    rng = np.random.default_rng([seed, digits])
+    A, y = gaussian(rng, 7, 1) + 10.0**-digits * gaussian(rng, 7, 13), gaussian(rng, 7, 1)[:, 0]
+    for bound in (0.3 * np.linalg.norm(y), 1e-3, 0.0):
+        found, exceeded, gap = judged(A, y, bound)
+        assert exceeded <= 1e-9 * bound
+        assert gap < 1e-6
+        other = sw.bpdn(np.asfortranarray(A), y, residual=bound)
+        assert other.objective == pytest.approx(found.objective, rel=10.0 ** (digits - 13))
+
+
+def test_large_means():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A = gaussian(rng, 12, 20) + 10.0 ** rng.integers(3, 9)
+        y = A[:, :3] @ gaussian(rng, 3, 1)[:, 0]
+        found, _, gap = judged(A, y, 0.0)
+        assert found.stop is Stop.EXACT_FIT
+        assert gap < 1e-6
+
+
+def test_what_rounding_hides_is_said():
+    """Columns that agree to fourteen digits: an answer that holds, or one sentence."""
+    said = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A, y = gaussian(rng, 9, 1) + 1e-14 * gaussian(rng, 9, 20), gaussian(rng, 9, 1)[:, 0]
+        try:
+            _, exceeded, _ = judged(A, y, 0.0)
+        except sw.errors.InputError as error:
+            said.append(str(error))
+        else:
+            assert exceeded <= 0
+    assert said
+    assert all(re.search("rounding hides which|No x has", sentence) for sentence in said)
+
+
+@pytest.mark.parametrize("part", [1e-6, 1e-9, 1e-11])
+def test_tight_bounds_are_met(part):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        A, y = gaussian(rng, 20, 50), gaussian(rng, 20, 1)[:, 0]
+        bound = part * np.linalg.norm(y)
+        found, exceeded, gap = judged(A, y, bound)
+        assert found.stop is Stop.RESIDUAL
+        assert exceeded <= 1e-9 * bound
+        assert gap < 1e-9
+
+
+@pytest.mark.parametrize("bound", [1e200, 1e308, 1e-200, 5e-324])
+def test_bounds_beyond_the_range_of_squares(bound):
+    A, y, _ = make("wide", 0)
+    found = sw.bpdn(A, y, residual=bound)
+    assert found.check(A, y).ok
+    assert found.stop is (Stop.RESIDUAL if bound > 1 else Stop.EXACT_FIT)
+    assert sw.l1_path(A, y, residual=bound).check(A, y).ok
+
+
+def test_a_refusal_is_right():
+    """What least squares can reach is never out of reach."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        A = gaussian(rng, 12, 6) + 10.0 ** rng.integers(0, 8)
+        y = gaussian(rng, 12, 1)[:, 0]
+        d = reference.distance(A / np.linalg.norm(A, axis=0), y)
+        _, exceeded, _ = judged(A, y, 1.0001 * d)
+        assert exceeded <= 1e-9 * d
+        with pytest.raises(ValueError, match="No x has"):
+            sw.bpdn(A, y, residual=0.999 * d)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_single_precision_of_close_columns(seed):
+    rng = np.random.default_rng(seed)
+    A = (gaussian(rng, 8, 1) + 1e-3 * gaussian(rng, 8, 14)).astype(np.float32)
+    y = gaussian(rng, 8, 1)[:, 0].astype(np.float32)
+    for bound in (0.5, 1e-2, 0.0):
+        found, exceeded, _ = judged(A, y, bound)
+        assert found.coef.dtype == np.float32
+        assert exceeded <= 1e-5 * bound
+        double = sw.bpdn(A.astype(float), y.astype(float), residual=bound)
+        assert found.objective == pytest.approx(double.objective, rel=1e-3)
+
+
+def test_check_knows_what_large_free_coefficients_leave_of_a_residual():
+    """Halted while only columns cost something that are zero: the gap is nothing but rounding."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        A = rng.standard_normal((13, 1)) + 1e-2 * rng.standard_normal((13, 8))
+        y, w = rng.standard_normal(13), rng.uniform(0.1, 1, 8)
+        found = sw.bpdn(A, y, residual=0.1, weights=w, include=[0, 1, 2], callback=lambda _: True)
+        assert found.check(A, y).ok

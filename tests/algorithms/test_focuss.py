@@ -285,3 +285,27 @@ def test_what_is_included_leaves_fewer_directions_in_single_precision_too(p):
     assert {1, 2} <= set(found.support)
     assert found.support.size <= 24
     assert found.check(A, y).ok
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("digits", [4, 8, 11])
+def test_a_bound_stays_met_where_columns_nearly_agree(p, digits):
+    """Weights may leave fewer directions than there were: no round gives up the bound for it."""
+    rng = np.random.default_rng(digits)
+    for seed in range(10):
+        A = normal(rng, 6, 2)[:, rng.integers(2, size=6)] + 10.0**-digits * normal(rng, 6, 6)
+        y = normal(rng, 6)
+        for bound in (1e-9, 1e-3, 0.3):
+            found = focuss(A, y, p=p, residual=bound * np.linalg.norm(y), max_iter=1 + 5 * seed)
+            size = np.abs(found.coef * np.linalg.norm(A, axis=0)).sum()
+            norm = np.linalg.norm(y - A @ found.coef)
+            assert norm <= bound * np.linalg.norm(y) + 1e-13 * (np.linalg.norm(y) + size)
+
+
+def test_a_bound_is_refused_by_its_last_digits():
+    rng = np.random.default_rng(17)
+    A, y = normal(rng, 12, 5), normal(rng, 12)
+    distance = np.linalg.norm(y - A @ np.linalg.lstsq(A, y, rcond=None)[0])
+    assert focuss(A, y, residual=distance).residual_norm == pytest.approx(distance, rel=1e-12)
+    with pytest.raises(ValueError, match="No x has"):
+        focuss(A, y, residual=distance * (1 - 1e-11))

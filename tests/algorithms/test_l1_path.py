@@ -57,7 +57,8 @@ def test_optimal_at_and_between_the_bends(family, seed):
     assert isinstance(path, L1Path)
     assert path.check(A, y).ok
     assert (np.diff(path.penalties) <= 0).all()
-    assert len(path.points) == path.penalties.size == len(path.path) + 2
+    assert path.penalties[0] > path.penalties[1]
+    assert len(path.points) == path.penalties.size <= len(path.path) + 1
     for penalty, model in zip(path.penalties, path.points, strict=True):
         assert reference.kkt(A, y, without_dust(A, y, model.coef), penalty, w).worst < 1e-10
         assert np.linalg.norm(A @ model.coef - y) ** 2 == pytest.approx(
@@ -230,3 +231,107 @@ def test_bad_input():
         sw.l1_path(A, y, residual=-1)
     with pytest.raises(ValueError, match="weights must have shape"):
         sw.l1_path(A, y, weights=[1.0])
+
+
+@pytest.mark.parametrize("columns", [2.0**500, 2.0**-500, 1.0])
+@pytest.mark.parametrize("target", [2.0**450, 2.0**-450, 1.0])
+def test_points_in_between_at_every_scale(columns, target):
+    """Squares of penalties and residuals may be out of range; the models are not."""
+    rng = np.random.default_rng(5)
+    A, y = rng.standard_normal((12, 7)), rng.standard_normal(12)
+    plain, scaled = sw.l1_path(A, y), sw.l1_path(columns * A, target * y)
+    unit = columns * target
+    for share in (0.9, 0.5, 0.21, 0.03):
+        penalty, residual = share * plain.penalties[0], 1.05 * share * np.linalg.norm(y)
+        one, two = plain.at_penalty(penalty), scaled.at_penalty(penalty * unit)
+        np.testing.assert_allclose(two.coef * (columns / target), one.coef, rtol=1e-9, atol=1e-12)
+        if residual > plain.residual_norm:
+            one, two = plain.at_residual(residual), scaled.at_residual(residual * target)
+            np.testing.assert_allclose(two.coef * (columns / target), one.coef, rtol=1e-9)
+            r = y - A @ one.coef
+            assert np.linalg.norm(r) == pytest.approx(residual, rel=1e-9)
+            assert one.loss == pytest.approx(r @ r, rel=1e-9)
+
+
+def test_models_in_between_stay_in_single_precision():
+    rng = np.random.default_rng(6)
+    A, y = rng.standard_normal((12, 7), np.float32), rng.standard_normal(12, np.float32)
+    path = sw.l1_path(A, y)
+    assert (np.diff(path.penalties) < 0).all()  # λ where it begins is told once
+    for share in (2.0, 1.0, 0.7, 0.1, 0.0):
+        assert path.at_penalty(share * path.penalties[0]).coef.dtype == np.float32
+
+
+def test_a_path_that_ends_where_it_begins_has_one_point():
+    rng = np.random.default_rng(7)
+    A, y = rng.standard_normal((12, 7)), rng.standard_normal(12)
+    highest = float(np.abs(A.T @ y).max())
+    for path in (sw.l1_path(A, y, penalty=2 * highest), sw.l1_path(A, 0 * y)):
+        assert path.penalties.size == len(path.points) == 1
+        assert not path.at_penalty(path.penalties[0]).coef.any()
+    for scale in (1e200, 1e-200):
+        with pytest.raises(ValueError, match="penalties of the path are beyond the range"):
+            sw.l1_path(scale * A, scale * y)
+
+
+def test_one_column_in_other_units():
+    """As many decades apart as numbers have digits, the path is what it is in other units."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        A, y = gaussian(rng, 16, 24), gaussian(rng, 16, 1)[:, 0]
+        A[:, 5] *= 1e17
+        path = sw.l1_path(A, y)
+        free = sw.l1_path(A, y, include=[5])
+        for penalty in (3.0, 1.0, 0.1):
+            coef = path.at_penalty(penalty).coef
+            r = y - A @ coef
+            objective = r @ r / 2 + penalty * np.abs(coef).sum()
+            other = free.at_penalty(penalty).coef
+            r = y - A @ other
+            assert objective == pytest.approx(r @ r / 2 + penalty * np.abs(other).sum(), rel=1e-9)
+            assert reference.kkt(A, y, coef, penalty).worst < 1e-10
+
+
+@pytest.mark.parametrize("mean", [1e3, 1e6])
+@pytest.mark.parametrize("seed", range(6))
+def test_large_means(seed, mean):
+    """Optimal at the bends and between them, in the digits that columns differ by."""
+    rng = np.random.default_rng(seed)
+    A, y = gaussian(rng, 12, 18) + mean, gaussian(rng, 12, 1)[:, 0]
+    path = sw.l1_path(A, y)
+    for upper, lower in zip(path.penalties[:-1], path.penalties[1:], strict=True):
+        for penalty in (upper, 0.4 * upper + 0.6 * lower):
+            model = path.at_penalty(penalty)
+            coef = without_dust(A, y, model.coef)
+            assert reference.kkt(A, y, coef, penalty).worst < 1e-9
+            loss = np.linalg.norm(A @ model.coef - y) ** 2
+            assert model.squared_residual == pytest.approx(loss, rel=1e-6, abs=1e-10)
+
+
+def test_the_path_begins_once():
+    for family in FAMILIES:
+        A, y, w = make(family, 0)
+        path = sw.l1_path(A, y, weights=w)
+        assert path.penalties[0] > path.penalties[1]
+        assert len(path.points) == path.penalties.size
+    A, y, _ = make("wide", 0)
+    assert sw.l1_path(A, y, penalty=1e9).penalties.size == 1
+
+
+def test_single_precision_stays_single():
+    A, y, _ = make("wide", 0)
+    path = sw.l1_path(A.astype(np.float32), y.astype(np.float32))
+    for penalty in (path.penalties[0], path.penalties[3], 0.3 * path.penalties[0], 0.0):
+        assert path.at_penalty(penalty).coef.dtype == np.float32
+    assert path.at_residual(0.5 * np.linalg.norm(y)).coef.dtype == np.float32
+
+
+@pytest.mark.parametrize("power", [-300, -160, 160, 300])
+def test_every_scale_of_the_target(power):
+    A, y, _ = make("wide", 1)
+    plain, path = sw.l1_path(A, y), sw.l1_path(A, y * 10.0**power)
+    np.testing.assert_allclose(path.penalties / 10.0**power, plain.penalties, rtol=1e-9)
+    for part in (0.7, 0.3, 0.01):
+        norm = part * np.linalg.norm(y)
+        coef = path.at_residual(norm * 10.0**power).coef / 10.0**power
+        np.testing.assert_allclose(coef, plain.at_residual(norm).coef, rtol=1e-7, atol=1e-9)

@@ -263,3 +263,104 @@ def test_the_path_has_the_same_minimiser(method, n, m, shared):
         np.testing.assert_allclose(found.coef, exact.coef, atol=1e-4 * np.abs(exact.coef).max())
         best = objective(A, y, exact.coef, penalty, w)
         assert objective(A, y, found.coef, penalty, w) == pytest.approx(best, rel=1e-10)
+
+
+# --- operators that lie, and scales --------------------------------------------------------------
+
+
+class Odd:
+    """An operator whose products can be tampered with."""
+
+    def __init__(self, A, B=None, after=10**9, value=np.nan, adjoint=False):
+        self.A, self.B, self.shape, self.dtype = A, A if B is None else B, A.shape, A.dtype
+        self.left, self.value, self.adjoint = after, value, adjoint
+
+    def _count(self, product):
+        self.left -= 1
+        return product if self.left >= 0 else np.full_like(product, self.value)
+
+    def matvec(self, x):
+        return self.A @ x if self.adjoint else self._count(self.A @ x)
+
+    def rmatvec(self, v):
+        product = self.B.conj().T @ v
+        return self._count(product) if self.adjoint else product
+
+
+@BOTH
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("after", [0, 1, 2, 5, 9])
+def test_products_that_are_no_numbers_are_the_operators_fault(method, adjoint, value, after):
+    A, y, highest = sample(15, 20, 40)
+    measured = 0 if adjoint else 40  # its columns are made once to measure them
+    odd = Odd(A, after=measured + 1 + after, value=value, adjoint=adjoint)
+    with pytest.raises(ValueError, match=r"operator whose .* NaN or infini"):
+        method(odd, y, penalty=0.01 * highest, max_iter=30)
+
+
+@BOTH
+@pytest.mark.parametrize("kind", [float, complex])
+def test_an_adjoint_that_lies_is_told(method, kind):
+    A, y, highest = sample(16, 20, 40, kind)
+    rng = np.random.default_rng(0)
+    others = [-A, 0 * A, 1e3 * A, 1e-3 * A, 1.01 * A, normal(rng, 20, 40, kind=kind)]
+    if kind is complex:
+        others.append(A.conj())
+    for B in others:
+        with pytest.raises(ValueError, match="rmatvec is not the adjoint of its matvec"):
+            method(Odd(A, B), y, penalty=0.1 * highest)
+    honest, plain = (method(B, y, penalty=0.1 * highest) for B in (Odd(A), A))
+    np.testing.assert_allclose(honest.coef, plain.coef, atol=1e-9)
+
+
+@BOTH
+@pytest.mark.parametrize("columns", [2.0**600, 2.0**-600, 1.0])
+@pytest.mark.parametrize("target", [2.0**400, 2.0**-400, 1.0, 0.0])
+def test_powers_of_two_do_not_matter(method, columns, target):
+    A, y, highest = sample(17, 20, 40)
+    plain = method(A, (target != 0) * y, penalty=0.2 * highest)
+    penalty = 0.2 * highest * columns * (target or 1.0)
+    scaled = method(columns * A, target * y, penalty=penalty)
+    assert scaled.penalty == penalty
+    assert scaled.stop is plain.stop
+    same = scaled.coef * (columns / (target or 1.0))
+    np.testing.assert_allclose(same, plain.coef, rtol=1e-9, atol=1e-12)
+    assert scaled.check(columns * A, target * y).ok
+
+
+@BOTH
+def test_penalties_beyond_the_range_of_numbers(method):
+    A, y, _ = sample(18, 20, 40)
+    with pytest.raises(ValueError, match="penalty is too small beside A and y"):
+        method(1e200 * A, 1e200 * y, penalty=1.0)
+    found = method(1e-200 * A, 1e-200 * y, penalty=1e300)
+    assert not found.coef.any()
+    assert found.penalty == 1e300
+    assert found.check(1e-200 * A, 1e-200 * y).ok
+    coarse = method(A.astype(np.float32), y.astype(np.float32), penalty=1e60)
+    assert not coarse.coef.any()
+
+
+def test_weights_far_apart():
+    """A column that costs next to nothing is not free, and one far beyond numbers is refused."""
+    A, y, _ = sample(19, 20, 4)
+    A = A[:, :3]
+    data = problem(A * [1e150, 1.0, 1e-150], y)
+    assert check_weights(data, None).usual.all()
+    coarse = problem((A * [1e25, 1.0, 1e-25]).astype(np.float32), y)
+    weights = check_weights(coarse, None)
+    assert (weights.unit.astype(np.float32) > 0).all()
+    np.testing.assert_allclose(weights.unit * weights.top * coarse.design.norms(), weights.given)
+    for factors, w in [
+        ([1e-200, 1.0, 1.0], [1e200, 1.0, 1.0]),
+        ([1e200, 1.0, 1.0], [1e-200, 1.0, 1.0]),
+        ([1e200, 1.0, 1e-200], None),
+    ]:
+        with pytest.raises(ValueError, match="weights are beyond the range of numbers"):
+            check_weights(problem(A * factors, y), w)
+    subnormal = problem(A * [1.0, 1.0, 1e-310], y)
+    assert check_weights(subnormal, None).barred.tolist() == [False, False, True]
+    for wrong in (["a", "b", "c"], [1j, 1, 1], [{}, 1, 1], np.ma.masked_all(3)):
+        with pytest.raises(ValueError, match="weights"):
+            check_weights(data, wrong)

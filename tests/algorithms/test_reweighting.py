@@ -314,3 +314,118 @@ def test_where_everything_is_free_there_is_nothing_to_weigh(algorithm):
     x = np.linalg.lstsq(A, y, rcond=None)[0]
     solution = algorithm(A, y, residual=10.0, include=range(6))
     np.testing.assert_allclose(solution.coef, x, rtol=1e-9)
+
+
+# --- what is included, and what is met on the way ------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["homotopy", "conic"])
+def test_where_nothing_is_paid_for_no_weights_are_needed(name, solver):
+    """Included columns alone meet the bound: least squares on them, after one round."""
+    found = BOTH[name](np.eye(3)[:, :2], [2.0, 0, 0], residual=0.1, include=[0], solver=solver)
+    np.testing.assert_array_equal(found.coef, [2.0, 0.0])
+    assert found.stop is Stop.RESIDUAL
+    assert len(found.rounds) == 1
+    assert found.check(np.eye(3)[:, :2], [2.0, 0, 0]).ok
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_rest_is_weighed_beside_what_is_included(name, seed):
+    A, y, _ = planted(seed, 24, 12, 4, noise=0.3)
+    include = [0, 1, 2]
+    alone = np.linalg.norm(y - A[:, include] @ np.linalg.lstsq(A[:, include], y, rcond=None)[0])
+    bounds = np.array([1 + 1e-9, 1, 1 - 1e-12, 1 - 1e-6]) * alone
+    for bound in [*bounds, 0.5 * (alone + reference.distance(A, y))]:
+        found = BOTH[name](A, y, residual=bound, include=include)
+        assert np.isfinite(found.coef).all()
+        assert np.linalg.norm(y - A @ found.coef) <= bound + 1e-12
+        assert found.check(A, y).ok
+
+
+def test_an_estimator_predicts_with_what_is_included():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X = rng.standard_normal((30, 5))
+        y = X[:, 0] + 0.1 * rng.standard_normal(30)
+        for algorithm in ("candes", "ard"):
+            fitted = sw.BasisPursuitRegressor(algorithm, include=[0]).fit(X, y)
+            assert np.isfinite(fitted.predict(X)).all()
+
+
+@pytest.mark.parametrize("residual", [0, 0.05])
+@pytest.mark.parametrize("include", [[], [3]])
+def test_models_on_the_path_have_their_residuals(name, residual, include):
+    A, y, _ = planted(4, 12, 30, 8, noise=0.0)
+    found = BOTH[name](A, y, residual=residual, include=include)
+    assert len(found.rounds) > 1
+    models = [found.path.initial, *found.path.models()]
+    assert len(models) > 8
+    for model in models:
+        assert model.loss == pytest.approx(np.linalg.norm(y - A @ model.coef) ** 2, abs=1e-9)
+        assert set(np.flatnonzero(model.coef)) <= set(model.support)
+
+
+@pytest.mark.parametrize("residual", [0, 0.05])
+def test_a_halted_round_gives_way_to_the_one_before(name, residual):
+    """Between two problems, coefficients solve neither."""
+    A, y, _ = planted(1, k=9)
+    whole = []
+    full = BOTH[name](A, y, residual=residual, tol=1e-12, callback=whole.append)
+    for most in range(0, len(whole), 3):
+        steps = []
+        halted = BOTH[name](
+            A, y, residual=residual, tol=1e-12,
+            callback=lambda step, steps=steps, most=most: steps.append(step) or len(steps) > most,
+        )  # fmt: skip
+        assert halted.stop is Stop.CALLBACK
+        assert len(steps) <= most + 1
+        norm = np.linalg.norm(y - A @ halted.coef)
+        assert halted.residual_norm == pytest.approx(norm, abs=1e-12)
+        assert halted.check(A, y).ok
+        if len(halted.rounds) == 1 and halted.residual_norm > residual + 1e-9:
+            assert halted.bound == pytest.approx(norm)
+            continue  # within the first round there is none before: the model met on its path
+        assert halted.rounds == full.rounds[: len(halted.rounds)]
+        same = BOTH[name](A, y, residual=residual, tol=1e-12, max_outer=len(halted.rounds) - 1)
+        np.testing.assert_array_equal(halted.coef, same.coef)
+        np.testing.assert_array_equal(halted.weights, same.weights)
+
+
+def test_relevance_weights_of_columns_that_agree():
+    """Weights are √(a_j*C⁻¹a_j), to rounding, however nearly columns depend on each other."""
+    from sparsewise.engine.reweighting import relevance_weights
+    from sparsewise.problem import problem
+
+    rng = np.random.default_rng(0)
+    for digits in (2, 6, 10, 14):
+        A = rng.standard_normal((12, 1)) + 10.0**-digits * rng.standard_normal((12, 9))
+        A /= np.linalg.norm(A, axis=0)
+        x = rng.standard_normal(9) * (np.arange(9) % 2)
+        data, before = problem(A, A.sum(axis=1)), rng.uniform(0.5, 2, 9)
+        for sigma in (0.3, 1e-3):
+            found = relevance_weights(data, x, before, sigma)
+            expected = reference.ard_rule(sigma)(A, x, before)
+            np.testing.assert_allclose(found, expected, rtol=1e-6 / sigma, atol=2e-8 / sigma)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("value", [5e-324, 1e-50, 1e-9, 1.0, 1e200])
+def test_parameters_beyond_rounding_are_those_of_rounding(kind, value):
+    A, y, _ = planted(13, 20, 40, 5)
+    A, y = A.astype(kind), y.astype(kind)
+    for found in (
+        sw.bp_candes(A, y, residual=0.3, epsilon=value),
+        sw.bp_ard(A, y, residual=0.3, sigma=value),
+    ):
+        assert np.isfinite(found.coef).all()
+        assert np.isfinite(found.weights).all()
+        assert found.check(A, y).ok
+
+
+def test_weights_of_columns_near_the_largest_number():
+    A, y, _ = planted(14, 20, 40, 5)
+    factors = np.where(np.arange(40) % 3, 1.0, 1e306)
+    for algorithm in BOTH.values():
+        found, plain = algorithm(A * factors, y, residual=0.3), algorithm(A, y, residual=0.3)
+        assert np.isfinite(found.weights).all()
+        np.testing.assert_allclose(found.coef * factors, plain.coef, atol=1e-9)

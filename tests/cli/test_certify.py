@@ -126,7 +126,7 @@ def test_a_failing_certificate_does_not_stop_fit(run, monkeypatch):
 def test_an_included_feature_that_adds_nothing(run, csv):
     args = ("--target", "y", "--method", "forward", "--include", "b", "--sparsity", 2)
     line = subset_line(run("fit", csv(EXACT), *args))
-    assert line == "not certified: fewer of these columns fit as well"
+    assert line == "certified best subset of 2 of those that contain b"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,22 @@ def test_names_in_fit_are_safe_to_print(run, csv):
     path = csv(random_table(names=["\x1b[31mred", "[bold]b", "größe", "d, e", 'f"g', "列"]))
     args = ("fit", path, "--target", "y", "--method", "forward", "--sparsity", 1)
     out = run(*args, "--include", "größe")
-    assert subset_line(out) == "not the best subset of 1: ?[31mred in place of größe fits best"
+    assert subset_line(out) == "certified best subset of 1 of those that contain größe"
+    out = run("certify", path, "--target", "y", "--features", "größe")
+    assert out.startswith("größe: not the best subset of 1: ?[31mred in place of größe fits best")
+    out = run(*args, "--include", "\x1b[31mred")
+    assert subset_line(out) == "certified best subset of 1 of those that contain ?[31mred"
+
+
+def test_fit_is_certified_among_what_includes_its_features(run):
+    """Chosen by force: a best subset is one that has it, too."""
+    out = run(
+        "fit", "--example", "diabetes", "--include", "age", "--sparsity", 4, "--method", "srr"
+    )
+    found = test_cli.coefficients(out).keys() - {"(intercept)"}
+    fits = {s: least_squares(s)[1] for s in combinations(NAMES, 4) if "age" in s}
+    verdict = "certified best" if found == {*min(fits, key=fits.get)} else "not the best"
+    assert subset_line(out).startswith(f"{verdict} subset of 4 of those that contain age")
 
 
 # --- verdicts -------------------------------------------------------------------------------------
@@ -229,6 +244,31 @@ def test_without_an_intercept(run, verdict):
     assert "R² compares with 0" in run("certify", *args, best)
 
 
+def test_included_features_are_no_matter_of_choice(run, verdict, refuse):
+    args = ("--example", "diabetes", "--features", "age,bmi,s5")
+    assert verdict(*args)["better"] == ["bmi", "bp", "s5"]
+    found = verdict(*args, "--include", "age")
+    fits = {s: least_squares(s)[1] for s in combinations(NAMES, 3) if "age" in s}
+    best = min(fits, key=fits.get)
+    assert found["better"] == (None if best == ("age", "bmi", "s5") else list(best))
+    assert (found["include"], "age" in found["features"]) == (["age"], True)
+    assert "best subset of 3 of those that contain age" in found["sentence"]
+    line = refuse("certify", *args, "--include", "sex,bmi")
+    assert '--include names "sex", but --features does not' in line
+
+
+def test_equal_columns_are_told(run, csv, verdict):
+    X = np.random.default_rng(5).normal(size=(30, 3))
+    y = X @ [2.0, 1.0, 0.1] + 0.1 * X[::-1, 0]
+    args = (csv(table("abcd", X[:, [0, 1, 2, 0]], y)), "--target", "y", "--features", "a,b")
+    out = words(run("certify", *args))
+    told = "no other fits better; these fit as well: d in place of a"
+    assert out.startswith(f"a, b: certified best subset of 2: {told}")
+    assert "by search: no other subset of this size fits better" in out
+    assert "(b, d)" in out
+    assert verdict(*args)["ties"] == [["b", "d"]]
+
+
 def test_excluded_columns_are_no_candidates(verdict):
     args = ("--example", "diabetes", "--features", "sex,bmi,bp,s1,s5")
     assert verdict(*args)["better"] == ["sex", "bmi", "bp", "s3", "s5"]
@@ -305,7 +345,7 @@ def test_a_name_given_twice_counts_once(verdict):
     assert found["features"] == ["bmi", "s5"]
 
 
-@pytest.mark.parametrize("unit", ["e-170", "e-120", "e140"])
+@pytest.mark.parametrize("unit", ["e-250", "e-170", "e-120", "e140"])
 def test_the_unit_does_not_matter(run, csv, verdict, unit):
     lines = random_table().splitlines()
     scaled = [",".join(cell + unit for cell in line.split(",")) for line in lines[1:]]
@@ -382,7 +422,14 @@ def test_help_mentions_it(run, capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["certify", "--help"])
     out = capsys.readouterr().out
-    for option in ("--features", "--exclude", "--no-intercept", "--time-limit", "--json"):
+    for option in (
+        "--features",
+        "--include",
+        "--exclude",
+        "--no-intercept",
+        "--time-limit",
+        "--json",
+    ):
         assert option in out
     assert f"at most {sparsewise.guarantees.search.MOST_COLUMNS} candidates" in words(out)
 

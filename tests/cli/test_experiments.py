@@ -1,5 +1,7 @@
 """``sparsewise reproduce`` and ``sparsewise run``, in this process and as one of their own."""
 
+import json
+import logging
 import os
 import signal
 import subprocess
@@ -92,6 +94,53 @@ def test_the_folder_is_called_after_the_experiment(tmp_path, capsys, monkeypatch
     monkeypatch.chdir(tmp_path)
     assert run(capsys, "reproduce", "bounds", "--quick", "--jobs", "1")[0] == 0
     assert (tmp_path / "sparsewise-bounds" / "report.html").exists()
+
+
+SPEC = "m: 8\nn: 6\nk: [1, 2]\nrealizations: 2\nalgorithms:\n"
+
+
+def test_names_that_could_do_harm(tmp_path, capsys, recwarn):
+    """To a terminal, a page, a table of Markdown, a formula in a figure."""
+    labels = ["<script>", "a|b", "$\\frac{1}{0}$", "\x1b[31mred", "=1+1", "模" * 3, "n" * 300]
+    spec, out = tmp_path / "spec.yml", tmp_path / "\x1b[2Jout"
+    lines = [f"  {json.dumps(one)}: {{algorithm: omp, sparsity: k}}\n" for one in labels]
+    spec.write_text(SPEC + "".join(lines))
+    code, told, complaint = run(capsys, "run", spec, "--jobs", 1, "--out", out)
+    assert (code, complaint, list(recwarn)) == (0, "", [])
+    assert told.replace("\n", "").isprintable()
+    page, text = ((out / f"report.{end}").read_text(encoding="utf-8") for end in ("html", "md"))
+    assert "<script>" not in page
+    assert "\x1b" not in page + text
+    assert "a\\|b" in text
+    table = pl.read_csv((out / "results.csv").read_bytes())
+    assert table["algorithm"].to_list()[4] == "'=1+1"
+
+
+@pytest.mark.parametrize("out", ["a\0b", "x" * 300])
+def test_folders_that_cannot_be(tmp_path, capsys, out):
+    spec = tmp_path / "spec.yml"
+    spec.write_text(f"{SPEC}  OMP: {{algorithm: omp, sparsity: k}}\n")
+    code, told, complaint = run(capsys, "run", spec, "--jobs", 1, "--out", tmp_path / out)
+    assert (code, told, complaint.count("\n")) == (2, "", 1)
+    assert "can't make the folder" in complaint
+
+
+def test_dask_is_silent_on_its_own_troubles(tmp_path, capsys):
+    """It sets the levels of its loggers when it is imported, one by one."""
+    pytest.importorskip("distributed")
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.WARNING)
+    try:
+        words = ("--dask", "127.0.0.1:1", "--out", tmp_path)
+        code, told, complaint = run(capsys, "reproduce", "table1", "--quick", *words)
+        assert not any(logger.isEnabledFor(logging.ERROR) for logger in loggers)
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+    assert (code, told, complaint.count("\n")) == (2, "", 1)
+    assert "there is no Dask scheduler" in complaint
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")

@@ -1,6 +1,7 @@
 """The command line, run as a process and in this one, on good and bad tables."""
 
 import inspect
+import json
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import sparsewise
-from sparsewise import cli
+from sparsewise import StepwiseRegressor, cli
 from sparsewise.description.terminal import FIRST_STEPS, LAST_STEPS
 from sparsewise.numerals import numerals
 
@@ -765,3 +766,38 @@ def test_a_closed_pipe_is_quiet():
 )
 def test_numerals(values, written):
     assert numerals(values) == written
+
+
+@pytest.mark.parametrize("include", ["", "age,s5"])
+def test_json_has_the_evidence_of_the_text(run, include):
+    """At the start, too; and it is said at which σ."""
+    args = ("fit", "--example", "diabetes", "--include", include)
+    out, path = run(*args), json.loads(run(*args, "--json"))["path"]
+    told = [float(row[-3]) for row in section(out, "Path")]
+    assert told == pytest.approx([row["log_evidence"] for row in path], abs=0.006)
+    assert "the log evidence of every step is that at the final σ" in out
+    assert "the log evidence of every step is that at the final σ" in run(
+        "path", "--example", "diabetes", "--method", "rmp"
+    )
+    assert "log evidence" not in run("fit", "--example", "diabetes", "--method", "forward")
+
+
+def test_stepwise_begins_where_r_does_or_where_it_is_told_to(run, refuse):
+    args = ("fit", "--example", "diabetes", "--method", "stepwise")
+    for start, size in (("all", 10), ("none", 0), ("bmi,s5", 2)):
+        path = json.loads(run(*args, "--start", start, "--json"))["path"]
+        assert path[0]["size"] == size
+    assert run(*args) == run(*args, "--start", "all")
+    assert "Begin elsewhere (--start all or --start none) to see" in " ".join(run(*args).split())
+    X, y = DIABETES.data, DIABETES.target
+    r = StepwiseRegressor("both", start=None).fit(X, y)
+    chosen = {DIABETES.feature_names[j] for j in r.get_support(indices=True)}
+    assert coefficients(run(*args)).keys() - {"(intercept)"} == chosen
+    run("fit", "--example", "diabetes", "--method", "rmp0", "--start", "all")
+    run(*args, "--cv", 5)  # on a path, wherever R would begin
+    assert "--start belongs to rmp0, stepwise, not to rmp" in refuse(
+        "fit", "--example", "diabetes", "--start", "bmi"
+    )
+    assert 'there is no column "bmj"' in refuse(*args, "--start", "bmj")
+    assert "can't be begun with and excluded" in refuse(*args, "--start", "bmi", "--exclude", "bmi")
+    assert "--start has no say" in refuse(*args, "--start", "all", "--criterion", "loo")

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import sparsewise
+from sparsewise.cli import main
 from sparsewise.engine.log import Log
 from sparsewise.errors import InputError
 from sparsewise.models import LinearModel
@@ -372,6 +373,58 @@ def test_models_that_cannot_be_used(run, refuse, csv, tmp_path):
 
 def test_a_model_that_cannot_be_saved(refuse, tmp_path):
     assert "is a folder" in refuse(*FIT, "--save", tmp_path)
+    assert "is a folder" in refuse(*FIT, "--save", "")
+
+
+def test_places_that_cannot_be(run, capsys, tmp_path):
+    """A name that is too long, or holds a null byte: a sentence, and the model all the same."""
+    fitted = run(*FIT)
+    for name, reason in (("x" * 300, "File name too long"), ("a\0b", "embedded null byte")):
+        for option, end in (("--save", ".json"), ("--plot", ".png")):
+            assert main([*FIT, option, str(tmp_path / (name + end))]) == 2
+            captured = capsys.readouterr()
+            assert captured.out == fitted
+            assert captured.err.count("\n") == 1
+            assert captured.err.endswith(f"{reason}\n")
+    assert not list(tmp_path.glob("*.draft"))
+
+
+def test_a_table_with_as_many_rows_as_features(run, csv):
+    """No row is taken for a column."""
+    X = np.random.default_rng(5).normal(size=(6, 6))
+    y = 3 * X[:, 1] - 2 * X[:, 4] + [0.1, -0.1, 0.1, 0, 0, -0.1]
+    rows = [",".join(map(repr, [*x.tolist(), float(one)])) for x, one in zip(X, y, strict=True)]
+    table = csv("\n".join(["a,b,c,d,e,f,y", *rows]))
+    found = coefficients(run("fit", table, "--target", "y", "--sparsity", 2))
+    assert found.keys() == {"(intercept)", "b", "e"}
+    A = np.column_stack([np.ones(6), X[:, [1, 4]]])
+    expected = np.linalg.lstsq(A, y, rcond=None)[0]
+    np.testing.assert_allclose(list(found.values()), expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("power", [140, -140])
+def test_units_whose_squares_are_no_numbers(run, refuse, csv, tmp_path, power):
+    """The coefficient is 10^(2 power), its variance nothing that could be told."""
+    rng = np.random.default_rng(2)
+    x, e = rng.normal(size=(2, 12))
+    y = (3 * x + 0.1 * e) * 10.0**power
+    lines = [f"{one!r}e{-power},{two!r}" for one, two in zip(x.tolist(), y.tolist(), strict=True)]
+    table, saved = csv("\n".join(["x,y", *lines])), tmp_path / "model.json"
+    words = ("fit", table, "--target", "y", "--method", "forward")
+    assert "too large or too small for numbers" in " ".join(run(*words, "--save", saved).split())
+    [told] = json.loads(run(*words, "--json"))["features"]
+    assert told["std"] is None
+    assert told["coef"] == pytest.approx(3 * 10.0 ** (2 * power), rel=0.1)
+    predicted = [float(line) for line in run("predict", saved, table).split()[1:]]
+    np.testing.assert_allclose(predicted, y, atol=0.5 * 10.0**power)
+    assert "covariance of its coefficients is not known" in refuse("predict", saved, table, "--std")
+
+
+def test_a_path_as_csv_is_safe(run, csv):
+    rows = "\n".join(f"{i},{i * i % 7},{2 * i + i * i % 7 / 9}" for i in range(9))
+    table = csv(f"=1+1,\x1b[31mred,y\n{rows}\n")
+    out = run("path", table, "--target", "y", "--method", "forward", "--csv")
+    assert [line.split(",")[2] for line in out.splitlines()[1:]] == ["", "'=1+1", "?[31mred"]
 
 
 # --- figures --------------------------------------------------------------------------------------

@@ -17,6 +17,22 @@ def integers(seed, n, m):
     return A, A[:, 0] + 2 * A[:, 1] + 0.1 * rng.integers(-1, 2, n)
 
 
+def close():
+    """Columns that nearly agree, and fewer dimensions than rows."""
+    rng = np.random.default_rng(2)
+    yield rng.standard_normal((9, 1)) + 1e-5 * rng.standard_normal((9, 4)), np.arange(9.0), None
+    A = rng.standard_normal((9, 3)) @ rng.standard_normal((3, 6))
+    yield A, np.arange(9.0), None
+
+
+def decades():
+    """Weights that differ by as many decades as numbers have digits, and by more."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        A = rng.standard_normal((8, 10))
+        yield A, rng.standard_normal(8), 10.0 ** rng.uniform(-20, 0, 10)
+
+
 def test_every_function():
     def run():
         p = gaussian(0, 12, 16, 3)
@@ -29,5 +45,7 @@ def test_every_function():
                 l1_norm = np.abs(path.at_residual(bound).coef).sum()
                 assert np.abs(found.coef).sum() == pytest.approx(l1_norm)
             assert sparsewise.bp_ard(A, y, residual=0.05).check(A, y).ok
+        for A, y, w in (*close(), *decades()):
+            assert sparsewise.l1_path(A, y, weights=w).check(A, y).ok
 
     assert not idle(load_homotopy(), run)

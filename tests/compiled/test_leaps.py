@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsewise import best_subset
+from sparsewise import best_subset, certify
 from sparsewise.compiled import load_leaps
 from tests.compiled.tracing import idle
 from tests.guarantees.subsets import best
@@ -19,5 +19,14 @@ def test_every_function(kind):
                 columns, norm, _ = best(p.A, p.y, size)
                 np.testing.assert_array_equal(found.support, np.sort(columns))
                 assert found.residual_norm == pytest.approx(norm)
+
+        # Columns that nearly agree, and copies.
+        A = np.column_stack([p.A[:, :5], p.A[:, 0] + 1e-10 * p.A[:, 6], p.A[:, 1]])
+        assert best_subset(A, p.A[:, 6], sparsity=2).gaps[2] > 0
+        # A choice to be beaten, and a copy of one of its columns.
+        first = best_subset(p.A, p.y, sparsity=3).support
+        A = np.column_stack([p.A, p.A[:, first[0]]])
+        tied = certify(A, p.y, first, time_limit=None).ties
+        assert tied == (tuple(sorted({*first.tolist(), 9} - {int(first[0])})),)
 
     assert not idle(load_leaps(), run)

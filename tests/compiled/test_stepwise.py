@@ -28,6 +28,8 @@ def test_every_kernel(monkeypatch):
         check("foba", P.A, delta=0.3)
         for name in ("rmp", "fast_sbl"):
             assert ALGORITHMS[name](P.A, P.y, sigma=0.3).check(P.A, P.y).ok
+        # The path of ℓ1-penalised least squares takes its columns in by the same kernels.
+        assert ALGORITHMS["bpdn"](P.A, P.y, residual=1.0).check(P.A, P.y).ok
         # A larger matrix is looked at by passes, with steps guessed ahead.
         monkeypatch.setattr(base, "SMALL", 0)
         check("forward", P.A, sparsity=8)

@@ -10,6 +10,7 @@ import sparsewise
 from sparsewise.design import Centred, base
 from sparsewise.design import kernel_matrix as kernel_module
 from sparsewise.design.kernel_matrix import KernelDesign, evaluate
+from sparsewise.errors import InputError
 from sparsewise.estimators.kernels import Stationary
 from tests.problems import normal
 from tests.storages import reflected
@@ -241,3 +242,12 @@ def test_nan_is_found_wherever_it_is(tiles):
 def test_large_values_are_not_infinite():
     X = np.ones((4, 1))
     assert np.isfinite(evaluate(lambda X, Y: np.full((len(X), len(Y)), 1e308), X, X)).all()
+
+
+def test_what_a_kernel_raises_is_told_as_its_own():
+    def broken(X, Y):
+        raise ZeroDivisionError("of its own\nin two lines")
+
+    X = np.arange(6.0)[:, None]
+    with pytest.raises(InputError, match=r"^The kernel raised ZeroDivisionError \(of its own in"):
+        KernelDesign(broken, X, X)

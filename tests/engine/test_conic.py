@@ -280,3 +280,19 @@ def test_errors_reach_the_caller(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(ImportError, match=r"pip install 'sparsewise\[conic\]'"):
         sparsewise.bpdn(A, y, residual=0.9 * np.linalg.norm(y), solver="conic")
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", [float, complex])
+def test_weights_over_decades(kind, seed):
+    """λ and ν belong together, however little the columns that matter cost beside the others."""
+    rng = np.random.default_rng(seed)
+    A, y = normal(rng, 12, 8, kind=kind), normal(rng, 12, kind=kind)
+    w = 10.0 ** rng.uniform(-10, 0, 8)
+    bound = 0.9 * np.linalg.norm(y)
+    found = conic(A, y, bound, weights=w)
+    r = y - A @ found.coef
+    np.testing.assert_allclose(found.penalty * found.dual, r, atol=1e-8 * bound)
+    assert np.linalg.norm(r) <= bound * (1 + 1e-9)
+    assert (np.abs(A.conj().T @ found.dual) <= w * (1 + 1e-8)).all()
+    assert found.accuracy < 1e-8

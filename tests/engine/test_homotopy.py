@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sparsewise as sw
 from sparsewise.design import base as design_module
 from sparsewise.engine import homotopy as module
 from sparsewise.engine.homotopy import Homotopy
@@ -191,3 +192,46 @@ def test_a_bound_met_at_once():
     before = dense(path)
     assert path.lower(path.squared_residual) is Stop.RESIDUAL
     np.testing.assert_allclose(dense(path), before, atol=1e-12)
+
+
+def single(seed, agree=0.0):
+    """Data in single precision; columns that have something in common agree."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((40, 80)) + agree * rng.standard_normal((40, 1))
+    y = A[:, :5].sum(axis=1) + 0.1 * rng.standard_normal(40)
+    return A.astype(np.float32), y.astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["bpdn", "bp_ard", "bp_candes", "l1_path"])
+def test_single_precision_does_by_itself(name, monkeypatch):
+    """Of ordinary data, nothing is made anew, and nothing done again in double precision."""
+    monkeypatch.setattr(module, "in_double", None)
+    monkeypatch.setattr(module.Factor, "make", None)
+    for seed in range(10):
+        A, y = single(seed)
+        found = getattr(sw, name)(A, y, residual=0.2 * float(np.linalg.norm(y)))
+        assert found.support.size >= 5
+        assert found.coef.dtype == np.float32
+        assert found.check(A, y).ok
+
+
+def test_single_precision_that_is_worn_gives_way_to_double():
+    """Once, and as a whole: no bend costs a factor of its own. What was read so far is counted."""
+    for seed in range(10):
+        A, y = single(seed, agree=30.0)
+        bound = 1e-2 * float(np.linalg.norm(y))
+        found, double = (
+            sw.bpdn(X, z, residual=bound) for X, z in ((A, y), map(np.float64, (A, y)))
+        )
+        assert found.coef.dtype == np.float32
+        assert found.check(A, y).ok
+        assert found.objective == pytest.approx(double.objective, rel=1e-4)
+        assert found.n_passes > double.n_passes
+
+
+def test_steps_told_in_single_precision_are_told_once():
+    for seed in range(5):
+        A, y = single(seed, agree=30.0)
+        told = []
+        found = sw.bpdn(A, y, residual=0.1 * float(np.linalg.norm(y)), callback=told.append)
+        assert [step.columns for step in told] == [step.columns for step in found.path]

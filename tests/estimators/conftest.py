@@ -33,7 +33,7 @@ STEPWISE = {
     "delta of the bic": StepwiseRegressor("both", delta="bic"),
     "no intercept": StepwiseRegressor(fit_intercept=False),
     "certified": StepwiseRegressor("both", certify=True),
-    "included": StepwiseRegressor(include=[-1], exclude=[0]),
+    "included": StepwiseRegressor(include=[2], exclude=[0]),
 }
 BY_FOLDS = {
     "cv": StepwiseRegressor(criterion="cv"),
@@ -50,7 +50,7 @@ BAYESIAN = {
     "no price": SparseBayesRegressor(price=0.0),
     "noise prior": SparseBayesRegressor(noise_prior=(2.0, 1.0)),
     "bayes, no intercept": SparseBayesRegressor(fit_intercept=False),
-    "bayes, included": SparseBayesRegressor(include=[-1], exclude=[0]),
+    "bayes, included": SparseBayesRegressor(include=[2], exclude=[0]),
 }
 L1 = {
     "bpdn": BasisPursuitRegressor(),
@@ -65,7 +65,7 @@ L1 = {
     "l1, noise given": BasisPursuitRegressor("ard", sigma=0.6),
     "l1, no intercept": BasisPursuitRegressor(fit_intercept=False),
     "units as they are": BasisPursuitRegressor(standardize=False),
-    "l1, included": BasisPursuitRegressor(include=[-1], exclude=[0]),
+    "l1, included": BasisPursuitRegressor(include=[2], exclude=[0]),
 }
 PURSUITS = {
     "omp": PursuitRegressor(),

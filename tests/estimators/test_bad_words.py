@@ -47,12 +47,13 @@ OURS = [
     ),
     (StepwiseRegressor(include=[5]), "include names column 5, but X has columns 0 to 4"),
     (StepwiseRegressor(exclude=[-6]), "exclude names column -6, but X has columns 0 to 4"),
+    (StepwiseRegressor(include=[-1]), "include names column -1, but X has columns 0 to 4"),
     (StepwiseRegressor(include=[1.0]), "include must list names or column numbers, not 1.0"),
     (StepwiseRegressor(include=[True]), "include must list names or column numbers, not True"),
     (StepwiseRegressor(include=[[1]]), "include must list names or column numbers, not [1]"),
     (
-        StepwiseRegressor(include=[1, "s1"], exclude=[-1, 3]),
-        '"s1" can\'t be in include and exclude',
+        StepwiseRegressor(include=[1, "s1"], exclude=[4, 3]),
+        '"s1" can\'t be in both include and exclude',
     ),
     (
         StepwiseRegressor(criterion="cv", cv=[([0, 1, 2], [99])]),
@@ -313,3 +314,20 @@ def test_no_standard_deviations():
         with pytest.raises(ValueError, match=words) as error:
             model.predict(X, return_std=True)
         sentence(error)
+
+
+def test_a_name_of_two_columns_is_none():
+    """scikit-learn 1.9 refuses such frames itself; before that, the name alone is refused."""
+    X, y = table(30, 4)
+    frame = pd.DataFrame(X, columns=["a", "b", "a", "c"])
+    refusals = 'include names "a", but 2 columns of X are called that|unique column names'
+    with pytest.raises(ValueError, match=refusals):
+        StepwiseRegressor(include=["a"]).fit(frame, y)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-158, 1e153, 1e160, 1e300])
+@over(["forward", "both", "cv", "loo", "rmp", "bpdn", "omp", "delta of the bic"])
+def test_targets_whose_squares_are_out_of_range(name, scale):
+    X, y = table(40, 4)
+    with pytest.raises(InputError, match=r"y is too (large|small): .* scale it|are out of range"):
+        make(name).fit(X, scale * y)

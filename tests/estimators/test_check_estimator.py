@@ -12,6 +12,7 @@ import sklearn
 from sklearn.base import clone, is_regressor
 from sklearn.ensemble import BaggingRegressor
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -22,6 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sparsewise import (
     BasisPursuitRegressor,
     PursuitRegressor,
+    RelevanceVectorRegressor,
     SparseBayesRegressor,
     StepwiseRegressor,
 )
@@ -225,7 +227,7 @@ def test_include_by_name_is_include_by_number():
     for name in ("forward", "backward", "both", "rmp", "bpdn", "omp"):
         by_name = make(name, include=["h", "a"], exclude=["b"]).fit(frame, y)
         by_number = make(name, include=[7, 0], exclude=np.array([1])).fit(X, y)
-        mixed = make(name, include=["h", -8, 0, "a", "h"], exclude=["b", 1, -7]).fit(frame, y)
+        mixed = make(name, include=["h", 7, 0, "a", "h"], exclude=["b", 1, 1]).fit(frame, y)
         np.testing.assert_array_equal(by_name.coef_, by_number.coef_)
         np.testing.assert_array_equal(mixed.coef_, by_number.coef_)
         assert by_name.get_support()[[0, 7]].all()
@@ -360,3 +362,110 @@ def test_twice_the_same(name):
     one, two = told(make(name).fit(X, y), X), told(make(name).fit(X, y), X)
     for key, value in one.items():
         np.testing.assert_array_equal(value, two[key])
+
+
+# --- fits that fail ------------------------------------------------------------------------------
+
+LINEAR = ("forward", "both", "cv", "loo", "certified", "rmp", "em", "bpdn", "ard", "omp")
+KERNEL = RelevanceVectorRegressor(algorithm="rmp0", delta=1.0, certify=True)
+
+
+def assert_unfitted(model, X, y):
+    """Nothing is left: neither an answer nor an attribute."""
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert [name for name in vars(model) if name.endswith("_")] == []
+    for name in ("n_features_in_", "certificate_", "path_", "sigma_"):
+        assert not hasattr(model, name)
+
+
+@pytest.mark.parametrize("error", [ValueError, MemoryError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "sparsewise.estimators.base.SparseRegressor._validate_params",
+        "sparsewise.estimators.base.validate_data",
+        "sparsewise.selection.data.reduce",
+        "sparsewise.estimators.base._noise_and_covariance",
+        "sparsewise.selection.data.Data.criteria",
+    ],
+)
+@over(LINEAR)
+def test_a_refit_that_fails_leaves_nothing(name, where, error, monkeypatch):
+    """Wherever it ends: the old model does not answer for the new table."""
+    X, y = table()
+    model = make(name).fit(X, y)
+
+    def fail(*args, **words):
+        raise error
+
+    monkeypatch.setattr(where, fail)
+    with pytest.raises(error):
+        model.fit(X[:, :5], y)
+    monkeypatch.undo()
+    assert_unfitted(model, X, y)
+    assert_same(model.fit(X, y), make(name).fit(X, y), X, rtol=0)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    "where",
+    ["validate_data", "KernelDesign", "median_distance", "fold", "in_precision", "Exact"],
+)
+def test_a_kernel_refit_that_fails_leaves_nothing(where, error, monkeypatch):
+    X, y = table()
+    model = clone(KERNEL).set_params(algorithm="rmp", delta=None).fit(X, y)
+    before = model.predict(X)
+
+    def fail(*args, **words):
+        raise error
+
+    monkeypatch.setattr(f"sparsewise.estimators.relevance_vector.{where}", fail)
+    with pytest.raises(error):
+        model.fit(X[:, :5], y)
+    monkeypatch.undo()
+    assert_unfitted(model, X, y)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), before)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"X": np.zeros((3, 2))},
+        {"X": np.full((60, 8), np.nan)},
+        {"y": np.full(60, np.inf)},
+        {"X": np.full((60, 8), "a", dtype=object)},
+    ],
+)
+@pytest.mark.parametrize("model", [*(make(name) for name in LINEAR), KERNEL], ids=str)
+def test_bad_data_leave_nothing(model, bad):
+    X, y = table()
+    model = clone(model).fit(X, y)
+    with pytest.raises(ValueError, match=r"\w"):
+        model.fit(**{"X": X, "y": y, **bad})
+    assert_unfitted(model, X, y)
+
+
+def test_a_certificate_is_of_this_fit():
+    X, y = table()
+    model = clone(KERNEL).fit(X, y)
+    assert hasattr(model, "certificate_")
+    assert not hasattr(model.set_params(certify=False).fit(X, y), "certificate_")
+
+
+# --- as a selector -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1.0, 1e2])
+@over(["forward", "backward", "both", "rmp", "fast_sbl", "omp", "bpdn", "ard"])
+def test_select_from_model(name, scale):
+    """All that were chosen; basis pursuit, whose penalty is a number, with a threshold."""
+    X, y = table(m=12, k=6)
+    chosen = make(name).fit(scale * X, y).get_support()
+    assert chosen.sum() >= 5
+    default = SelectFromModel(make(name)).fit(scale * X, y)
+    if not isinstance(default.estimator_, BasisPursuitRegressor):
+        np.testing.assert_array_equal(default.get_support(), chosen)
+    tiny = SelectFromModel(make(name), threshold=1e-300).fit(scale * X, y)
+    np.testing.assert_array_equal(tiny.get_support(), chosen)
+    assert "l1" not in str(make(name).get_params().values())

@@ -170,7 +170,7 @@ def test_the_bayesian_model_is_that_of_the_function(name):
         "sigma": model.sigma,
         "price": math.log(m) if model.price is None else model.price,
         "noise_prior": model.noise_prior,
-        "include": [5] if model.include else [],
+        "include": model.include or [],
         "exclude": model.exclude or [],
     }
     if model.updates is not None:
@@ -443,3 +443,17 @@ def test_the_solution_holds_on_centred_data(name):
     model = make(name).fit(X, y)
     A, b = (X - X.mean(0), y - y.mean()) if model.fit_intercept else (X, y)
     assert model.solution_.check(A, b).ok
+
+
+@over(BAYESIAN)
+def test_the_path_tells_the_evidence_of_its_start(name):
+    """Of nothing but flat priors, at the final σ: N(0, σ²) of what they leave."""
+    X, y = table(60, 6)
+    model = make(name).fit(X, y)
+    if model.algorithm == "sbl":  # which begins with all features
+        return
+    taken = np.column_stack([np.full(60, model.fit_intercept), X[:, model.include or []]])
+    rest = y - taken @ np.linalg.lstsq(taken, y)[0]
+    left = 60 - np.linalg.matrix_rank(taken)
+    expected = -(left * math.log(2 * math.pi * model.sigma_**2) + rest @ rest / model.sigma_**2) / 2
+    assert model.path_["log_evidence"][0] == pytest.approx(expected, rel=1e-9)

@@ -457,3 +457,62 @@ def test_bad_data():
             model.fit(X, np.where(np.arange(30) == 5, bad, y))
     with pytest.raises(ValueError, match="expecting 1 features"):
         model.fit(X, y).predict(np.ones((2, 2)))
+
+
+# --- units and precision -------------------------------------------------------------------------
+
+
+def surface(n=80):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (n, 3))
+    return X, np.sin(X[:, 0]) + 0.3 * X[:, 1] ** 2 + 0.1 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("units", [(1.0, 1e3, 1e-3), (1e-120, 1e100, 1.0), (64.0, 64.0, 64.0)])
+def test_units_of_features_do_not_matter(units):
+    X, y = surface()
+    one = RelevanceVectorRegressor().fit(X, y)
+    other = RelevanceVectorRegressor().fit(X * units, y)
+    np.testing.assert_array_equal(one.relevance_, other.relevance_)
+    expected = one.predict(X, return_std=True)
+    np.testing.assert_allclose(other.predict(X * units, return_std=True), expected, rtol=1e-6)
+    assert one.scale_.prod() == pytest.approx(1.0)
+    if units[0] == units[1]:
+        assert other.length_scale_ == pytest.approx(64 * one.length_scale_)
+
+
+def test_scale_is_of_what_is_found():
+    """A length scale that is given, and a kernel with its own, are for X as it is."""
+    X, y = surface()
+    X[:, 1] *= 10
+    for words in ({"length_scale": 2.0}, {"kernel": RBF(2.0)}, {"scale": False}):
+        model = RelevanceVectorRegressor(**words).fit(X, y)
+        assert model.scale_ is None
+    plain = RelevanceVectorRegressor("rbf", length_scale=2.0, scale=False).fit(X, y)
+    given = RelevanceVectorRegressor("rbf", length_scale=2.0).fit(X, y)
+    np.testing.assert_array_equal(plain.predict(X), given.predict(X))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e200])
+def test_constant_features_have_no_scale(value):
+    X, y = surface()
+    more = np.column_stack([X, np.full(80, value)])
+    one, other = RelevanceVectorRegressor().fit(X, y), RelevanceVectorRegressor().fit(more, y)
+    assert other.scale_[3] == 1.0
+    np.testing.assert_allclose(other.predict(more), one.predict(X), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "model", [RelevanceVectorRegressor(), regressor("forward", "rbf")], ids=str
+)
+def test_single_precision_comes_back(model):
+    X, y = surface()
+    single = X.astype(np.float32)
+    model = clone(model).fit(single, y.astype(np.float32))
+    for name in ("coef_", "relevance_vectors_", "intercept_", "noise_"):
+        assert getattr(model, name).dtype == np.float32, name
+    mean, std = model.predict(single, return_std=True)
+    assert mean.dtype == std.dtype == np.float32
+    double = clone(model).fit(single.astype(np.float64), y.astype(np.float32))
+    np.testing.assert_allclose(mean, double.predict(single.astype(np.float64)), rtol=1e-5)
+    assert model.predict(X).dtype == np.float64

@@ -2,15 +2,18 @@
 
 import itertools
 import math
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import comb
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, LeaveOneOut
 
-from sparsewise import PursuitRegressor, SparseBayesRegressor, StepwiseRegressor
+from sparsewise import PursuitRegressor, SparseBayesRegressor, StepwiseRegressor, stepwise
 from sparsewise.errors import InputError
+from sparsewise.estimators import stepwise as stepwise_module
 from tests.estimators.conftest import (
     BAYESIAN,
     BY_FOLDS,
@@ -128,7 +131,6 @@ def test_criteria_of_every_model_on_the_path(name, intercept):
     variance = residual_sum(X, y, open_features, intercept) / (40 - m - intercept)
     models = models_of(model)
     assert len(models) == len(path)
-    met_all = model.criterion == "cp" or max(map(len, models)) == m
     for i, columns in enumerate(models):
         rss = residual_sum(X, y, columns, intercept)
         assert path["size"][i] == len(columns)
@@ -136,10 +138,7 @@ def test_criteria_of_every_model_on_the_path(name, intercept):
         assert path["r2"][i] == pytest.approx(1 - rss / total, abs=1e-12)
         expected = formulas(rss, len(columns), 40, m, intercept, total, variance)
         for criterion, value in expected.items():
-            if criterion == "cp" and not met_all:
-                assert path["cp"][i] is None  # nobody has fitted all features
-            else:
-                assert path[criterion][i] == pytest.approx(value, rel=1e-9, abs=1e-8)
+            assert path[criterion][i] == pytest.approx(value, rel=1e-9, abs=1e-8)
         error = left_out(X, y, columns, intercept)
         assert path["loo"][i] == pytest.approx(error, rel=1e-8)
 
@@ -472,7 +471,7 @@ def test_constant_and_dependent_features(name):
 def test_the_full_model_leaves_out_what_depends_on_features_before(direction):
     X, y = table(60, 4)
     more = np.column_stack([X, X[:, 1], X[:, 0] - 2 * X[:, 2], np.ones(60)])
-    start = "full" if direction == "both" else None
+    start = "full" if direction == "both" else "auto"
     model = StepwiseRegressor(direction, start=start, criterion="aic").fit(more, y)
     assert models_of(model)[0] == [0, 1, 2, 3]
     plain = StepwiseRegressor(direction, start=start, criterion="aic").fit(X, y)
@@ -584,3 +583,68 @@ def test_no_more_noise_than_can_be_told():
     assert StepwiseRegressor(sparsity=8).fit(X, y).noise_ > 0
     with pytest.raises(InputError, match="cp needs more rows than features"):
         StepwiseRegressor(criterion="cp").fit(X, y)
+
+
+# --- where to begin ------------------------------------------------------------------------------
+
+
+def test_one_meaning_of_start():
+    """None is all features, for the estimator as for the function; a list is these."""
+    X, y = table()
+    A, b = X - X.mean(0), y - y.mean()
+    for given in (None, (), [1, 5], [5, 1, 1]):
+        bare = stepwise(A, b, criterion="bic", start=given)
+        model = StepwiseRegressor("both", start=given).fit(X, y)
+        assert model.solution_.path.start == bare.path.start
+    everything = tuple(range(8))
+    assert StepwiseRegressor("both", start=None).fit(X, y).solution_.path.start == everything
+    assert StepwiseRegressor("both", start="full").fit(X, y).solution_.path.start == everything
+    assert StepwiseRegressor("both").fit(X, y).solution_.path.start == ()
+    assert StepwiseRegressor("backward", start=None).fit(X, y).solution_.path.start == everything
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    by_name = StepwiseRegressor("both", start=["b", "f"], delta=1.0).fit(frame, y)
+    assert by_name.solution_.path.start == (1, 5)
+
+
+def test_a_start_may_name_what_depends():
+    X, y = table()
+    X = np.column_stack([X, X[:, 1] + X[:, 2], np.ones(60)])
+    model = StepwiseRegressor("both", start=[1, 2, 8, 9, 4]).fit(X, y)
+    assert model.solution_.path.start == (1, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"start": [-1]}, "start names column -1, but X has columns 0 to 7"),
+        ({"start": ["a"]}, 'start names "a", but X has no column names'),
+        ({"start": [1.5]}, "start must list names or column numbers, not 1.5"),
+        ({"start": None, "direction": "forward"}, 'direction="forward" begins with the empty'),
+        (
+            {"start": [1], "direction": "backward"},
+            'begins with the full model; with start use "both"',
+        ),
+        ({"start": "full", "criterion": "cv"}, 'start has no say .* not by criterion="cv"'),
+        ({"start": [], "sparsity": 2}, "start has no say .* not by sparsity"),
+    ],
+)
+def test_starts_that_can_not_be(words, told):
+    with pytest.raises(InputError, match=told):
+        StepwiseRegressor(**{"direction": "both", **words}).fit(*table())
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_cp_is_told_on_every_path(intercept, monkeypatch):
+    """At the fit if that is quick, otherwise when the path is read."""
+    X, y = table()
+    words = {"fit_intercept": intercept, "direction": "both"}
+    quick = StepwiseRegressor(**words).fit(X, y)
+    monkeypatch.setattr(stepwise_module, "QUICK", 0)
+    later = StepwiseRegressor(**words).fit(X, y)
+    assert later.criteria_.variance is None
+    variance = residual_sum(X, y, range(8), intercept) / (60 - 8 - intercept)
+    for model in (quick, later, pickle.loads(pickle.dumps(later))):
+        for i, columns in enumerate(models_of(model)):
+            rss = residual_sum(X, y, columns, intercept)
+            expected = rss / variance - 60 + 2 * (len(columns) + intercept)
+            assert model.path_["cp"][i] == pytest.approx(expected, rel=1e-9)

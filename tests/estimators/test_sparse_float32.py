@@ -185,7 +185,13 @@ def test_single_precision_is_kept(name):
     assert_close(model.coef_ * X.std(0), double.coef_ * X.std(0), rtol=rtol)
     assert_close(model.predict(single), double.predict(single), rtol=rtol)
     assert_close(model.noise_, double.noise_, rtol=2e-3)
-    assert isinstance(model.intercept_, float)
+    for fitted in (
+        "coef_", "means_", "intercept_", "noise_", "covariance_", "coef_std_", "intercept_std_",
+        "gamma_", "sigma_",
+    ):  # fmt: skip
+        if (value := getattr(model, fitted, None)) is not None:
+            assert value.dtype == np.float32, fitted
+            assert np.asarray(getattr(double, fitted)).dtype == np.float64, fitted
 
 
 @pytest.mark.parametrize("target", [np.float64, np.int64])
@@ -239,3 +245,22 @@ def test_an_exact_fit_in_single_precision(name):
     if SETTINGS[name].fit_intercept and name not in ("delta", "delta, both"):
         model = make(name).fit(X, y)
         assert model.get_support(indices=True).tolist() == [2, 5, 7]
+
+
+@over(["forward", "both", "rmp", "bpdn", "ompr"])
+def test_a_sparse_table_without_an_entry(name):
+    X, y = scipy.sparse.csr_array((20, 3), dtype=np.float32), np.arange(20.0)
+    model = make(name).fit(X, y)
+    assert not model.get_support().any()
+    assert model.predict(X) == pytest.approx(9.5)
+
+
+def test_a_target_beyond_single_precision_is_refused():
+    X, y = table(40, 4)
+    with pytest.raises(ValueError, match="y is beyond the range of float32, in which X is"):
+        StepwiseRegressor().fit(X.astype(np.float32), 1e60 * y)
+    model = StepwiseRegressor().fit(X.astype(np.float32), 1e25 * y.astype(np.float32))
+    assert model.get_support().sum() >= 3
+    assert np.isfinite(model.covariance_).all()  # squares, which single precision can't hold
+    with pytest.raises(ValueError, match="A prediction is beyond the range of float32"):
+        model.predict(1e20 * X.astype(np.float32))

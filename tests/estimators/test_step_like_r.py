@@ -23,7 +23,7 @@ def data(search, repeat=False):
 
 
 def regressor(search, **more):
-    start = search.start if search.direction == "both" else None
+    start = search.start if search.direction == "both" else "auto"
     return StepwiseRegressor(
         search.direction,
         criterion=search.criterion,

@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy import inf, nan
 
-from sparsewise import stepwise
+from sparsewise import StepwiseRegressor, stepwise
 from sparsewise.engine.criterion import Moves, Round
 from sparsewise.estimators.trace import (
     LABELS,
@@ -237,3 +238,30 @@ def test_places_of_a_terminal():
 
 def test_every_criterion_has_a_label():
     assert LABELS.keys() == set(BY_RESIDUAL)
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("direction", ["both", "forward"])
+def test_no_name_controls_a_terminal(direction, verbose, capsys):
+    """Escapes, bells, bidirectional marks, and half of a character: none of them gets out."""
+    names = ["\x1b[31mred", "a\x07b", "c\u202ed", "e\x9b2J", "f\rg", "h\ni", "\ud800j"]
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((60, 7)), columns=names)
+    y = pd.Series(X.sum(axis=1) + 0.1 * rng.standard_normal(60), name="\x1b]0;title\x07")
+    model = StepwiseRegressor(direction, verbose=verbose, certify=True).fit(X, y)
+    told = [str(model.summary()), model.summary()._repr_html_(), repr(model)]
+    for words in ({"include": ["\x1b[0m"]}, {"include": [names[0]], "exclude": names[:1]}):
+        with pytest.raises(ValueError, match="include") as error:
+            model.set_params(**words).fit(X, y)
+        told.append(str(error.value))
+    told.append(capsys.readouterr().out)
+    assert bool(told[-1]) is verbose
+    for text in told:
+        assert all(c.isprintable() or c == "\n" for c in text)
+        text.encode()
+
+
+def test_what_is_not_seen_is_written_by_its_number():
+    assert quoted("a\x1b[31m") == "`a\\033[31m`"
+    assert quoted("a\u202eb") == "`a\\u202eb`"
+    assert quoted("a\tb") == "`a\\tb`"

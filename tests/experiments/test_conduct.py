@@ -1,5 +1,6 @@
 """A run from its declaration to its files, whatever happens on the way."""
 
+import csv
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from joblib import cpu_count, parallel_config
 from polars.testing import assert_frame_equal
 
 from sparsewise import ALGORITHMS, omp
@@ -343,6 +345,50 @@ def test_the_time_of_all_parts_counts(tmp_path):
     assert again.facts["work_seconds"] == first.facts["work_seconds"]
     (tmp_path / "run.json").write_text("[")
     assert conduct([small(contenders=[OMP])], tmp_path, jobs=1, resume=True).facts["seconds"] < 100
+
+
+@pytest.mark.parametrize(
+    "seconds", ["NaN", "Infinity", "-1e9", "1e300", "1" * 400, "null", "[" * 5000, '"long"']
+)
+def test_a_damaged_time(tmp_path, seconds):
+    conduct([small(contenders=[OMP])], tmp_path, jobs=1)
+    (tmp_path / "run.json").write_text(f'{{"seconds": {seconds}}}')
+    again = conduct([small(contenders=[OMP])], tmp_path, jobs=1, resume=True)
+    assert 0 < again.facts["seconds"] < 100
+
+
+# --- labels and numbers of processes --------------------------------------------------------------
+
+
+LABELS = ("=1+1", "+1", "-1", "@SUM(1)", "a=1")
+
+
+def test_no_label_is_a_formula_of_a_spreadsheet(tmp_path):
+    contenders = [replace(OMP, label=label) for label in LABELS]
+    outcome = conduct([small(contenders=contenders, grid=GRID | {"k": (2,)})], tmp_path, jobs=1)
+    assert outcome.results["algorithm"].to_list() == list(LABELS)
+    with (tmp_path / "results.csv").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    safe = ["'=1+1", "'+1", "'-1", "'@SUM(1)", "a=1"]
+    assert [row[head.index("algorithm")] for row in rows] == safe
+    for name in ("low", "rate", "error", "seconds", "total_seconds"):
+        found = [float(row[head.index(name)]) for row in rows]
+        assert found == outcome.results[name].to_list()
+
+
+def test_no_more_processes_than_units(tmp_path, monkeypatch):
+    asked = []
+
+    def config(backend, **words):
+        asked.append(words["n_jobs"])
+        return parallel_config("sequential")
+
+    monkeypatch.setattr("sparsewise.experiments.runner.parallel_config", config)
+    outcome = conduct([small(contenders=[OMP])], tmp_path / "two", jobs=100_000)
+    assert (asked, outcome.facts["jobs"]) == ([2], 2)
+    many = [replace(OMP, label=f"{i}") for i in range(8 * cpu_count())]
+    outcome = conduct([small(contenders=many, realizations=1)], tmp_path / "many", jobs=10**30)
+    assert (asked[1], outcome.facts["jobs"]) == (4 * cpu_count(), 4 * cpu_count())
 
 
 # --- Dask -----------------------------------------------------------------------------------------

@@ -145,6 +145,14 @@ def test_names_that_look_like_formulas_or_paths_are_harmless(tmp_path):
     assert (tmp_path / "_a_b.svg").exists()
 
 
+def test_long_names_leave_room_for_what_follows(tmp_path):
+    axes = {"n": (12, 16), "m": (20, 24), "k": (2, 4), "noise": (0.001, 0.002)}
+    experiment = replace(small(grid=axes, contenders=[OMP], realizations=1), name="\U0001d4b3" * 80)
+    pictures = drawn(experiment, by_k)
+    assert len({picture.name for picture in pictures}) == len(pictures) > 1
+    drawings.save(pictures[0], tmp_path)
+
+
 def test_contenders_keep_their_looks():
     labels = ["OMP", *(f"mine {i}" for i in range(7))]
     experiment = small(contenders=[Contender(label, "omp") for label in labels])

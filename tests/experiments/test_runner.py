@@ -1,6 +1,7 @@
 """Units side by side: the same numbers however they are run, and nothing lost."""
 
 import json
+import math
 import os
 import resource
 from functools import partial
@@ -135,7 +136,9 @@ def test_a_backend_that_tells_all_at_the_end_gets_little_at_a_time(tmp_path, exp
 def test_every_unit_is_on_the_disk_when_it_is_told(tmp_path):
     kept = []
     records = run(tmp_path, on_unit=lambda unit, record: kept.append(lines(tmp_path)[-1]))
-    assert [json.loads(line) for line in kept] == records[::-1]
+    written = [json.loads(line) for line in kept]
+    assert all(len(line.pop("crc32")) == 8 for line in written)
+    assert written == records[::-1]
 
 
 def test_what_is_done_is_not_repeated(tmp_path, monkeypatch):
@@ -184,6 +187,90 @@ def test_good_lines_after_a_damaged_one_count(tmp_path, damage):
     assert numbers(again) == numbers(records)
     assert done == [5]
     assert len(Journal(tmp_path / "journal.jsonl").records) == 6
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A journal as bytes, and what it tells; one unit has failed."""
+    folder = tmp_path_factory.mktemp("written")
+    bad = Contender("bad", "omp", {"residual": -1.0})
+    units = [*small(realizations=2).units(), *small("bad", [bad], realizations=2).units()]
+    run(folder, units=units)
+    path = folder / "journal.jsonl"
+    return path.read_bytes(), Journal(path).records
+
+
+def test_no_bit_changes_unnoticed(tmp_path, written):
+    """What a bit spoils is done again: a unit, or two that are no longer on lines of their own."""
+    content, records = written
+    path, rng = tmp_path / "journal.jsonl", np.random.default_rng(14)
+    for place in rng.permutation(8 * len(content))[:4000]:
+        damaged = bytearray(content)
+        damaged[place // 8] ^= 1 << (place % 8)
+        path.write_bytes(damaged)
+        found = Journal(path).records
+        assert all(records[key] == record for key, record in found.items())
+        assert len(found) >= len(records) - 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_damaged_journal_gives_the_same_results(tmp_path, expected, seed):
+    run(tmp_path)
+    path, rng = tmp_path / "journal.jsonl", np.random.default_rng(seed)
+    damaged = bytearray(path.read_bytes())
+    for place in rng.integers(len(damaged), size=3):
+        damaged[place] ^= 1 << rng.integers(8)
+    path.write_bytes(damaged)
+    assert numbers(run(tmp_path)) == expected
+
+
+def test_lines_in_another_order_and_twice(tmp_path, written):
+    content, records = written
+    lines = content.splitlines(keepends=True)
+    (tmp_path / "journal.jsonl").write_bytes(b"".join([*lines[::-1], *lines[:3]]))
+    assert Journal(tmp_path / "journal.jsonl").records == records
+
+
+def test_lines_with_the_line_ends_of_windows(tmp_path, written):
+    content, records = written
+    (tmp_path / "journal.jsonl").write_bytes(content.replace(b"\n", b"\r\n"))
+    assert Journal(tmp_path / "journal.jsonl").records == records
+
+
+def test_lines_that_run_into_each_other(tmp_path, written):
+    content, records = written
+    first, second, *rest = content.splitlines()
+    mixed = [first[:50] + second[:70], first[50:] + second[70:], *rest, b""]
+    (tmp_path / "journal.jsonl").write_bytes(b"\n".join(mixed))
+    found = Journal(tmp_path / "journal.jsonl").records
+    assert list(found.values()) == list(records.values())[2:]
+
+
+def test_journals_of_earlier_releases(tmp_path, monkeypatch):
+    """They have no checksums."""
+    records = run(tmp_path)
+    old = [json.dumps(record).encode() for record in records]
+    (tmp_path / "journal.jsonl").write_bytes(b"\n".join([*old, b""]))
+    monkeypatch.setattr("sparsewise.experiments.runner.perform", None)
+    assert run(tmp_path) == records
+
+
+ODD = {
+    "NaN": {"values": {"size": [float("nan")]}},
+    "too large": {"values": {"size": [10**400]}},
+    "lengths": {"values": {"size": [1.0, 2.0], "error": [1.0]}},
+    "seconds": {"seconds": "long"},
+    "another field": {"more": 1},
+    "endless setting": {"settings": {"a": float("inf")}},
+}
+
+
+@pytest.mark.parametrize("change", ODD.values(), ids=ODD)
+def test_old_lines_that_no_table_could_be_made_of(tmp_path, change):
+    good = {"settings": {"a": 1}, "values": {"size": [1.0]}, "error": None, "seconds": 1.0}
+    lines = [json.dumps(one) for one in (good, good | {"settings": {"a": 2}} | change)]
+    (tmp_path / "journal.jsonl").write_text("\n".join(lines))
+    assert list(Journal(tmp_path / "journal.jsonl").records.values()) == [good]
 
 
 def test_an_empty_journal(tmp_path, expected):
@@ -255,6 +342,9 @@ def test_parameters_that_cannot_be_written_down(tmp_path):
     experiment = small(contenders=[Contender("odd", "omp", {"start": {1, 2}})])
     with pytest.raises(InputError, match=r"^the parameters of odd of small can't be written down"):
         run(tmp_path, experiment)
+    endless = small(contenders=[Contender("odd", "omp", {"residual": math.inf})])
+    with pytest.raises(InputError, match=r"^the parameters of odd of small can't be written down"):
+        run(tmp_path, endless)
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path):

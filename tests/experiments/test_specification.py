@@ -92,6 +92,11 @@ def test_numbers_as_people_write_them(tmp_path):
     assert read(tmp_path, text).grid["noise"] == (1e-3, 10.0, 2e-3, 0.5, 1.5e-3, 0)
 
 
+def test_factors_as_people_write_them(tmp_path):
+    [contender] = read(tmp_path, omp(residual="1e-1*delta", threshold="5E-3*delta")).contenders
+    assert (contender.parameters["residual"], contender.threshold) == ("1e-1*delta", "5E-3*delta")
+
+
 def test_lists_and_words_among_the_parameters(tmp_path):
     [contender] = read(tmp_path, omp(include=[0, 3], sparsity=None)).contenders
     assert contender.parameters == {"residual": "delta", "include": [0, 3], "sparsity": None}
@@ -210,6 +215,8 @@ WRONG = {
     "nan": (omp(residual=float("nan")), '"residual" of "OMP" must be a number, a word or a list'),
     "threshold": (omp(threshold=-1), '"threshold" of "OMP" must be a number of at least 0'),
     "threshold list": (omp(threshold=[1]), '"threshold" of "OMP" must be a number of at least 0'),
+    "endless threshold": (omp(threshold=float("inf")), '"threshold" of "OMP" must be a number of'),
+    "large factor": (omp(residual="1e400*delta"), '"residual" of "OMP" is "1e400*delta", which is'),
     "threshold word": (omp(threshold="small"), '"threshold" of "OMP" is "small"'),
 }
 
@@ -241,6 +248,95 @@ def test_many_lists_within_lists_are_not_spelt_out(tmp_path, word):
     refused(tmp_path, f"signal: [{', '.join(lists)}]\n{word}: *a9\n{rest}", f"{word} must", "not [")
 
 
+# --- a little text that stands for much -----------------------------------------------------------
+
+
+def merged(levels, fan=9):
+    """Mappings of nine times the pairs of the one before."""
+    lines = ["a0: &a0 {x: 1, y: 2}"]
+    lines += [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * fan)}]}}" for i in range(1, levels)]
+    return "\n".join(lines)
+
+
+def numbers(many):
+    return f"[{', '.join(map(str, range(1, many + 1)))}]"
+
+
+ENTRIES, LEVELS = "it has more than 20,000 entries", "it is nested more than 20 levels deep"
+TOO_MUCH = {
+    "merged": (merged(6), ENTRIES),
+    "merged over and over": (merged(12), ENTRIES),
+    "merged widely": (
+        f"a: &a {{{', '.join(f'k{i}: 1' for i in range(4000))}}}\nb: {{<<: [{'*a, ' * 4000}]}}",
+        ENTRIES,
+    ),
+    "numbers": (f"k: [{'1,' * 60_000}]", ENTRIES),
+    "large numbers": (f"k: {numbers(60_000)}", "is too large to declare an experiment"),
+    "words": ("".join(f"w{i}: 1\n" for i in range(20_000)), ENTRIES),
+    "aliases": (f"a: &a 1\nb: [{'*a, ' * 60_000}]", ENTRIES),
+    "lists in lists": ("[" * 100_000, LEVELS),
+    "mappings in mappings": ("{a: " * 50_000, LEVELS),
+    "items in items": ("- " * 60_000, LEVELS),
+    "keys of keys": ("? " * 60_000, LEVELS),
+    "sixtieths": (f"n: {'1:' * 100_000}1", "a word has more than 5,000 letters"),
+    "a long word": (f"n: '{'x' * 200_000}'", "a word has more than 5,000 letters"),
+    "ten million letters": ("a" * 10**7, "is too large to declare an experiment"),
+}
+
+
+@pytest.mark.parametrize("case", TOO_MUCH.values(), ids=TOO_MUCH)
+def test_too_much_is_refused(tmp_path, case):
+    """Read to their end, some of these would take years."""
+    refused(tmp_path, *case)
+
+
+def test_as_much_as_there_may_be(tmp_path):
+    noise = [i / 100 for i in range(5_000)]
+    assert len(read(tmp_path, changed(noise=noise)).cells()) == 10_000
+    refused(tmp_path, changed(noise=[*noise, 50.0]), "make 10,002 cells")
+
+
+def test_cells_and_algorithms_together(tmp_path):
+    many = {f"{i}": {"algorithm": "omp", "residual": "delta"} for i in range(1001)}
+    declared = changed(noise=[i / 100 for i in range(50)], algorithms=many)
+    refused(tmp_path, declared, "100 cells with 1,001 algorithms each are too many", "100,000")
+
+
+def test_mappings_are_merged(tmp_path):
+    found = read(
+        tmp_path,
+        yaml.safe_dump(changed(algorithms=...))
+        + """
+algorithms:
+  A: &a {algorithm: omp, residual: delta}
+  B: &b {<<: *a, residual: 2*delta}
+  C: {<<: [*b, *a], sparsity: 3}
+""",
+    )
+    assert [one.parameters for one in found.contenders] == [
+        {"residual": "delta"},
+        {"residual": "2*delta"},
+        {"residual": "2*delta", "sparsity": 3},
+    ]
+
+
+@pytest.mark.parametrize("text", ["0x" + "f" * 4000, ".inf", "-.inf", "[0x" + "f" * 4000 + "]"])
+def test_parameters_that_are_no_finite_numbers(tmp_path, text):
+    declared = yaml.safe_dump(omp(residual="X")).replace("X", text)
+    refused(tmp_path, declared, '"residual" of "OMP" must be a number, a word or a list of such')
+
+
+@pytest.mark.parametrize("value", ["0x" + "f" * 4900, "[[0x" + "f" * 4900 + "]]"])
+def test_numbers_that_python_does_not_write(tmp_path, value):
+    refused(tmp_path, yaml.safe_dump(changed(n="X")).replace("X", value), "n ", "very many digits")
+
+
+def test_names_that_look_alike(tmp_path):
+    one = {"algorithm": "omp", "residual": "delta"}
+    declared = changed(algorithms={"a\x01": one, "a\x02": one})
+    refused(tmp_path, declared, 'two algorithms are called "a?"')
+
+
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match=r"^there is no file .*none\.yml$"):
         read_specification(tmp_path / "none.yml")
@@ -249,6 +345,8 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "binary.yml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"binary\.yml: it is not text in UTF-8$"):
         read_specification(tmp_path / "binary.yml")
+    with pytest.raises(InputError, match=r"^can't read a\?b: embedded null byte$"):
+        read_specification("a\0b")
 
 
 # --- anything -------------------------------------------------------------------------------------

@@ -347,3 +347,22 @@ def test_a_babel_function_below_one_half_is_enough(seed, kind):
         if mu[k - 1] < 1:  # Tropp's estimate
             assert value <= mu[k] / (1 - mu[k - 1]) * (1 + 1e-12)
     assert below > 10
+
+
+def test_an_operator_with_a_broken_adjoint_is_refused():
+    from scipy.sparse.linalg import LinearOperator
+
+    A = np.random.default_rng(0).standard_normal((10, 6))
+    broken = LinearOperator(
+        A.shape, matvec=lambda x: A @ x, rmatvec=lambda v: np.full(6, np.nan), dtype=float
+    )
+    calls = [
+        lambda: sparsewise.coherence(broken),
+        lambda: sparsewise.babel(broken, 2),
+        lambda: sparsewise.exact_recovery(broken, [0, 1]),
+        lambda: sparsewise.backward_noise_bound(broken),
+        lambda: sparsewise.certify(broken, A[:, 0] + A[:, 3], [0, 1]),
+    ]
+    for call in calls:
+        with pytest.raises(sparsewise.InputError, match="operator whose rmatvec returned NaN"):
+            call()

@@ -601,3 +601,12 @@ def test_bad_figures_of_a_dictionary(name, value):
 @pytest.mark.parametrize(("mu_k", "mu_2k"), [(1.0, 1.5), (1.0, 0.5), (2.0, 0.5)])
 def test_a_babel_function_of_one_or_more_voids_the_theorem(mu_k, mu_2k):
     assert recovery_probability(16, 4, 2.0, mu_k, mu_2k).theorem == 0
+
+
+def test_dependent_columns_bear_nothing_by_inner_products_either():
+    """Rounded, the inner product of a column and its multiple is a little below 1."""
+    for seed in range(40):
+        a = np.random.default_rng(seed).standard_normal(8)
+        A = np.column_stack([a, a / 3])
+        bound = sparsewise.backward_noise_bound(A)
+        assert bound.by_babel <= bound.bound

@@ -101,6 +101,7 @@ def oracle(judge: Call) -> Call:
         except AssertionError as objection:
             raise Failure(judge.__name__, str(objection)) from objection
 
+    assert judge.__name__ not in ORACLES, f"two oracles are called {judge.__name__}"
     ORACLES[judge.__name__] = judged
     return judged  # type: ignore[return-value]
 

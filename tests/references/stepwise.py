@@ -318,7 +318,12 @@ def srr(A, y, *, sparsity, residual=None, max_iter=None, include=(), exclude=(),
         return None if j is None else shrink(u, [*S, j], least_loss, sparsity=sparsity)
 
     S = u.filled(u.begin(start), sparsity)
-    return u.answer(improve(u, S, swap, residual, max_iter))
+    S = improve(u, S, swap, residual, max_iter)
+    if not len(start) and not u.fits(S, residual):
+        ahead = grow(u, u.begin(), sparsity=sparsity)
+        if u.error(ahead) ** 2 < u.error(S) ** 2 * (1 - TIE):
+            S = improve(u, ahead, swap, residual, max_iter)
+    return u.answer(S)
 
 
 def ompr(

@@ -241,6 +241,22 @@ def test_odd_names(tmp_path):
     assert tuple(split_names(argument)) == names
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("name", ["new\nline", "a;b;c", "a,b,c", "a\tb\tc", "\n;\t,"])
+def test_the_separator_is_told_by_cells(tmp_path, separator, name):
+    """Not by what is within names, or in the first of two lines of them."""
+    frame = pl.DataFrame({f"{name}.": [1, 2], "b": [3, 4], "y": [1, 2]})
+    frame.write_csv(tmp_path / "t.csv", separator=separator, quote_style="non_numeric")
+    names = select(read_table(str(tmp_path / "t.csv")), target="y").names
+    assert names == (f"{name}.".strip(), "b")
+
+
+def test_a_wide_header(tmp_path):
+    names = [f"column {j} of very many" for j in range(10_000)]
+    (tmp_path / "t.csv").write_text(f"{','.join(names)}\n{','.join('1' * 10_000)}\n")
+    assert list(read_table(str(tmp_path / "t.csv")).columns) == names
+
+
 def test_names_of_a_parquet_file_are_tidied(parquet):
     raw = read_table(parquet(pl.DataFrame({" a ": [1], "": [2], "y": [3]})))
     assert list(raw.columns) == ["a", "column_2", "y"]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.forward import forward
-from sparsewise.engine.active_set import begin
+from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.errors import InputError
 from sparsewise.guarantees.exchanges import lowest_of_equals
 from sparsewise.guarantees.fit import Fit
@@ -20,6 +21,9 @@ from sparsewise.results import BestSubsets, Progress, Stop
 
 TIME_LIMIT = 10.0
 """Seconds of search unless told otherwise: nobody should wait for 2^m subsets unasked."""
+
+LEAST_GAP = float(np.finfo(float).eps)
+"""What is not proved has a gap, however small: 0 says that it is."""
 
 PATIENCE = 1.0
 """Seconds between two reports on the progress."""
@@ -91,13 +95,15 @@ def best_subset(
         watched = _Watch(search, callback, lambda: active.log.halted)
         done = search.run(seconds, watched)
         sizes = range(search.least, search.most + 1)
-        figures = search.lower_bounds().tolist(), search.gaps().tolist()
-        for size, bound, gap in zip(sizes, *figures, strict=True):
+        met = {active.size: active.rss}
+        for size in sizes:
             found = Fit(active.problem, np.array(search.subset(size)), forced, barred)
-            active.return_to(frozenset(lowest_of_equals(found)))
-            squared = min(bound, active.rss) if gap else active.rss
-            low[active.size] = active.problem.units.squared(squared)
-            gaps[active.size] = gap
+            _go_to(active, lowest_of_equals(found), met)
+        figures = search.lower_bounds().tolist(), search.proved().tolist()
+        for size, bound, proved in zip(sizes, *figures, strict=True):
+            gaps[size] = _gap(bound, met[size], proved)
+            squared = min(bound, met[size]) if gaps[size] else met[size]
+            low[size] = active.problem.units.squared(squared)
         if not done:
             return Stop.CALLBACK if watched.halted else Stop.TIME_LIMIT
         if any(gaps.values()):
@@ -107,6 +113,21 @@ def best_subset(
     return active.solve(
         "best_subset", search_all_sizes, kind=BestSubsets, lower_bounds=low, gaps=gaps
     )
+
+
+def _go_to(active: ActiveSet, columns: Collection[int], met: dict[int, float]) -> None:
+    """Drop and add columns until there are these; note the lowest ‖r‖² met of each size."""
+    for j in [j for j in active.order if j not in columns]:
+        active.drop([j])
+        met[active.size] = min(met.get(active.size, math.inf), active.rss)
+    for j in sorted({*columns} - active.support):
+        active.add([j])
+        met[active.size] = min(met.get(active.size, math.inf), active.rss)
+
+
+def _gap(low: float, lowest: float, proved: bool) -> float:
+    """By what part of itself the lowest ‖r‖² found may still fall; 0 only where it can't."""
+    return 0.0 if proved or lowest == 0 else max(1 - low / lowest, LEAST_GAP)
 
 
 class _Watch:
@@ -126,7 +147,13 @@ class _Watch:
         now = time.monotonic()
         if self._callback is not None and now >= self._told + PATIENCE:
             self._told = now
-            sizes = range(self._search.least, self._search.most + 1)
-            gaps = dict(zip(sizes, self._search.gaps().tolist(), strict=True))
-            self.halted = bool(self._callback(Progress(now - self._begun, gaps)))
+            self.halted = bool(self._callback(Progress(now - self._begun, self._gaps())))
         return self.halted or self._interrupted()
+
+    def _gaps(self) -> dict[int, float]:
+        search = self._search
+        figures = zip(search.lower_bounds(), search.lowest(), search.proved(), strict=True)
+        return {
+            size: _gap(float(low), float(lowest), bool(proved))
+            for size, (low, lowest, proved) in enumerate(figures, search.least)
+        }

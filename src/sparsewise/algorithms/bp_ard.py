@@ -69,17 +69,19 @@ def bp_ard(
     Returns
     -------
     L1Solution
-        The last round's, with `rounds` telling of all of them.
+        The last finished round's, with `rounds` telling of all of them.
     """
     data = problem(A, y)
     pursuit = BasisPursuit(data, residual, solver, callback)
     noise = pursuit.bound if sigma is None else check_positive(sigma, "sigma")
-    # Noise below what rounding lets through would leave nothing of the weights' digits.
-    noise = max(noise / data.scale, tolerances(data.y.dtype).quiet)
+    # Noise below what rounding lets through, or as far above the target, would leave nothing of the
+    # weights' digits.
+    quiet = tolerances(data.y.dtype).quiet
+    noise = min(max(noise / data.scale, quiet), 1 / quiet)
 
     def rule(x: Array, weights: Array) -> Array:
         return relevance_weights(data, x, weights, noise)
 
     equal = check_weights(data, data.design.norms(), include, exclude)
-    stop, rounds = reweighted(pursuit, equal, rule, max_outer, tol)
-    return pursuit.solution("bp_ard", stop, debias, kind=Reweighted, rounds=rounds)
+    last = reweighted(pursuit, equal, rule, max_outer, tol)
+    return last.solution("bp_ard", pursuit, debias)

@@ -17,6 +17,7 @@ from sparsewise.engine.weights import check_weights
 from sparsewise.parameters import check_positive
 from sparsewise.problem import problem
 from sparsewise.results import L1Solution, Reweighted
+from sparsewise.tolerances import tolerances
 
 
 @algorithm(Family.L1, "fewer features than bpdn takes", result=Reweighted)
@@ -61,16 +62,19 @@ def bp_candes(
     Returns
     -------
     L1Solution
-        The last round's, with `rounds` telling of all of them.
+        The last finished round's, with `rounds` telling of all of them.
     """
     given = None if epsilon is None else check_positive(epsilon, "epsilon")
     data = problem(A, y)
+    quiet = tolerances(data.y.dtype).quiet
     pursuit = BasisPursuit(data, residual, solver, callback)
 
     def rule(x: Array, weights: Array) -> Array:
-        size = np.abs(x) / np.abs(x).max()
-        return np.asarray(1 / (size + (given or usual_epsilon(data.design, size))))
+        size = np.abs(x).astype(np.float64) / np.abs(x).max()
+        # Weights further apart, or closer together, would leave nothing of each other's digits.
+        part = min(max(given or usual_epsilon(data.design, size), quiet), 1 / quiet)
+        return np.asarray(1 / (size + part))
 
     equal = check_weights(data, data.design.norms(), include, exclude)
-    stop, rounds = reweighted(pursuit, equal, rule, max_outer, tol)
-    return pursuit.solution("bp_candes", stop, debias, kind=Reweighted, rounds=rounds)
+    last = reweighted(pursuit, equal, rule, max_outer, tol)
+    return last.solution("bp_candes", pursuit, debias)

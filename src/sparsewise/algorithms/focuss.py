@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.basis_pursuit import check_bound
-from sparsewise.engine.minimiser import check_reachable
+from sparsewise.engine.minimiser import OutOfReachError
 from sparsewise.engine.minimum_norm import RemainingColumns, weighted_fit
 from sparsewise.engine.weights import check_weights
 from sparsewise.errors import InputError
@@ -82,13 +82,18 @@ def focuss(
         if not model.are_needed(bound):
             return Stop.RESIDUAL
         x, distance = weighted_fit(model.B, np.ones(model.columns.size), model.y, bound)
-        check_reachable(data, bound, distance)
+        if not model.meets(bound, distance, x):
+            raise OutOfReachError(data, bound, distance)
         model.start(x)
         for _ in range(most):
             model.log.heed()
-            all_stay = model.prune()
-            x, _ = weighted_fit(model.B, np.abs(model.x) ** (1 - power / 2), model.y, bound)
-            if model.settle(x, change) and all_stay:
+            alive = model.alive()
+            w = np.abs(model.x[alive]) ** (1 - power / 2)
+            x, distance = weighted_fit(model.B[:, alive], w, model.y, bound)
+            if not model.meets(bound, distance, x):
+                return Stop.RESIDUAL  # no sparser solution within it is told from rounding
+            model.drop(np.flatnonzero(~alive))
+            if model.settle(x, change) and alive.all():
                 return Stop.SETTLED
         return Stop.MAX_ITER
 

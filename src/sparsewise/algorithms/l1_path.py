@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.engine.basis_pursuit import check_bound, choose_solver
-from sparsewise.engine.homotopy import Homotopy
+from sparsewise.engine.homotopy import Homotopy, attempts
 from sparsewise.engine.log import Callback, Log
-from sparsewise.engine.minimiser import l1_solution
+from sparsewise.engine.minimiser import LostDigitsError, data_penalty, l1_solution
+from sparsewise.engine.optimality import is_minimiser
 from sparsewise.engine.weights import check_weights
+from sparsewise.errors import InputError
 from sparsewise.problem import problem
 from sparsewise.results import L1Path, Stop
 
@@ -57,15 +60,38 @@ def l1_path(
     choose_solver("homotopy", data)
     cost = check_weights(data, weights, include, exclude)
     log = Log(data, callback)
-    path, unit = Homotopy(log, cost), data.scale / cost.top
-    first = path.first_penalty
-    squared = (bound / data.scale) ** 2 if bound else None
-    stop = log.run(lambda: path.lower(squared, to=min(lowest / unit, first)))
+    squared = min(bound / data.scale, 2.0) ** 2 if bound else None
+    least = min(lowest / data.scale * cost.top, sys.float_info.max)
+    for form, careful in attempts(data):
+        log.begin_anew()
+        path = Homotopy(log, cost, careful, form)
+        first = path.first_penalty
+        try:
+            stop = log.run(lambda: path.lower(squared, to=min(least, first)))  # noqa: B023  (run at once)
+        except LostDigitsError:
+            continue
+        found = path.minimiser().rounded(data)
+        r = found.residual(data)
+        if is_minimiser(data, cost, found, r, None):
+            break
+        if log.halted:
+            raise LostDigitsError
+    else:
+        raise LostDigitsError
     if stop is Stop.EXHAUSTED and lowest:
         stop = Stop.PENALTY
     elif stop is Stop.EXHAUSTED and path.fits_exactly:
         stop = Stop.EXACT_FIT
+    # Where the first columns come in, nothing has moved yet: one point for all of them.
+    begun = first * (1 - 16 * path.tolerance.eps)
+    points = [first, *(bend for bend in path.bends if bend < begun)] if path.penalty < first else []
+    bends = np.array([*points, path.penalty])
+    penalties = np.array([data_penalty(each, cost, data) for each in bends.tolist()])
+    if not np.isfinite(penalties).all() or ((penalties < sys.float_info.min) & (bends > 0)).any():
+        raise InputError(
+            "The penalties of the path are beyond the range of numbers",
+            "scale A, y or the weights.",
+        )
     return l1_solution(
-        log, "l1_path", stop, cost, path.minimiser(), None, False, kind=L1Path,
-        penalties=np.array([first, *path.bends, path.penalty]) * unit,
-    )  # fmt: skip
+        log, "l1_path", stop, cost, found, None, False, kind=L1Path, r=r, penalties=penalties
+    )

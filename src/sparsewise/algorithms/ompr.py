@@ -54,7 +54,7 @@ def ompr(
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int
-        Columns to begin with; the rest, up to `sparsity`, are those closest to the residual.
+        Columns to begin with; the rest, up to `sparsity`, are those closest to y.
     callback : callable, optional
         Called with every `Step`; returning True stops.
 

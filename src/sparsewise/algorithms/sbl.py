@@ -100,4 +100,4 @@ def sbl(
             update_all(evidence, updates, 2000 if most is None else most)
         return match_relevance(evidence)
 
-    return evidence.solve("sbl", update_and_polish)
+    return evidence.solve("sbl", update_and_polish, go_on=lambda: match_relevance(evidence))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.replacement import replace_until_settled
+from sparsewise.engine.replacement import replace_from_both_starts
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.results import Solution
 
@@ -30,7 +30,8 @@ def srr(
 ) -> Solution:
     """Add the column of largest gain, drop the column of least loss; while ‖r‖ falls.
 
-    Starts from the columns closest to y. Ends where no exchange of the best addition for the
+    Starts from the columns closest to y, and once more from those of `forward`, should they fit
+    better than what came of the former. Ends where no exchange of the best addition for the
     cheapest deletion helps.
 
     Parameters
@@ -44,11 +45,12 @@ def srr(
     residual : float, optional
         Stop once ‖r‖ <= residual.
     max_iter : int, optional
-        Most replacements; by default until none lowers the residual.
+        Most replacements from a start; by default until none lowers the residual.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int
-        Columns to begin with; the rest, up to `sparsity`, are those closest to the residual.
+        Columns to begin with, and with these alone; the rest, up to `sparsity`, are those closest
+        to y.
     callback : callable, optional
         Called with every `Step`; returning True stops.
 
@@ -61,7 +63,9 @@ def srr(
         "srr", A, y, sparsity=sparsity, residual=residual,
         include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
-    return active.solve("srr", lambda: replace_until_settled(active, stopping, exchange, max_iter))
+    return active.solve(
+        "srr", lambda: replace_from_both_starts(active, stopping, exchange, max_iter)
+    )
 
 
 def exchange(active: ActiveSet, stopping: StoppingCriterion) -> None:

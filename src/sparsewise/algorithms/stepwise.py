@@ -14,7 +14,7 @@ from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.criterion import Cost, Round, StepCriterion, check_criterion, step_criterion
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
-from sparsewise.parameters import check_columns
+from sparsewise.parameters import check_columns, check_function
 from sparsewise.results import Solution, Stop
 
 
@@ -70,6 +70,7 @@ def stepwise(
     S", Wadsworth and Brooks/Cole, 1992.
     """
     check_criterion(criterion)
+    check_function(watch, "watch")
     design = as_design(A)
     barred = check_columns(exclude, design.shape[1], "exclude")
     active, stopping = begin(
@@ -92,15 +93,19 @@ def descend(
     watch: Callable[[Round], object] | None,
 ) -> Stop:
     """Single steps down the criterion; say why it ended."""
-    visits: Counter[frozenset[int]] = Counter()
+    visits: Counter[tuple[frozenset[int], int]] = Counter()
+    seen: set[frozenset[int]] = set()
     while True:
         support = active.support
-        visits[support] += 1
+        # Columns that turn out to be dependent are out of the way: that is no circle.
+        place = support, int(active.closed().sum())
+        visits[place] += 1
         # A second visit: scores turned out to be rounding, and were made anew. A third: circles.
-        if visits[support] > 2:
+        if visits[place] > 2:
             return Stop.CRITERION
-        if watch and visits[support] == 1:
+        if watch and support not in seen:
             watch(criterion.look_around(active))
+        seen.add(support)
         gain = float(active.gains().max())
         loss = min(active.loose_losses().values(), default=-1.0)
         match criterion.decide(active, gain, loss):

@@ -30,7 +30,13 @@ def add(command: options.Command) -> None:
         "searched by leaps and bounds. NAMES are separated by commas.",
     )
     parser.set_defaults(run=run)
-    options.add_table(parser, features="the choice to certify")
+    data = options.add_table(parser, features="the choice to certify")
+    data.add_argument(
+        "--include",
+        metavar="NAMES",
+        default="",
+        help="those of the choice that are in every subset it is compared with",
+    )
     how = parser.add_argument_group("search and output")
     how.add_argument(
         "--time-limit",
@@ -54,14 +60,25 @@ def run(args: argparse.Namespace) -> None:
     chosen = split_names(args.features or "")
     if not chosen:
         raise InputError(f"--features is needed: the choice to certify, of {listing(raw.columns)}")
+    include = split_names(args.include)
     options.refuse_both(chosen, split_names(args.exclude), "certified")
+    if missing := [name for name in include if name not in chosen]:
+        raise InputError(
+            f"--include names {listing(missing)}, but --features does not: every subset has to "
+            "have what is included, the choice too"
+        )
     table = options.select(raw, args, chosen=chosen)
     columns = table.positions(chosen)
     plain = options.reduced(table, not args.no_intercept)
     _check_choice(plain, columns, table, not args.no_intercept)
     with patience("certifying"):
         certificate = guarantees.certify(
-            plain.design, plain.target, columns, swaps=True, time_limit=args.time_limit
+            plain.design,
+            plain.target,
+            columns,
+            swaps=True,
+            time_limit=args.time_limit,
+            include=table.positions(include),
         )
     better = certificate.better
     certified = Certified(
@@ -71,8 +88,8 @@ def run(args: argparse.Namespace) -> None:
         rows=len(table.y),
         certificate=certificate,
         intercept=not args.no_intercept,
-        total=float(plain.target @ plain.target),
-        better_squared=None if better is None else _squared_residual(plain, list(better)),
+        total=_norm(plain.target),
+        better_residual=None if better is None else _residual(plain, list(better)),
         time_limit=args.time_limit,
     )
     if args.json:
@@ -107,14 +124,24 @@ def _check_choice(plain: Reduced, columns: Sequence[int], table: Table, intercep
         )
 
 
-def _squared_residual(plain: Reduced, columns: list[int]) -> float:
-    """Return the squared residual of a least-squares fit on these columns, none of them zero."""
+def _residual(plain: Reduced, columns: list[int]) -> float:
+    """Return the residual (norm) of a least-squares fit on these columns, none of them zero."""
     import numpy as np
 
     A: FloatArray = plain.design.columns(np.array(columns))
-    U = A / np.abs(A).max(axis=0)
-    rest = plain.target - U @ np.linalg.lstsq(U, plain.target, rcond=None)[0]
-    return float(np.sum(rest**2))
+    U, size = A / np.abs(A).max(axis=0), np.abs(plain.target).max()
+    target = plain.target / size
+    return float(np.linalg.norm(target - U @ np.linalg.lstsq(U, target, rcond=None)[0])) * float(
+        size
+    )
+
+
+def _norm(target: FloatArray) -> float:
+    """Return the norm of a target that is not zero, whose squares may be out of range."""
+    import numpy as np
+
+    size = np.abs(target).max()
+    return float(np.linalg.norm(target / size)) * float(size)
 
 
 def _them(names: Sequence[str]) -> str:

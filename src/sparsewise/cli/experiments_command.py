@@ -6,14 +6,14 @@ import argparse
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparsewise.cli.options import Command, at_least
 from sparsewise.errors import InputError
 from sparsewise.experiments.paper import EXPERIMENTS
-from sparsewise.wording import count, look_up
+from sparsewise.wording import count, look_up, printable
 
 if TYPE_CHECKING:
     from sparsewise.experiments.conduct import Outcome
@@ -89,8 +89,8 @@ def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namesp
     from sparsewise.experiments.conduct import conduct
     from sparsewise.experiments.write_up import write_report
 
-    if args.dask is not None:  # what Dask has to say of its own troubles, we say in one line
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if args.dask is not None:
+        _quieten_dask()
     folder = Path(args.out or f"sparsewise-{name}")
     wanted = [one for one in _adapted(experiments, args) if one.contenders]
     try:
@@ -107,13 +107,23 @@ def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namesp
             )
     except KeyboardInterrupt:
         print(
-            f"sparsewise: interrupted; what is done is kept in {folder}, and --resume goes on",
+            f"sparsewise: interrupted; what is done is kept in {printable(str(folder))}, and "
+            "--resume goes on",
             file=sys.stderr,
         )
         return 130
     for headline in write_report(outcome):
-        print(headline)
+        print(printable(headline))
     return _tell(outcome)
+
+
+def _quieten_dask() -> None:
+    """What Dask has to say of its own troubles, at length, we say in one line."""
+    with suppress(ImportError):
+        import distributed as distributed  # which sets the levels of its loggers, one by one
+    for name in ("distributed", "tornado", "asyncio", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _adapted(experiments: Sequence[Experiment], args: argparse.Namespace) -> Iterator[Experiment]:
@@ -134,7 +144,7 @@ def _adapted(experiments: Sequence[Experiment], args: argparse.Namespace) -> Ite
 def _tell(outcome: Outcome) -> int:
     """Say where the results are, and how many cells failed."""
     failed = outcome.failed.height
-    print(f"report: {outcome.folder / 'report.html'}")
+    print(f"report: {printable(str(outcome.folder / 'report.html'))}")
     if failed:
         print(f"{count(failed, 'cell')} failed: the report has the errors, --resume tries again")
     return 1 if failed else 0

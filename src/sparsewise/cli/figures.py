@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparsewise.errors import InputError
+from sparsewise.files import write_file
 from sparsewise.wording import quoted
 
 if TYPE_CHECKING:
@@ -52,10 +54,9 @@ def draw_path(model: SparseRegressor, path: str) -> None:
 
 
 def _write(figure: Figure, path: str) -> None:
+    drawn = io.BytesIO()
     # A sign that the font lacks is drawn as a box: not worth a word.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            figure.savefig(path)
-        except OSError as error:
-            raise InputError(f"can't write {quoted(path)}: {error.strerror}") from None
+        figure.savefig(drawn, format=Path(path).suffix[1:].lower())
+    write_file(path, drawn.getvalue())

@@ -6,7 +6,7 @@ import argparse
 import json
 
 from sparsewise.algorithms import Family
-from sparsewise.cli.methods import DEFAULT, DEFAULTS, choosers, family, takers
+from sparsewise.cli.methods import DEFAULT, DEFAULTS, choosers, family, starters, takers
 from sparsewise.cli.options import Command, add_table, at_least, check_place, not_negative, positive
 from sparsewise.cli.spelling import as_option
 from sparsewise.cli.table_fit import TableFit, fit_table
@@ -23,7 +23,11 @@ def add(command: Command) -> None:
     parser.set_defaults(run=run)
     add_arguments(parser)
     output = parser.add_argument_group("output")
-    output.add_argument("--json", action="store_true", help="print one JSON object instead")
+    output.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object instead (log_evidence on its path: at the final σ)",
+    )
     output.add_argument("--plot", metavar="FILE", help="draw the model: .png, .pdf or .svg")
     output.add_argument(
         "--save", metavar="MODEL", help="write the model as JSON, for sparsewise predict"
@@ -63,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=at_least(1),
         metavar="B",
         help=f"features per step (method {takers('batch')}; default: 2)",
+    )
+    how.add_argument(
+        "--start",
+        metavar="NAMES",
+        help=f"features to begin with, all or none (methods {starters()}; default: all for "
+        "stepwise, as step of R, none for others)",
     )
     l1 = parser.add_argument_group(f"basis pursuit (methods {family(Family.L1)})")
     l1.add_argument(

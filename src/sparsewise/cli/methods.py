@@ -8,7 +8,8 @@ from typing import Any
 
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
 from sparsewise.cli.spelling import METHOD_OPTIONS
-from sparsewise.selection.choice import has_choice
+from sparsewise.errors import InputError
+from sparsewise.selection.choice import PATHS, has_choice
 from sparsewise.wording import look_up
 
 PRECEDENCE = (
@@ -60,6 +61,20 @@ def check_names(parameters: dict[str, Any]) -> None:
             look_up([parameters[name]], known, kind)
 
 
+def beginning(method: str, parameters: dict[str, Any], start: str | None) -> str | list[str]:
+    """Return where a method begins: auto, full, empty, or the names of features."""
+    record = ALGORITHMS[method]
+    if start is None:
+        # As step of R, which begins with the model it is given; folds and rows left out take paths.
+        like_r = record.takes("criterion") and parameters.get("criterion") not in ("loo", "cv")
+        return "full" if like_r and "cv" not in parameters else "auto"
+    if not begins_anywhere(record):
+        raise InputError(f"belongs to {starters()}, not to {method}.", parameter="start")
+    from sparsewise.tables import split_names
+
+    return {"all": "full", "none": "empty"}.get(start) or split_names(start)
+
+
 def family(which: Family) -> str:
     """Return the methods of a family, as they are written here."""
     return _names(lambda one: one.family is which)
@@ -73,6 +88,16 @@ def takers(parameter: str, *which: Family) -> str:
 def choosers() -> str:
     """Return the methods that make a path on which a criterion may choose."""
     return _names(has_choice)
+
+
+def begins_anywhere(record: Algorithm) -> bool:
+    """Whether an algorithm adds and drops from wherever it begins."""
+    return record.family is Family.STEPWISE and record.name not in PATHS
+
+
+def starters() -> str:
+    """Return the methods that can be told where to begin."""
+    return _names(begins_anywhere)
 
 
 def _names(is_meant: Callable[[Algorithm], bool]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sparsewise.errors import InputError
@@ -110,7 +110,9 @@ def load(args: argparse.Namespace) -> tuple[Table, list[str]]:
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)
     refuse_both(include, split_names(args.exclude), "included")
-    table = select(raw, args, features=features, chosen=include)
+    begin = [] if args.start in (None, "all", "none") else split_names(args.start)
+    refuse_both(begin, split_names(args.exclude), "begun with")
+    table = select(raw, args, features=features, chosen=[*include, *begin])
     return table, [table.names[j] for j in table.positions(include)]
 
 
@@ -167,8 +169,8 @@ def check_place(option: str, path: str | None) -> None:
     """Raise an error for a file that can't be written, before there is anything to lose."""
     if path is None:
         return
-    place = Path(path)
-    if place.is_dir():
+    # By os.path, which answers for names that are too long for a file, too.
+    if os.path.isdir(path) or not path:
         raise InputError(f"{option} needs a file, but {quoted(path)} is a folder")
-    if not place.parent.is_dir():
+    if not os.path.isdir(os.path.dirname(path) or "."):
         raise InputError(f"{option} can't write {quoted(path)}: there is no such folder")

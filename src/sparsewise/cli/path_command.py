@@ -13,6 +13,7 @@ from sparsewise.cli.methods import DEFAULTS, given_parameters
 from sparsewise.cli.options import Command
 from sparsewise.cli.spelling import as_option
 from sparsewise.cli.table_fit import TableFit, fit_table
+from sparsewise.files import as_csv
 
 if TYPE_CHECKING:
     from sparsewise.estimators.frames import Frame
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 def _show(fit: TableFit, args: argparse.Namespace) -> None:
     frame = fit.model.path_
     if args.csv:
-        sys.stdout.write(frame.write_csv())
+        sys.stdout.write(as_csv(frame))
         return
     best = best_steps(frame)
     if args.json:

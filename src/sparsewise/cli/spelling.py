@@ -19,6 +19,7 @@ OPTIONS = {
     "seed": "--seed",
     "jobs": "--jobs",
     "algorithm": "--method",
+    "start": "--start",
 }
 """What the parameters of functions and estimators are called here."""
 

@@ -48,6 +48,8 @@ class TableFit:
 
     def table_facts(self) -> Iterator[tuple[str, str]]:
         """Yield notes, and one line on the table and the method."""
+        if any(row.log_evidence is not None for row in self.description.path):
+            yield "path", "the log evidence of every step is that at the final σ"
         for note in self.notes:
             yield "note", note
         rows = count(len(self.table.y), "row")
@@ -102,10 +104,15 @@ def fit_table(
     from sparsewise.results import Stop
 
     model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
+    start = methods.beginning(method, parameters, args.start)
     table, include = load(args)
+    if start != "auto":
+        model.set_params(start=start if isinstance(start, str) else _features(table, start))
     certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
     model.set_params(include=include or None, certify=certify)
-    X, y = pl.DataFrame(table.X, schema=list(table.names)), pl.Series(table.target, table.y)
+    # By rows: of an array of as many rows as columns polars might take one for the other.
+    X = pl.DataFrame(table.X, schema=list(table.names), orient="row")
+    y = pl.Series(table.target, table.y)
     with patience("fitting"), warnings.catch_warnings(record=True) as caught, interruptible():
         warnings.simplefilter("always")
         try:
@@ -121,6 +128,11 @@ def fit_table(
         notes.append("Ctrl-C ended it early: the model is the one met so far")
     description = describe(model)
     return TableFit(method, model, description, table, args.weights, tuple(notes), interrupted)
+
+
+def _features(table: Table, names: list[str]) -> list[str]:
+    """Return the features that these names stand for."""
+    return [table.names[j] for j in table.positions(names)]
 
 
 def _check_included(table: Table, include: list[str], intercept: bool) -> None:

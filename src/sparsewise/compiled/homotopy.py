@@ -37,11 +37,18 @@ from sparsewise.compiled.stepwise import (
 OPEN, ACTIVE, BARRED, PARKED = range(4)
 
 # What comes next; where `follow` begins, what it asks for, or why it came back.
-ADD, DROP, LOOK, PRODUCT, COLUMN, END, MET, STALE, CYCLE, MORE = range(10)
+ADD, DROP, LOOK, PRODUCT, COLUMN, WORN, END, MET, STALE, CYCLE, MORE = range(11)
 
-# Places in `State.at`: ‖r_LS‖², how much of the way is left, and how much was left when c was last
-# made from scratch.
-RSS, LEFT, FRESH = range(3)
+# Places in `State.at`: ‖r_LS‖²; how much of the way is left, how much was left when c was last made
+# from scratch, and how much is to be left in the end; ‖r‖ when c was last made; and the largest
+# recipe that U has seen since it was: rounding errors of the columns grow by it.
+RSS, LEFT, FRESH, LEAST, LENGTH, WEAR = range(6)
+
+REST = 1 - 2.0**-10
+"""The longest part of a way to zero that is gone at once: what is left of it keeps its digits."""
+
+CLOSE = 1e-6
+"""A column of more energy than this is independent of the others, however these are."""
 
 # Places in `State.count`: the number of active columns; for how many bends nothing has moved; the
 # column or position of the next bend; bends recorded; the position that the last one gave up for
@@ -148,11 +155,21 @@ def first_zero(s):
 
 
 @part_jit
+def time_to_leave(s, j, side, noise):
+    """When c_j leaves the noise, if the weight is within it by then; 0: it is not."""
+    rise = side * s.b[j]
+    if rise <= 0:
+        return np.inf
+    time = max(noise - side * s.corr[j], 0.0) / rise
+    return time if s.weight[j] + time * s.delta[j] <= noise else 0.0
+
+
+@part_jit
 def first_to_reach(s, slow, noise):
     """The first open column to reach its weight, and when; ties: the lowest.
 
     A speed that is rounding error leads nowhere: copies of an active column move along with it.
-    Nor can it be told what happens where the weight itself is within the noise of c.
+    A weight within the noise of c can't be told from zero: there, c has to leave the noise.
     """
     first, when = -1, np.inf
     one = s.b.dtype.type(1)
@@ -163,14 +180,19 @@ def first_to_reach(s, slow, noise):
                 speed = side * s.b[j] - s.delta[j]
                 if speed > least:
                     time = max(s.weight[j] - side * s.corr[j], 0.0) / speed
-                    if time < when and s.weight[j] + time * s.delta[j] > noise:
-                        first, when = j, time
+                    if time < when:
+                        if s.weight[j] + time * s.delta[j] <= noise:
+                            time = max(time, time_to_leave(s, j, side, noise))
+                        if time < when:
+                            first, when = j, time
     return first, when
 
 
 @part_jit
 def time_to_meet(s, bound):
     """When ‖r‖² = ‖r_LS‖² + ‖e + τ g‖² comes to this bound; infinity: not on this line.
+
+    A line with a bound leads to or from zero: beyond, or before, all of the way is ‖r_LS‖².
 
     Where it falls and is below the bound, it has just been met at a bend, but for rounding.
     """
@@ -182,9 +204,9 @@ def time_to_meet(s, bound):
     if abs(c) <= 1e-14 * bound or (c < 0 and b < 0):
         return 0.0
     inside = b * b - a * c
-    if a == 0 or inside < 0:
+    if a == 0 or (inside < 0 and s.at[RSS] >= bound):
         return np.inf
-    root = np.sqrt(inside)
+    root = np.sqrt(max(inside, 0.0))  # below zero by rounding: the bound is close to the end
     if c > 0:  # it has to fall
         return c / (root - b) if b < 0 else np.inf
     return -c / (root + b)
@@ -212,12 +234,23 @@ def ends_well(s, slow, noise):
 
 
 @part_jit
+def largest_open(s):
+    """The largest weight of an open column."""
+    largest = 0.0
+    for j in range(s.state.size):
+        if s.state[j] == OPEN:
+            largest = max(largest, s.weight[j])
+    return largest
+
+
+@part_jit
 def next_bend(s, bound, exact, slow, noise):
-    """What comes first (END, MET, ADD or DROP), which column or position, and when.
+    """What comes first (END, MET, ADD or DROP, or LOOK: nothing yet), its place, and when.
 
     Where the weights go to zero (exact >= 0) and the least-squares residual is zero, c shrinks
     along with the weights: no column can reach its own.
     """
+    end = 1.0 - s.at[LEAST] / s.at[LEFT]
     i, zero = first_zero(s)
     j, reach = -1, np.inf
     if s.at[RSS] > exact:
@@ -225,17 +258,24 @@ def next_bend(s, bound, exact, slow, noise):
     elif ends_well(s, slow, noise):
         zero = np.inf
     meet = time_to_meet(s, bound) if bound >= 0 else np.inf
-    if meet <= min(zero, reach, 1.0):
+    first = min(zero, reach, meet, end)
+    if first > REST and exact >= 0:
+        fitted = s.at[RSS] <= exact
+        if meet < np.inf or end < 1.0:
+            return LOOK, -1, REST
+        if not (fitted or zero < 1.0) and largest_open(s) > noise:
+            return LOOK, -1, REST
+    if meet <= first:
         return MET, -1, meet
-    if min(zero, reach) >= 1.0:
-        return END, -1, 1.0
+    if end <= first:
+        return END, -1, end
     if zero <= reach:
         return DROP, i, zero
     return ADD, j, reach
 
 
 @part_jit
-def move(s, time):
+def move(s, time, to_zero):
     """Along the line: x, ω, what is left of its way, and c."""
     for i in range(s.count[SIZE]):
         s.x[i] += time * s.dx[i]
@@ -243,6 +283,9 @@ def move(s, time):
         s.weight[j] += time * s.delta[j]
         s.delta[j] *= 1 - time
         s.corr[j] += time * s.b[j]
+    if to_zero:  # what is left of the way is the weight itself, with all of its digits
+        for j in range(s.b.size):
+            s.weight[j] = -s.delta[j]
     s.at[LEFT] *= 1 - time
     s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
 
@@ -252,6 +295,10 @@ def leave(s, i):
     """The active column at position i goes; the factor's arrays close up."""
     k = s.count[SIZE]
     s.state[s.order[i]] = OPEN
+    recipe = 0.0
+    for c in range(k):
+        recipe += abs2(s.U[c, i])
+    s.at[WEAR] = max(s.at[WEAR], np.sqrt(recipe))
     reflect(s.U, s.t, k, i, s.h, s.x, s.dx)
     apply(s.Q, s.h, k, s.Q.shape[1])
     squares = 0.0
@@ -309,6 +356,21 @@ def note(s, column):
 
 
 @part_jit
+def rounding(s, energy, dependent):
+    """The energy that rounding may have left of s.a = A_S z + rest: it grows with (1 + Σ|z|)²."""
+    if energy > CLOSE:
+        return dependent
+    k = s.count[SIZE]
+    total = 1.0
+    for i in range(k):
+        z = s.U.dtype.type(0)
+        for c in range(k):
+            z += s.h[c] * s.U[c, i]
+        total += abs(z)
+    return dependent * total * total
+
+
+@part_jit
 def enter(s, j, dependent):
     """Column j, s.a, comes in; if it depends on the active ones, one of them goes instead.
 
@@ -316,22 +378,35 @@ def enter(s, j, dependent):
     """
     side = 1.0 if s.corr[j] > 0 else -1.0
     energy = remainder(s)
-    given_up = NONE
-    if energy <= dependent or s.count[SIZE] == s.t.size:
-        given_up = makes_way(s, side, dependent)
+    given_up, gone = NONE, NONE
+    least = rounding(s, energy, dependent)
+    if energy <= least or s.count[SIZE] == s.t.size:
+        # What rounding leaves of the column may be all that has brought c so far.
+        if s.weight[j] > np.sqrt(least) * s.at[LENGTH]:
+            given_up = makes_way(s, side, least)
         if given_up < 0:
+            s.state[j] = PARKED
+            return
+        gone = s.order[given_up]
+        leave(s, given_up)
+        energy = remainder(s)
+        if energy <= dependent:  # rounding errors had made a way that is none
+            note(s, -1 - gone)
+            s.count[GIVEN_UP] = NONE
             s.state[j] = PARKED
             return
     note(s, j)
     if given_up >= 0:
-        note(s, -1 - s.order[given_up])
-        leave(s, given_up)
-        energy = remainder(s)
+        note(s, -1 - gone)
     k = s.count[SIZE]
     inner = s.t.dtype.type(0)
     for row in range(s.v.size):
         inner += s.v[row] * s.r[row]
     s.at[RSS] = append(s.Q, s.U, s.t, s.r, k, s.v, s.h, inner, energy)
+    recipe = 0.0
+    for row in range(k + 1):
+        recipe += abs(s.U[k, row])
+    s.at[WEAR] = max(s.at[WEAR], recipe)
     s.order[k] = j
     s.locked[k] = False
     s.sign[j] = side
@@ -342,9 +417,16 @@ def enter(s, j, dependent):
 
 @part_jit
 def round_off(s, came, slow):
-    """Coefficients that are rounding errors are zero; so is that of a column that has just come."""
+    """Coefficients that are rounding errors are zero.
+
+    So is that of a column that has just come: what the last direction adds to x, all of it rounding
+    error, goes with it.
+    """
     k = s.count[SIZE]
     if came:
+        extra = s.t[k - 1] - s.e[k - 1]
+        for row in range(k - 1):
+            s.x[row] -= extra * s.U[k - 1, row]
         s.x[k - 1] = 0
     largest = 0.0
     for i in range(k):
@@ -372,7 +454,9 @@ def record(s, square, slow):
 @part_jit
 def look(s, limits):
     """At a bend, or at the start: record it and look where to go, for which Aᵀu is needed."""
-    slow, faded = limits[2], limits[5]
+    slow, faded, worn = limits[2], limits[5], limits[6]
+    if s.at[WEAR] > worn:
+        return WORN
     square = aim(s)
     if s.count[GIVEN_UP] != NO_BEND:
         record(s, square, slow)
@@ -386,10 +470,10 @@ def look(s, limits):
 @part_jit
 def go(s, bound, limits):
     """With Aᵀu, to the next bend: a column goes, or one is needed that comes."""
-    exact, _, slow, noise, still, _ = limits
-    kind, place, time = next_bend(s, bound, exact, slow, noise)
-    move(s, time)
-    if kind in (MET, END):
+    exact, _, slow, noise, still, _, _ = limits
+    kind, place, time = next_bend(s, bound, exact, slow, noise * s.at[LENGTH])
+    move(s, time, exact >= 0)
+    if kind in (MET, END, LOOK):
         return kind
     if s.count[STILL] > still:
         return CYCLE
@@ -408,12 +492,12 @@ def follow(W, scale, s, code, bound, limits):
 
     W and `scale` are all of A, or W has no entries: then PRODUCT asks for s.b = Aᵀu and COLUMN for
     s.a, the unit column s.count[PLACE], and the path goes on once that code is handed back. It
-    begins with LOOK.
+    begins with LOOK, and goes on with it once the factor was made anew for WORN.
     limits = (‖r_LS‖² that counts as zero, energy that counts as dependent, speed that counts as
-    none, error of c, bends without progress that are too many, how far the way may shrink before c
-    is made anew). Returns what it asks for, or why it came back: the line ends (END), ‖r‖² meets
-    the bound (MET), c is to be made anew (STALE), the path goes in circles (CYCLE), or there is no
-    room for more (MORE).
+    none, relative error of c, bends without progress that are too many, how far the way may shrink
+    before c is made anew, the recipe that wears U out). Returns what it asks for, or why it came
+    back: the line ends (END), ‖r‖² meets the bound (MET), c is to be made anew (STALE), the path
+    goes in circles (CYCLE), or there is no room for more (MORE).
     """
     while True:
         if code == LOOK:
@@ -432,3 +516,26 @@ def follow(W, scale, s, code, bound, limits):
                 s.a[row] = W[row, j] * scale[j]
         elif code != LOOK:
             return code
+
+
+@jit
+def conditions(inner, w, columns, x, r, nu, penalty, deviation):
+    """How well x minimises: ‖r‖, ‖r - λν‖, Σ|x|, ‖ν‖, and how far Aᵀν (`inner`) is out of its set.
+
+    That is the largest |a_jᵀν| - w_j, and |a_jᵀν - w_j sign(x_j)| on the support, less the part of
+    w_j that may deviate; what costs nothing is held to a weight of 1.
+    """
+    length, aside, size, dual, worst = 0.0, 0.0, 0.0, 0.0, 0.0
+    for row in range(r.size):
+        length += abs2(r[row])
+        aside += abs2(r[row] - penalty * nu[row])
+        dual += abs2(nu[row])
+    for i in range(columns.size):
+        j = columns[i]
+        size += abs(x[i])
+        off = abs(inner[j] - w[j] * np.sign(x[i])) - deviation * (w[j] if w[j] > 0 else 1.0)
+        worst = max(worst, off)
+        inner[j] = 0
+    for j in range(inner.size):
+        worst = max(worst, abs(inner[j]) - w[j] * (1.0 + deviation))
+    return np.sqrt(length), np.sqrt(aside), size, np.sqrt(dual), worst

@@ -15,6 +15,9 @@ import numpy as np
 
 from sparsewise.compiled.jit import abs2, inner_jit, jit
 
+LARGE = 1000.0
+"""Coefficients up to this many times those of the incumbent are thought of in looking for ties."""
+
 
 class Stack(NamedTuple):
     """The nodes from the root to the current one, and what the search has found.
@@ -27,6 +30,9 @@ class Stack(NamedTuple):
         How many columns a node has, and how many of them can't be dropped.
     rss, loss : arrays
         ‖r‖² of all columns of a node, and how much it grows by if one of them is dropped.
+    floor : array
+        What no subset of a node is below, by the bounds on the way to it: rounding may make its
+        own ‖r‖² lower.
     next : array of int
         The next child to look at; children go down to `fixed`.
     best, sets : arrays
@@ -46,6 +52,7 @@ class Stack(NamedTuple):
     fixed: Any
     rss: Any
     loss: Any
+    floor: Any
     next: Any
     best: Any
     sets: Any
@@ -90,19 +97,24 @@ def without(R, t, width, i, S, s):
 
 @jit
 def measure_losses(R, t, width, fixed, U, loss):
-    """How much ‖r‖² grows by if column i is dropped: |x_i|² / Σ_c |U_ic|² with U = R⁻¹."""
-    for i in range(width - 1, fixed - 1, -1):
-        U[i, i] = 1 / R[i, i]
-        x = U[i, i] * t[i]
-        diagonal = abs2(U[i, i])
+    """How much ‖r‖² grows by if column i is dropped: |x_i|² / Σ_c |U_ic|² with U = R⁻¹.
+
+    Row by row, from u_i R = e_i: the direction u_i is orthogonal to all other columns but for
+    rounding, however close these are to each other (that of R U = I may be anywhere).
+    """
+    for i in range(fixed, width):
+        u = U[i]
         for c in range(i + 1, width):
-            total = R[i, i + 1] * U[i + 1, c]
-            for row in range(i + 2, c + 1):
-                total += R[i, row] * U[row, c]
-            U[i, c] = -total * U[i, i]
-            x += U[i, c] * t[c]
-            diagonal += abs2(U[i, c])
-        loss[i] = abs2(x) / diagonal
+            u[c] = 0
+        u[i] = -1
+        x, squares = 0 * t[i], 0.0
+        for c in range(i, width):
+            u[c] = -u[c] / R[c, c]
+            x += u[c] * t[c]
+            squares += abs2(u[c])
+            for col in range(c + 1, width):
+                u[col] += u[c] * R[c, col]
+        loss[i] = abs2(x) / squares
 
 
 @jit
@@ -202,18 +214,26 @@ def can_be_told_apart(R, first, size, dependent, ridge, w):
 
 
 @inner_jit
-def margin(rss, rounding):
-    """What rounding errors of ‖r‖ make of ‖r‖²."""
-    return 2 * rounding * np.sqrt(rss) + rounding * rounding
+def is_better(rss, best, rounding):
+    """Whether ‖r‖² is below the best by more than rounding errors of ‖r‖ can make up."""
+    if best == np.inf:
+        return True
+    return rss < best - 2 * rounding * np.sqrt(best) - rounding * rounding
+
+
+@inner_jit
+def is_as_good(rss, best, rounding):
+    """Whether it is not above the best by more than rounding, even for large coefficients."""
+    rounding *= LARGE
+    return rss < best + 2 * rounding * np.sqrt(best) + rounding * rounding
 
 
 @inner_jit
 def meet(stack, columns, size, rss, rounding):
     """Keep a subset about as good as the best, if there is room; those that were have to go."""
-    best, room = stack.best[size], len(stack.met)
-    if rss < best - margin(best, rounding):
+    if is_better(rss, stack.best[size], rounding):
         stack.count[0] = 0
-    if stack.count[0] < room and rss < best + margin(best, rounding):
+    if stack.count[0] < len(stack.met) and is_as_good(rss, stack.best[size], rounding):
         for c in range(size):
             stack.met[stack.count[0], c] = columns[c]
         stack.count[0] += 1
@@ -243,22 +263,13 @@ def enter(stack, depth, least, most, rounding, dependent, ridge, scratch):
                     stack.sets[size, c] = columns[c]
         elif (
             size <= most
-            and rss < best - margin(best, rounding)
             and rss < stack.doubt[size]
+            and is_better(rss, best, rounding)
             and can_be_told_apart(R, largest, size, dependent, ridge, scratch.M[0])
         ):
             stack.doubt[size] = rss
         rss += abs2(t[size - 1])
     stack.next[depth] = min(width, most) - 1 if width > least else -1
-
-
-@inner_jit
-def is_promising(bound, best, rounding, with_ties):
-    """Whether a subset with this bound may beat the best by more than rounding; or be as good."""
-    if best == np.inf:
-        return True
-    towards = 1.0 if with_ties else -1.0
-    return bound < best + towards * margin(best, rounding)
 
 
 @jit
@@ -270,17 +281,19 @@ def search(stack, depth, nodes, least, most, rounding, dependent, ridge, scratch
         if i < stack.fixed[depth]:
             depth -= 1
             continue
-        bound = stack.rss[depth] + stack.loss[depth, i]
+        bound = max(stack.rss[depth] + stack.loss[depth, i], stack.floor[depth])
         # Below child i are subsets of i + 1 columns and more; larger ones fit no worse.
-        with_ties = stack.count[0] < len(stack.met)
-        if not is_promising(bound, stack.best[max(i + 1, least)], rounding, with_ties):
+        best = stack.best[max(i + 1, least)]
+        # What may be as good is gone after while there is room for it.
+        with_ties = stack.count[0] < len(stack.met) and is_as_good(bound, best, rounding)
+        if not with_ties and not is_better(bound, best, rounding):
             continue
         width = stack.width[depth]
         S, s = stack.R[depth + 1], stack.t[depth + 1]
         grown = without(stack.R[depth], stack.t[depth], width, i, S, s)
         for c in range(width - 1):
             stack.columns[depth + 1, c] = stack.columns[depth, c if c < i else c + 1]
-        stack.rss[depth + 1] = stack.rss[depth] + grown
+        stack.rss[depth + 1], stack.floor[depth + 1] = stack.rss[depth] + grown, bound
         stack.width[depth + 1], stack.fixed[depth + 1] = width - 1, i
         depth += 1
         nodes -= 1

@@ -129,12 +129,38 @@ def inner_with_rest(v, r, b, d, x):
 
 
 @jit
-def append(Q, U, t, r, k, v, h, inner, energy):
-    """Take v/ρ into the basis, ρ² = energy: the new q, its recipe, t = q*r, and r without it.
+def squares(U, k):
+    """‖U‖²: how many digits the coefficients x = U t may lose, squared."""
+    result = 0.0
+    for i in range(k):
+        for row in range(k):
+            result += abs2(U[i, row])
+    return result
 
-    a = Q h + ρ q, hence q = (a - A_S U h) / ρ: its recipe is [-U h; 1] / ρ. Returns ‖r‖².
+
+@jit
+def recipe(U, k, h, rho):
+    """The recipe of the next basis vector: a = Q h + ρ q, hence q = (a - A_S U h) / ρ.
+
+    [-U h; 1] / ρ. Returns its square.
     """
-    rho = np.sqrt(energy)
+    for row in range(k):
+        U[k, row] = 0
+    for i in range(k):
+        U[i, k] = 0
+        for row in range(k):
+            U[k, row] -= U[i, row] * h[i]
+    square = 1 / (rho * rho)
+    for row in range(k):
+        U[k, row] /= rho
+        square += abs2(U[k, row])
+    U[k, k] = 1 / rho
+    return square
+
+
+@jit
+def enter(Q, t, r, k, v, inner, rho):
+    """Take q = v/ρ into the basis, with t = q*r, and r without it. Returns ‖r‖²."""
     inner /= rho
     t[k] = inner
     total = 0.0
@@ -142,30 +168,35 @@ def append(Q, U, t, r, k, v, h, inner, energy):
         Q[k, row] = v[row] / rho
         r[row] -= inner * Q[k, row]
         total += abs2(r[row])
-    for row in range(k):
-        U[k, row] = 0
-    for i in range(k):
-        U[i, k] = 0
-        for row in range(k):
-            U[k, row] -= U[i, row] * h[i]
-    for row in range(k):
-        U[k, row] /= rho
-    U[k, k] = 1 / rho
     return total
 
 
 @jit
-def add(Q, U, d, t, r, x, k, v, dependent):
-    """Add one column v (unit norm), undamped. Returns ‖r‖², or -1 if v depends on the others."""
+def append(Q, U, t, r, k, v, h, inner, energy):
+    """Take v/ρ into the basis, ρ² = energy, with its recipe. Returns ‖r‖²."""
+    rho = np.sqrt(energy)
+    recipe(U, k, h, rho)
+    return enter(Q, t, r, k, v, inner, rho)
+
+
+@jit
+def add(Q, U, d, t, r, x, k, v, dependent, frail):
+    """Add one column v (unit norm), undamped. Returns ‖r‖², or -1 if v depends on the others.
+
+    So it does, too, where ‖U‖² would exceed `frail`.
+    """
     h = np.empty(2 * k + 1, Q.dtype)
     b = np.empty(k + 1, Q.dtype)
     energy = orthogonalise(Q, U, d, k, v, b, h)
     if energy <= dependent:
         return -1.0
+    rho = np.sqrt(energy)
+    if squares(U, k) + recipe(U, k, h, rho) > frail:
+        return -1.0
     if d.size > 0:
         d[k] = 0
     inner = inner_with_rest(v, r, b, d, x)
-    return append(Q, U, t, r, k, v, h, inner, energy)
+    return enter(Q, t, r, k, v, inner, rho)
 
 
 @jit
@@ -225,20 +256,22 @@ def grow(
     ``whole`` says that the pool is all of A; otherwise it is a guess to be checked, and the
     kernel comes back as soon as the pool alone can't tell (UNSURE).
     limits = (most columns, ‖r‖² to reach, gain to exceed, ‖r‖² that counts as zero,
-    energy that counts as dependent, tie, ‖r‖² below which corr has lost digits, drift, σ²).
+    energy that counts as dependent, ‖U‖² that does, tie, ‖r‖² below which corr has lost digits,
+    drift, σ²).
     With noise, σ² > 0, a new column is damped by d² = energy / (gain/σ² - 1): its γ = σ²/d² is
     the one of greatest evidence (eq. 3.1 of the paper).
     ``picks``, ``rss`` and X tell of each step the column, ‖r‖² and the coefficients (x grows by
     t times the new recipe; X's first row holds x on entry).
     Returns (columns added, why it came back, columns whose scores are up to date).
     """
-    most, enough, gain_floor, nothing, dependent, tie, faded, drift, noise = limits
+    most, enough, gain_floor, nothing, dependent, frail, tie, faded, drift, noise = limits
     n, width = W.shape
     p = np.empty(width, Q.dtype)
     h = np.empty(2 * (k + steps), Q.dtype)
     v = np.empty(n, Q.dtype)
     b = np.empty(k + steps if noise > 0 else 0, Q.dtype)
     values = np.empty(width, energy.dtype)
+    recipes = squares(U, k)
     added = 0
     while added < steps:
         j = best_open(corr, energy, state, by_gain, dependent, tie, values)
@@ -250,19 +283,25 @@ def grow(
         for row in range(n):
             v[row] = W[row, j] * scale[j]
         exact = orthogonalise(Q, U, d, k, v, b, h)
-        if exact <= dependent:
+        depends = exact <= dependent
+        if not depends and abs(exact - energy[j]) > drift * exact:
+            return added, DRIFTED, added
+        if not depends:
+            inner = inner_with_rest(v, r, b, d, X[max(added - 1, 0), :k])
+            if noise > 0:
+                damping = exact / (gain / noise - 1)
+                d[k] = np.sqrt(damping)
+                exact += damping
+            rho = np.sqrt(exact)
+            size = recipes + recipe(U, k, h, rho)
+            depends = size > frail
+        if depends:
             if added and not whole:
                 return added, UNSURE, added
             state[j] = DEPENDENT
             continue
-        if abs(exact - energy[j]) > drift * exact:
-            return added, DRIFTED, added
-        inner = inner_with_rest(v, r, b, d, X[max(added - 1, 0), :k])
-        if noise > 0:
-            damping = exact / (gain / noise - 1)
-            d[k] = np.sqrt(damping)
-            exact += damping
-        left = append(Q, U, t, r, k, v, h, inner, exact)
+        recipes = size
+        left = enter(Q, t, r, k, v, inner, rho)
         state[j] = ACTIVE
         picks[added] = j
         rss[added] = left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from sparsewise.description.shares import (
     finite,
     r_squared,
     rounded,
-    share,
 )
 from sparsewise.description.terminal import Page
 from sparsewise.guarantees.search import MOST_COLUMNS
@@ -21,6 +21,10 @@ from sparsewise.wording import count, printable, shortened
 
 if TYPE_CHECKING:
     from sparsewise.guarantees import Certificate
+
+
+TINY = float(sys.float_info.min)
+"""Squares below this have lost digits."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,18 @@ class Certified:
     rows: int
     certificate: Certificate
     intercept: bool
-    total: float  # squared norm of the (centred) target
-    better_squared: float | None  # squared residual of the better subset, if one is known
+    total: float  # norm of the (centred) target
+    better_residual: float | None  # residual (norm) of the better subset, if one is known
     time_limit: float
 
-    @property
-    def squared(self) -> float:
-        """The squared residual of the choice."""
-        return self.certificate.residual_norm**2
+    def left(self, residual: float) -> float:
+        """Return the share of the target's square that a residual leaves unexplained."""
+        part = residual / self.total if self.total > 0 else 0.0
+        return part * part
+
+    def explained(self, residual: float | None) -> float | None:
+        """Return the share that is explained (R²), if that is known."""
+        return None if residual is None or self.total == 0 else 1 - self.left(residual)
 
     def named(self, columns: Iterable[int]) -> list[str]:
         """Return the names of columns, safe to print."""
@@ -48,7 +56,7 @@ class Certified:
 
     def fields(self) -> dict[str, Any]:
         """Return all there is to know, ready for JSON: None for what is infinite or unknown."""
-        found, total, names = self.certificate, self.total, self.names
+        found, names = self.certificate, self.names
         swap, better = found.swap, found.better
         return {
             "status": found.status,
@@ -56,10 +64,11 @@ class Certified:
             "table": self.label,
             "target": self.target,
             "features": [names[j] for j in found.columns],
+            "include": [names[j] for j in found.include],
             "candidates": len(names),
             "rows": self.rows,
             "intercept": self.intercept,
-            "r2": share(self.squared, total),
+            "r2": self.explained(found.residual_norm),
             "residual_norm": found.residual_norm,
             "bound": finite(found.bound),
             "margin": finite(found.margin),
@@ -69,9 +78,12 @@ class Certified:
             "min_abs": found.min_abs,
             "proof": found.proof,
             "better": None if better is None else [names[j] for j in better],
-            "better_r2": None if self.better_squared is None else share(self.better_squared, total),
-            "swap": swap and {**swap._asdict(), "out": names[swap.out], "into": names[swap.into]},
+            "better_r2": self.explained(self.better_residual),
+            "swap": swap
+            and {"out": names[swap.out], "into": names[swap.into], "fall": finite(swap.fall)},
             "swap_optimal": found.swap_optimal,
+            "ties": [[names[j] for j in columns] for columns in found.ties],
+            "reason": found.reason or None,
             "time_limit": finite(self.time_limit),
         }
 
@@ -83,9 +95,10 @@ def show_certificate(certified: Certified, page: Page) -> None:
     sentence = found.sentence([printable(name) for name in certified.names])
     page.title(f"{choice}: {sentence}")
     page.heading("Fit")
+    amounts, title = _amounts(certified)
     page.table(
-        {"choice": "left", "features": "left", "squared residual": "right", "R²": "right"},
-        _choices(certified),
+        {"choice": "left", "features": "left", title: "right", "R²": "right"},
+        _choices(certified, amounts),
     )
     page.heading("Figures")
     page.table({"figure": "left", "value": "right"}, _figures(found))
@@ -93,6 +106,7 @@ def show_certificate(certified: Certified, page: Page) -> None:
         [
             *([("bound", _origin(found))] if _has_bound(found) else []),
             ("proof", _proof(certified)),
+            *([("ties", _as_good(certified))] if found.ties else []),
             *(("swaps", sentence) for sentence in _swaps(certified)),
             *([] if certified.intercept else [("note", WITHOUT_INTERCEPT)]),
             (
@@ -105,17 +119,35 @@ def show_certificate(certified: Certified, page: Page) -> None:
     )
 
 
-def _choices(certified: Certified) -> Iterator[tuple[str, ...]]:
-    """Yield the choice, and what is better if that is known: features, squared residual, R²."""
-    found, total = certified.certificate, certified.total
-    rows = [("yours", found.columns, certified.squared)]
-    if found.better is not None and certified.better_squared is not None:
-        rows.append(("better", found.better, certified.better_squared))
-    squared = [rounded(value, total) for _, _, value in rows]
-    for (title, columns, _), value, amount in zip(
-        rows, squared, numerals(squared, figures=6), strict=True
+def _residuals(certified: Certified) -> list[float]:
+    """Return the residual of the choice, and of what is better if that is known; 0 if rounding."""
+    found = [certified.certificate.residual_norm, certified.better_residual]
+    return [
+        norm if rounded(certified.left(norm), 1.0) else 0.0 for norm in found if norm is not None
+    ]
+
+
+def _amounts(certified: Certified) -> tuple[list[str], str]:
+    """Return the squared residuals, or the residuals where their squares are out of range."""
+    residuals = _residuals(certified)
+    squared = [norm * norm for norm in residuals]
+    if all(
+        math.isfinite(square) and (square > TINY or not norm)
+        for square, norm in zip(squared, residuals, strict=True)
     ):
-        yield title, ", ".join(certified.named(columns)), amount, r_squared(share(value, total))
+        return numerals(squared, figures=6), "squared residual"
+    return numerals(residuals, figures=6), "residual"
+
+
+def _choices(certified: Certified, amounts: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the choice, and what is better if that is known: features, residual, R²."""
+    found = certified.certificate
+    rows = [("yours", found.columns), ("better", found.better or ())]
+    for (title, columns), residual, amount in zip(
+        rows, _residuals(certified), amounts, strict=False
+    ):
+        explained = certified.explained(residual)
+        yield title, ", ".join(certified.named(columns)), amount, r_squared(explained)
 
 
 def _figures(found: Certificate) -> Iterator[tuple[str, str]]:
@@ -153,6 +185,8 @@ def _proof(certified: Certified) -> str:
             return f"{how} the exact search: no other of this size fits better"
         by = "exchanging one feature" if found.swap else "the exact search"
         return f"{how} {by}; others may be better still"
+    if found.reason:
+        return f"none: {found.reason}"
     if found.exchanged == 0:
         return "none: leave out what adds nothing, and certify the rest"
     if len(certified.names) > MOST_COLUMNS:
@@ -163,6 +197,8 @@ def _proof(certified: Certified) -> str:
 
 
 def _proof_of_the_best(found: Certificate) -> str:
+    if found.ties:
+        return "by search: no other subset of this size fits better"
     if found.proof == "search":
         return "by search: every other subset of this size was looked at or ruled out"
     if found.exchanged == 0:
@@ -172,13 +208,22 @@ def _proof_of_the_best(found: Certificate) -> str:
     return "by the bound: no other choice of at most as many features fits as well"
 
 
+def _as_good(certified: Certified) -> str:
+    """Return the choices that fit as well."""
+    return shortened([f"({', '.join(certified.named(one))})" for one in certified.certificate.ties])
+
+
 def _swaps(certified: Certified) -> Iterator[str]:
     """Yield what exchanging one feature for another can do, if that was looked at."""
-    found, total = certified.certificate, certified.total
+    found = certified.certificate
     if found.swap_optimal:
         yield "no exchange of one feature for another fits better"
     if found.swap is not None:
         into, out = certified.named([found.swap.into, found.swap.out])
-        fall = numerals([found.swap.fall])[0]
-        rise = f" and raises R² by {found.swap.fall / total:.2g}" if total > 0 else ""
-        yield f"{into} in place of {out} lowers the squared residual by {fall}{rise}"
+        part = found.swap.fall / certified.total / certified.total if certified.total else 0.0
+        if math.isfinite(part) and part > 0:
+            fall = numerals([found.swap.fall])[0]
+            rise = f" and raises R² by {part:.2g}"
+            yield f"{into} in place of {out} lowers the squared residual by {fall}{rise}"
+        else:  # squares are out of range
+            yield f"{into} in place of {out} lowers the residual"

@@ -5,6 +5,7 @@ from sparsewise.design.centred import Centred
 from sparsewise.design.choose import as_design
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.operator import OperatorDesign
+from sparsewise.design.rows import Rows
 from sparsewise.design.sparse import SparseDesign
 from sparsewise.design.weighted import Weighted
 
@@ -13,6 +14,7 @@ __all__ = [
     "DenseDesign",
     "Design",
     "OperatorDesign",
+    "Rows",
     "SparseDesign",
     "Weighted",
     "as_design",

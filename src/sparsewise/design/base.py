@@ -30,6 +30,9 @@ TILE_BYTES = 1 << 19
 FOLD = 512
 """Rows that are folded into a triangle at once: enough for matrix products, few to hold."""
 
+PANEL = 16
+"""Columns of it that are reflected together: wider panels leave the cache, and take longer."""
+
 CONSTANT = 64
 """A column that varies by fewer units of rounding than this is constant for all we can know."""
 
@@ -200,6 +203,9 @@ class Design(ABC):
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""
+        if self.is_small:
+            yield 0, self.laid_out(None, self.dtype)
+            return
         for J in self._parts(BLOCK_BYTES):
             yield J.start, np.ascontiguousarray(self.columns(J), self.dtype)
 
@@ -244,8 +250,10 @@ class Design(ABC):
 
     def _measure(self) -> Measured:
         """Norms and their inverses, in one pass; carefully where squares may be out of range."""
+        if self.applied and not self.is_small:  # columns cost far more than care does
+            return self._with_norms(self._scaled_norms())
         norms, inverse, least, together = self._quick_norms()
-        low, high = _safe_squares(self.dtype.char)
+        low, high = safe_squares(self.dtype.char)
         if low < least and together < high:  # a NaN fails this, too
             return Measured(norms, inverse, extreme=False)
         return self._with_norms(self._scaled_norms())
@@ -253,10 +261,20 @@ class Design(ABC):
     def _with_norms(self, norms: Array) -> Measured:
         """What follows from norms that may be zero, or of any size."""
         real = precision(self.dtype)
+        if (beyond := np.flatnonzero(norms > float(real.max))).size:
+            raise InputError(
+                f"has columns of norms beyond the range of {self.dtype}, first column {beyond[0]}",
+                "divide them by a power of ten.",
+                parameter="A",
+            )
         inverse = np.zeros(self.shape[1], real.dtype)
         large = norms > 4 * float(real.tiny)
         np.divide(1.0, norms, out=inverse, where=large, casting="same_kind")
-        return Measured(norms, inverse, extreme=True)
+        low, high = safe_squares(self.dtype.char)
+        with np.errstate(over="ignore", under="ignore"):
+            squares = np.square(norms)
+            moderate = low < squares.min() and squares.sum() < high
+        return Measured(norms, inverse, extreme=not moderate)
 
     def _quick_norms(self) -> tuple[Array, Array, float, float]:
         """Norms and inverses by plain squares, the least of these and their sum."""
@@ -292,8 +310,11 @@ class Design(ABC):
             size = np.abs(block).max(axis=0).astype(np.float64)
             if not np.isfinite(size).all():
                 raise self._not_finite()
-            unit = np.where(size > 0, size, 1.0)
-            norms[first : first + size.size] = size * np.linalg.norm(block / unit, axis=0)
+            moderate, power = near_one(block, size)
+            with np.errstate(over="ignore", under="ignore"):
+                norms[first : first + size.size] = np.ldexp(
+                    np.linalg.norm(moderate, axis=0).astype(np.float64), power
+                )
         return norms
 
     def _not_finite(self) -> InputError:
@@ -305,6 +326,18 @@ class Design(ABC):
                 where = f"row {rows[at]}, column {first + columns[at]}"
             count += rows.size
         return not_finite("A", count, where)
+
+
+def near_one(values: Array, size: Any) -> tuple[Array, Any]:
+    """Numbers of at most this size, times powers of two that make it about one; these powers.
+
+    Exact but for underflow, unlike division, which may overflow on the way for complex numbers.
+    """
+    _, power = np.frexp(size)
+    half = -power // 2
+    double = np.result_type(values, np.float64)
+    with np.errstate(under="ignore"):
+        return values.astype(double) * np.ldexp(1.0, half) * np.ldexp(1.0, -power - half), power
 
 
 def not_finite(name: str, count: int, where: str) -> InputError:
@@ -349,6 +382,14 @@ def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
     return copy
 
 
+def tile_shape(X: Array) -> tuple[int, int]:
+    """How many rows and columns to work on at once: whole ones, as they lie in memory."""
+    n, m = X.shape
+    if abs(X.strides[0]) < abs(X.strides[1]) or m <= 1:
+        return n, max(1, TILE_BYTES // (n * X.itemsize))
+    return max(1, TILE_BYTES // (m * X.itemsize)), m
+
+
 def square_sums(A: Array, weights: Array | None = None) -> Array:
     """Σ_i w_i |a_ij|² for every column j.
 
@@ -367,7 +408,7 @@ def fold(R: Array, B: Array) -> Array:
 
     tpqrt: Any = get_lapack_funcs("tpqrt", (R,))
     folded: Array = tpqrt(
-        0, min(64, len(R)), R, np.asfortranarray(B, R.dtype), overwrite_a=1, overwrite_b=1
+        0, min(PANEL, len(R)), R, np.asfortranarray(B, R.dtype), overwrite_a=1, overwrite_b=1
     )[0]
     return folded
 
@@ -383,7 +424,7 @@ def _precision(char: str) -> np.finfo[Any]:
 
 
 @cache
-def _safe_squares(char: str) -> tuple[float, float]:
+def safe_squares(char: str) -> tuple[float, float]:
     """Below the first a square has lost digits to underflow; above the second it may overflow."""
     real = _precision(char)
     return float(real.tiny) / float(real.eps) ** 2, float(real.max) * float(real.eps)

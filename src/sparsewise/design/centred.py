@@ -16,8 +16,7 @@ import math
 
 import numpy as np
 
-from sparsewise.design import base
-from sparsewise.design.base import CONSTANT, Array, Design, precision, square_sums
+from sparsewise.design.base import CONSTANT, Array, Design, precision, square_sums, tile_shape
 from sparsewise.design.weighted import Weighted
 
 
@@ -69,7 +68,7 @@ class Reflection:
         m = X.shape[1]
         rest = np.empty_like(X[1:], subok=False)
         means = np.empty(m, np.result_type(X.dtype, np.float64))
-        tall, wide = _tile(X)
+        tall, wide = tile_shape(X)
         for first in range(0, m, wide):
             J = slice(first, first + wide)
             means[J] = self._block(X[:, J], rest[:, J], tall)
@@ -145,7 +144,7 @@ class Centred(Design):
         n, m = design.shape
         super().__init__((n - 1, m), design.dtype, rows=design.rows - 1 if rows is None else rows)
         self.reflection = Reflection(n, weights)
-        self.applied = design.applied
+        self.applied, self.dense = design.applied, design.dense
         self._means: Array | None = None
         if known := design.about_means(weights):
             design, self._means = known.design, known.means
@@ -182,11 +181,3 @@ class Centred(Design):
         level = CONSTANT * float(precision(self.dtype).eps) * np.abs(R[0])
         R[1:, square_sums(R[1:]) <= np.square(level)] = 0.0
         return R[1:, 1:]
-
-
-def _tile(X: Array) -> tuple[int, int]:
-    """How many rows and columns to work on at once: whole ones, as they lie in memory."""
-    n, m = X.shape
-    if abs(X.strides[0]) < abs(X.strides[1]) or m <= 1:
-        return n, max(1, base.TILE_BYTES // (n * X.itemsize))
-    return max(1, base.TILE_BYTES // (m * X.itemsize)), m

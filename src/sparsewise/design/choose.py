@@ -13,6 +13,8 @@ from sparsewise.design.operator import OperatorDesign
 from sparsewise.design.sparse import SparseDesign
 from sparsewise.errors import InputError, InputTypeError
 
+COMPLEX = (complex, np.complexfloating)
+
 
 def as_design(A: Any) -> Design:
     """The matrix A behind the common interface, without a copy where it is floating point.
@@ -57,13 +59,24 @@ def as_floats(values: Any, name: str) -> Array:
     if values.dtype.char in FLOATS:  # in whatever byte order: a copy is the design's to avoid
         return values
     if values.dtype.kind == "O":
-        try:
-            return values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputTypeError(
-                f"holds objects that aren't numbers ({error}).", parameter=name
-            ) from None
+        return _from_objects(values, name)
     return values.astype(working_type(values.dtype, name))
+
+
+def _from_objects(values: Array, name: str) -> Array:
+    """Numbers of any kind as those we work in; complex only where some are."""
+    try:
+        numbers = values.astype(np.complex128)
+    except OverflowError:
+        raise InputError(
+            "holds numbers too large for a floating-point number.", parameter=name
+        ) from None
+    except (TypeError, ValueError) as error:
+        told = " ".join(str(error).split())
+        raise InputTypeError(
+            f"holds objects that aren't numbers ({told}).", parameter=name
+        ) from None
+    return numbers if any(isinstance(v, COMPLEX) for v in values.flat) else numbers.real.copy()
 
 
 def _is_scipy_sparse(A: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsewise.design.base import Array, Design, square_sums
+from sparsewise.design.base import AboutMeans, Array, Design, square_sums
 
 
 class DenseDesign(Design):
@@ -75,11 +75,18 @@ class DenseDesign(Design):
             out[:, first : first + block.shape[1]] = VT @ block
         return out.T
 
-    def row_block(self, rows: slice) -> Array:
+    def row_block(self, rows: slice | Array) -> Array:
         return self.A[rows]
 
     def square_sums(self, weights: Array | None = None) -> Array:
         return square_sums(self.A, weights)
+
+    def about_means(self, weights: Array | None) -> AboutMeans | None:
+        from sparsewise.design.shifted import array_about_means
+
+        if self._complex:
+            return None
+        return AboutMeans(*array_about_means(self.A, weights, self.rows))
 
 
 def _blas_can_read(A: Array) -> bool:

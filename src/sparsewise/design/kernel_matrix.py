@@ -96,7 +96,7 @@ def row_blocks(first: int, last: int, width: int) -> Iterator[slice]:
 
 def evaluate(kernel: Kernel, X: Array, Y: Array, first: int = 0) -> Array:
     """``kernel(X, Y)``, checked; `first` is the row of X[0] in the data, for the message."""
-    values = np.asarray(kernel(X, Y))
+    values = np.asarray(_called(kernel, X, Y))
     expected = (len(X), len(Y))
     if values.shape != expected:
         raise InputError(
@@ -115,3 +115,17 @@ def evaluate(kernel: Kernel, X: Array, Y: Array, first: int = 0) -> Array:
             "it must be finite for every pair of points.",
         )
     return values
+
+
+def _called(kernel: Kernel, X: Array, Y: Array) -> Array:
+    """``kernel(X, Y)``; what it raises is told as its own."""
+    try:
+        return kernel(X, Y)
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        told = " ".join(str(error).split()).rstrip(".")
+        raise InputError(
+            f"The kernel raised {type(error).__name__} ({told})",
+            "it must return a value for each pair of points.",
+        ) from error

@@ -96,7 +96,9 @@ def _spread(
     size = np.where(absent > 0, np.abs(mean), 0.0)
     np.maximum.at(size, columns, np.abs(apart))
     unit = np.where(size > 0, size, 1.0)
-    squares = np.bincount(columns, weights * np.square(apart / unit[columns]), len(mean))
+    squares = np.bincount(columns, weights * np.square(apart / unit[columns]), len(mean)).astype(
+        np.float64, copy=False
+    )  # of no entries they would be whole numbers
     squares += np.maximum(absent, 0.0) * np.square(mean / unit)
     return size, size * np.sqrt(squares)
 

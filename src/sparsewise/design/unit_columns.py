@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from sparsewise.design.base import Array, Design
+from sparsewise.design.base import Array, Design, square_sums
+from sparsewise.errors import InputError
 from sparsewise.tolerances import tolerances
 
 
@@ -25,12 +28,37 @@ def is_dependent(R: Array, design: Design) -> bool:
     """Whether unit columns with this R are dependent, for all that the data can tell."""
     if len(R) < R.shape[1]:
         return True
-    least = float(np.abs(np.diagonal(R)).min(initial=1.0))
-    return least**2 <= tolerances(design.dtype).dependent
+    if not np.diagonal(R).all():
+        return True
+    size = float(square_sums(inverse_of_triangle(R)).sum())
+    return not tolerances(design.dtype).tells_apart(size)
+
+
+def inverse_of_triangle(R: Array) -> Array:
+    """U = R⁻¹, each column by back substitution: R U is I to rounding, however ill-conditioned."""
+    return np.triu(divide_by_triangle(R, np.eye(len(R), dtype=R.dtype)))
+
+
+def divide_by_triangle(R: Array, b: Array) -> Array:
+    """R⁻¹ b by back substitution."""
+    if not len(R):
+        return b
+    from scipy.linalg import get_lapack_funcs
+
+    trtrs: Any = get_lapack_funcs("trtrs", (R, b))
+    return np.asarray(trtrs(R, b)[0])
 
 
 def projections(design: Design, V: Array) -> Array:
     """⟨a_j, v⟩ of every unit column a_j and every column v of V, in one pass over A."""
     dtype = np.result_type(design.dtype, np.complex64) if V.dtype.kind == "c" else design.dtype
     inverse = design.inverse_norms()
-    return design.rmatmat(V.astype(dtype, copy=False)) * inverse[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = design.rmatmat(V.astype(dtype, copy=False)) * inverse[:, None]
+    if not np.isfinite(products).all():
+        raise InputError(
+            "gives products A*v that are NaN or infinite",
+            "correct the operator, or scale A.",
+            parameter="A",
+        )
+    return products

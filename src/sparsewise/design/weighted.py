@@ -32,7 +32,7 @@ class Weighted(Design):
                 parameter="root",
             )
         super().__init__(design.shape, design.dtype, rows=design.rows if rows is None else rows)
-        self.inner, self.applied = design, design.applied
+        self.inner, self.applied, self.dense = design, design.applied, design.dense
         self.root = root.astype(precision(self.dtype).dtype, copy=False)
 
     def columns(self, J: Array | slice) -> Array:

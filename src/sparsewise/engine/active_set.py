@@ -24,6 +24,12 @@ class ActiveSet(SparseModel):
 
     # ------------------------------------------------------------------ what is there
 
+    def refitted(self) -> tuple[dict[int, Any], Array]:
+        """Coefficient of each active column and r, as good as QR makes them."""
+        factor = self._factor
+        x, r = factor.refitted() or (factor.coef(), factor.r)
+        return dict(zip(self.order, x, strict=True)), r.copy()
+
     def loose_coef(self) -> dict[int, float]:
         """|x_i| of each active column that may be dropped (unit columns, unit target).
 
@@ -120,6 +126,8 @@ class ActiveSet(SparseModel):
             left -= columns.size
             stop = self._meaning(code, stopping)
         self.log.heed()
+        if stop is Stop.RESIDUAL and self.rss > stopping.ceiling:  # it was above from the start
+            return Stop.NO_IMPROVEMENT
         return stop or (Stop.MAX_ITER if self.size else Stop.EXHAUSTED)
 
     def fill(self, stopping: StoppingCriterion) -> Stop:
@@ -132,10 +140,13 @@ class ActiveSet(SparseModel):
                 return self.nothing_left()
         return stopping.full
 
-    def add(self, columns: Iterable[int], count: int | None = None) -> list[int]:
+    def add(
+        self, columns: Iterable[int], count: int | None = None, *, again: bool = False
+    ) -> list[int]:
         """Add these columns, or the first `count` of them that are independent.
 
-        The scores wait: one block pass serves all of them.
+        The scores wait: one block pass serves all of them. `again`: they have all been in a model
+        with the present ones.
         """
         self._scores.before_adding()
         wanted = min(self.problem.shape) - self.size
@@ -146,7 +157,7 @@ class ActiveSet(SparseModel):
             if len(added) == wanted:
                 break
             self.log.heed()
-            if not self._factor.add(j):
+            if not self._factor.add(j, again):
                 self._scores.state[j] = self._kernels.DEPENDENT
                 continue
             self._scores.state[j] = self._kernels.ACTIVE
@@ -165,9 +176,18 @@ class ActiveSet(SparseModel):
         self.log.heed()
 
     def return_to(self, support: frozenset[int]) -> None:
-        """Undo an exchange: these columns again and no others."""
+        """These columns and no others."""
         self.drop([j for j in self.order if j not in support])
-        self.add(sorted(support.difference(self.order)))
+        self.add(sorted(support.difference(self.order)), again=True)
+
+    def other(self) -> ActiveSet:
+        """A second model of the same problem that holds no more than it must; nobody is told."""
+        factor, state = self._factor, self._scores.state
+        return ActiveSet(
+            self.problem,
+            include=factor.columns[factor.locked[: self.size]],
+            exclude=np.flatnonzero(state == self._kernels.EXCLUDED),
+        )
 
     def _dropped(self, columns: Array, rss: Any, coefs: Any) -> None:
         if columns.size:
@@ -180,30 +200,26 @@ def begin(
     A: Any,
     y: ArrayLike,
     *,
-    sparsity: int | None = None,
-    residual: float | None = None,
-    delta: float | None = None,
     include: Iterable[int] | None = (),
     exclude: Iterable[int] | None = (),
     start: Iterable[int] | None = (),
     callback: Callback | None = None,
     basis: bool = True,
+    **taken: Any,
 ) -> tuple[ActiveSet, StoppingCriterion]:
     """What every algorithm begins with: an active set on checked data, and when to stop.
 
-    ``start=None`` stands for all columns.
+    ``start=None`` stands for all columns; what else is given are its stopping parameters.
     """
     data = problem(A, y)
-    stopping = stopping_criterion(
-        algorithm, data, sparsity=sparsity, residual=residual, delta=delta
-    )
+    stopping = stopping_criterion(algorithm, data, **taken)
     active = ActiveSet(
         data,
         include=include,
         exclude=exclude,
         start=() if data.is_zero else range(data.shape[1]) if start is None else start,
         callback=callback,
-        room=sparsity,
+        room=None if taken.get("sparsity") is None else stopping.most,
         basis=basis,
     )
     return active, stopping

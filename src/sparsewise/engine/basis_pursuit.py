@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from sparsewise.design.base import Array
 from sparsewise.engine.conic import solve_conic
-from sparsewise.engine.homotopy import Homotopy
+from sparsewise.engine.homotopy import Homotopy, attempts
 from sparsewise.engine.log import Callback, Log
-from sparsewise.engine.minimiser import Minimiser, l1_solution
+from sparsewise.engine.minimiser import (
+    LostDigitsError,
+    Minimiser,
+    OutOfReachError,
+    l1_solution,
+)
+from sparsewise.engine.optimality import is_minimiser, is_reachable
 from sparsewise.engine.weights import Weights
 from sparsewise.errors import InputError, Parameter
 from sparsewise.parameters import check_number, check_tolerance
@@ -41,10 +48,12 @@ class BasisPursuit:
         self.log = Log(data, callback)
         self._conic = choose_solver(solver, data) == "conic"
         self._path: Homotopy | None = None
+        self._minimiser: Minimiser | None = None
+        self.r: Array | None = None  # of the minimiser, where it is known
 
     def run(self, weights: Weights) -> Stop:
         """Minimise with these weights, until that is done or halted."""
-        self.weights = weights
+        self.weights, self._minimiser, self.r = weights, None, None
         return self.log.run(self._solve)
 
     def _solve(self) -> Stop:
@@ -52,21 +61,50 @@ class BasisPursuit:
         if self._conic:
             self._minimiser = solve_conic(self.data, self.weights, bound)
             return Stop.RESIDUAL if bound else Stop.EXACT_FIT
-        if self._path is None or not self._path.penalty:  # at λ = 0, weights have no say
-            self._path = Homotopy(self.log, self.weights)
-        else:
-            self._path.reweight(self.weights)
-        return self._path.reach(bound)
+        path = self._path
+        for data, careful in attempts(self.data):
+            try:
+                # At λ = 0, weights have no say.
+                if path is None or not path.penalty:
+                    self.log.begin_anew()
+                    path = self._path = Homotopy(self.log, self.weights, careful, data)
+                else:
+                    path.reweight(self.weights)
+                stop = path.reach(bound)
+                found = path.minimiser().rounded(self.data)
+                r = found.residual(self.data)
+                if is_minimiser(self.data, self.weights, found, r, bound):
+                    self._minimiser, self.r = found, r
+                    return stop
+            except LostDigitsError:
+                pass
+            except OutOfReachError:
+                if careful and not is_reachable(data, self.weights, bound):
+                    raise
+            path = None
+        raise LostDigitsError
 
     def minimiser(self) -> Minimiser:
         """What the last run came to."""
-        return self._minimiser if self._path is None else self._path.minimiser()
+        if self._minimiser is None:  # halted on the way
+            assert self._path is not None
+            return self._path.minimiser().rounded(self.data)
+        return self._minimiser
+
+    def result(self) -> Minimiser:
+        """That; a run that was halted may stand where digits are lost."""
+        found = self.minimiser()
+        if self.log.halted and not self._conic:
+            r = found.residual(self.data)
+            if not is_minimiser(self.data, self.weights, found, r, None):
+                raise LostDigitsError
+        return found
 
     def solution(self, algorithm: str, stop: Stop, debias: bool, **more: Any) -> L1Solution:
         """That in the units of the data."""
-        found = self.minimiser()
+        found = self.result()
         return l1_solution(
-            self.log, algorithm, stop, self.weights, found, self.bound, debias, **more
+            self.log, algorithm, stop, self.weights, found, self.bound, debias, r=self.r, **more
         )
 
 

@@ -9,13 +9,17 @@ import numpy as np
 from sparsewise.design.base import Array
 from sparsewise.engine.cone_program import EPS, ConeProgram, fitted
 from sparsewise.engine.interior_point import interior_point
-from sparsewise.engine.minimiser import Minimiser, check_reachable
+from sparsewise.engine.minimiser import LostDigitsError, Minimiser, check_reachable
 from sparsewise.engine.polish import polished
 from sparsewise.engine.weights import Weights
 from sparsewise.problem import Problem
 
 NO_ROOM = 1e-11
 """A bound below this part of the target is a bound of zero, for all that an interior point sees."""
+
+
+POOR = 1e-3
+"""A minimiser of less accuracy than this is none."""
 
 
 def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1e-10) -> Minimiser:
@@ -53,10 +57,10 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
         Exactly sparse, with the accuracy that its dual vector proves.
     """
     columns = np.flatnonzero(np.isfinite(weights.unit))
-    w = weights.unit[columns]
     B = data.unit_columns(columns)
     kind = np.complex128 if data.y.dtype.kind == "c" or B.dtype.kind == "c" else np.float64
     B, y = B.astype(kind), data.y.astype(kind)
+    w, unit = _relevant(weights.unit[columns], np.abs(B.conj().T @ y))
 
     x, nu = np.zeros(columns.size, kind), np.zeros(y.size, kind)
     free = w == 0
@@ -86,8 +90,23 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
     elif not whole and distance > math.sqrt(EPS):
         # No dual vector attains the optimum; ν + t (y - Qy) comes as close as rounding lets it.
         nu = nu + outside * (float(np.linalg.norm(nu)) / (distance * math.sqrt(EPS)))
+    length = float(np.linalg.norm(nu))
     nu, accuracy = ConeProgram(B, w, y, bound).judge(x, nu)
-    return _minimiser(data, columns, free, x, nu, penalty, accuracy)
+    penalty *= length / (float(np.linalg.norm(nu)) or 1.0)
+    if not accuracy <= POOR:
+        raise LostDigitsError
+    return _minimiser(data, columns, free, x, nu / unit, penalty * unit, accuracy)
+
+
+def _relevant(w: Array, corr: Array) -> tuple[Array, float]:
+    """Weights in a unit in which those that matter first are of the size of numbers there, and it.
+
+    The least λ at which x is zero is then 1, and ν of the size of y, however little some columns
+    cost beside others.
+    """
+    paid = w > 0
+    unit = float((corr[paid] / w[paid]).max(initial=0.0)) or 1.0
+    return w * unit, unit
 
 
 def _minimiser(

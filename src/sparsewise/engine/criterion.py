@@ -187,7 +187,13 @@ def _by_function(criterion: Cost, data: Problem) -> tuple[Cost, Cost]:
     units = data.units
 
     def outer(rss: float, size: int) -> float:
-        cost = float(criterion(rss, size))
+        told = criterion(rss, size)
+        try:
+            cost = float(told)
+        except (TypeError, ValueError):
+            cost = math.nan
+        except OverflowError:
+            cost = math.inf if told > 0 else -math.inf
         if math.isnan(cost):
             raise InputError(
                 f"criterion({rss:.6g}, {size}) is not a number",

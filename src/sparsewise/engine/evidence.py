@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -98,7 +99,7 @@ class Evidence(SparseModel):
 
     @noise.setter
     def noise(self, value: float) -> None:
-        self._factor.noise = value
+        self._factor.set_noise(value)
         self._logged = None
 
     @property
@@ -219,7 +220,7 @@ class Evidence(SparseModel):
         # Of a change and an addition that are equal but for rounding, the change is the sparser.
         enough = max(self.min_increase, self._rounding)
         if by_adding * (1 - tie) > by_changing and by_adding > enough:
-            return self.acquire(1) == 1
+            return self.acquire(1) == 1 or self.ascend()  # what can't be added is out of the way
         if by_changing <= enough:  # what is irrelevant goes all the same
             i, by_changing, goes = self._best_change(steepest=False)
             if not goes and scores.shifts:  # it may end, but not on scores that have drifted
@@ -257,7 +258,14 @@ class Evidence(SparseModel):
             return
         factor, scores = self._factor, self._scores
         flat = self.order[: self._flat]
-        factor.load([*flat, *columns], self._flat, damping=np.sqrt(self.noise / gamma))
+        while True:
+            factor.load([*flat, *columns], self._flat, damping=np.sqrt(self.noise / gamma))
+            spread = factor.diagonal()
+            if spread.sum() <= factor.frail or not columns.size:
+                break
+            # Columns that say the same of y leave their coefficients no digits: one fewer.
+            keep = np.arange(columns.size) != int(np.argmax(spread[self._flat :]))
+            columns, gamma = columns[keep], gamma[keep]
         scores.state[columns] = self._kernels.ACTIVE
         scores.distrust(everything=True)
         self._logged = None
@@ -311,6 +319,49 @@ class Evidence(SparseModel):
         beta = weight(self._complex)
         return (beta * self.unexplained + scale) / (beta * self.rows + shape)
 
+    def solve(
+        self,
+        algorithm: str,
+        steps: Callable[[], Stop],
+        *,
+        go_on: Callable[[], Stop] | None = None,
+        **more: Any,
+    ) -> Any:
+        """Take these steps until they end or somebody halts them: the solution.
+
+        Where prior variances have grown so far that no digits would be left of the coefficients, it
+        is without the columns of which the data tell least; from there the same steps lead on, or
+        those of `go_on` where they would begin anew.
+        """
+        stop = self.log.run(steps)
+        while not self.log.halted and self._leave_out_the_frailest():
+            again = self.log.run(go_on or steps)
+            stop = Stop.DEPENDENT if again is Stop.EVIDENCE else again
+        return self.solution(algorithm, stop, **more)
+
+    def _leave_out_the_frailest(self) -> bool:
+        """Drop the column of largest posterior variance for good, where rounding shows; whether so.
+
+        That is where the rounding of coefficients is no less than the noise (see `check`). Where
+        this is close to rounding itself, nothing is certain to within it anyway.
+        """
+        factor, eps = self._factor, self._tolerance.eps
+        if self.noise < eps**0.5:
+            return False
+        shown = 64 * eps * float(np.abs(factor.coef()).sum())
+        if shown <= max(16 * eps**0.5, 0.1 * self.noise**0.5):
+            return False
+        loose = ~factor.locked[: self.size]
+        if not loose.any():
+            return False
+        i = int(np.argmax(np.where(loose, factor.diagonal(), -1.0)))
+        j = int(factor.order[i])
+        self._change(i, True, 0.0)
+        self._scores.state[j] = self._kernels.EXCLUDED
+        self._scores.distrust(everything=True)
+        self._logged = None
+        return True
+
     # ------------------------------------------------------------------ the record
 
     def _addition(self, u: Any) -> Any:
@@ -356,30 +407,34 @@ class Evidence(SparseModel):
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data."""
         factor, problem = self._factor, self.problem
+        anew = factor.freshen()
         columns, k = factor.columns.copy(), factor.size
-        # Square roots first: the square of a coefficient's unit may be out of range.
-        unit = math.sqrt(self.noise) * problem.scale * problem.inverse_norms[columns].astype(float)
         d = factor.d.astype(float)
         roots = np.full(k, np.inf)
-        np.divide(unit, d, out=roots, where=d > 0)
+        double = np.result_type(factor.dtype, float)
         gamma = np.zeros(problem.shape[1])
-        with np.errstate(over="ignore", under="ignore"):
-            gamma[columns] = np.square(roots)
-        if np.any((gamma[columns] == 0) | (np.isinf(gamma[columns]) & (d > 0))):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            # Square roots first: the square of a coefficient's unit may be out of range.
+            unit = self.sigma * problem.inverse_norms[columns].astype(float)
+            np.divide(unit, d, out=roots, where=d > 0)
+            prior = np.square(roots)
+            spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
+            covariance = spread @ spread.conj().T
+        gamma[columns] = prior
+        if self.noise and not (_in_range(prior[d > 0]) and _in_range(covariance.diagonal().real)):
             raise InputError(
                 "The prior variances, squares of coefficients, are out of range", "scale A or y."
             )
-        double = np.result_type(factor.dtype, float)
-        spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
-        return super().solution(
+        return self._told(
             algorithm,
             stop,
+            anew,
             least_squares=False,
             kind=BayesianSolution,
             gamma=gamma,
             sigma=self.sigma,
             log_evidence=self._compute_evidence(),
-            covariance=spread @ spread.conj().T,
+            covariance=_as_precise_as(covariance, factor.dtype),
             price=self.price,
             min_increase=self.min_increase,
             excluded=self._excluded,
@@ -389,15 +444,32 @@ class Evidence(SparseModel):
 
 def entrance(price: float) -> float:
     """The u > 1 at which u - 1 - log u is the price: 1 if there is none."""
-    if price == 0.0:
-        return 1.0
     u = 1.0 + price + math.sqrt(2 * price)  # at least the solution, from where Newton descends
+    if u == 1.0:
+        return u
     for _ in range(60):
         step = (u - 1 - math.log(u) - price) / (1 - 1 / u)
         u -= step
         if abs(step) <= 1e-15 * u:
             break
     return u
+
+
+def _in_range(variances: Array) -> bool:
+    """Whether they are finite and have all their digits: so have what lies between two of them."""
+    least, most = variances.min(initial=1.0), variances.max(initial=1.0)
+    return bool(sys.float_info.min <= least and most < math.inf)
+
+
+def _as_precise_as(covariance: Array, dtype: np.dtype[Any]) -> Array:
+    """A covariance in the precision of the data; in double where its squares need the range."""
+    if covariance.dtype == dtype:
+        return covariance
+    with np.errstate(over="ignore", under="ignore"):
+        told = covariance.astype(dtype)
+    variances = np.diagonal(told).real
+    fits = np.isfinite(told).all() and (variances >= np.finfo(dtype).tiny).all()
+    return told if fits else covariance
 
 
 def _runs(flags: Array) -> Iterator[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,8 +10,12 @@ import numpy as np
 
 from sparsewise.compiled import load_kernels
 from sparsewise.design.base import Array, square_sums
+from sparsewise.design.unit_columns import divide_by_triangle, inverse_of_triangle
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
+
+FINE = 1e-2
+"""A part of √eps: errors of a residual below it are not worth a QR."""
 
 
 class Factor:
@@ -50,6 +55,8 @@ class Factor:
         ‖r‖² for a target of norm one.
     tolerance : Tolerances
         What rounding makes of numbers of this type.
+    frail : float
+        ‖U‖² that it must not exceed.
     epoch : int
         How many times it was made from scratch; directions of different epochs don't compare.
     """
@@ -60,12 +67,12 @@ class Factor:
         self.dtype = problem.y.dtype
         self.tolerance = tolerances(self.dtype)
         n, m = problem.shape
-        # Damped columns are never dependent.
+        # Damped columns are never dependent, unless the damping is too little to tell.
         self.capacity = m if noise else min(n, m)
         if noise:
             self.tolerance = self.tolerance._replace(dependent=self.tolerance.exact)
         room = min(room, self.capacity)
-        self.noise = noise
+        self.set_noise(noise)
         self.size = 0
         self.order = np.empty(room, np.int64)
         self.locked = np.zeros(room, np.bool_)
@@ -113,7 +120,7 @@ class Factor:
     @property
     def Q(self) -> Array:
         """One basis vector a row; turned by what was dropped, made if there was none."""
-        if self._Q is None or self._turned * self.tolerance.eps > self.tolerance.tie:
+        if self._Q is None or (self._turned and self._is_worn()):
             self.make()
         Q = self._Q
         assert Q is not None
@@ -121,11 +128,20 @@ class Factor:
             self._turn(Q)
         return Q
 
+    def _is_worn(self) -> bool:
+        """Whether turns have left too many errors: eps each in Q, and eps·‖U‖ in U."""
+        turned, tolerance = self._turned, self.tolerance
+        return turned * tolerance.eps > tolerance.tie or turned**2 * self._peak > self.frail
+
     @property
     def r(self) -> Array:
         """The residual of y / ‖y‖."""
         _ = self.Q
         return self._r
+
+    def set_noise(self, noise: float) -> None:
+        """Go on with this σ²."""
+        self.noise, self.frail = noise, self.tolerance.frail_at(noise)
 
     def unit_columns(self, columns: Array | slice) -> Array:
         """Columns of A scaled to unit norm, side by side."""
@@ -176,16 +192,89 @@ class Factor:
         self.epoch += 1
         self._turns.clear()
         self._turned, self._peak, self._largest = 0, 0.0, k
-        least = np.square(np.abs(np.diagonal(R)[:k])).min(initial=1.0)
         # Columns that once came in may be borderline now; U must fit Q all the same.
-        if k and least > 0:
-            self.U[:k, :k] = _inverse_of_triangle(R[:k, :k]).T
+        regular = bool(np.diagonal(R)[:k].all())
+        if k and regular:
+            self.U[:k, :k] = inverse_of_triangle(R[:k, :k]).T
         if basis:
             self._r = y.copy()
             self.t[:k] = 0
             for _ in range(2):
                 self.reorthogonalise()
-        return bool(least > self.tolerance.dependent)
+        return regular and self._holds()
+
+    def _holds(self) -> bool:
+        """Whether what the columns that aren't damped have in common is told from rounding."""
+        flat = self.d == 0 if self.noise else slice(self.size)
+        size = float(square_sums(self.U[: self.size, : self.size])[flat].sum())
+        return tolerances(self.dtype).tells_apart(size)
+
+    def refitted(self) -> tuple[Array, Array] | None:
+        """Coefficients and r as good as QR makes them, where rounding may show in U t.
+
+        Recipes are made of recipes, and A_S U t may be off by eps·‖U‖·|U||t|; the answer of QR is
+        by eps·‖x‖, which is often far less. What was dropped has left errors of its own in U.
+        None: U t and r are as good.
+        """
+        if not self._may_show_rounding():
+            return None
+        return self._as_good_as_qr() or self._by_qr()
+
+    def freshen(self) -> tuple[Array, Array] | None:
+        """Make it anew where rounding shows in U t; `refitted`."""
+        if not self._may_show_rounding():
+            return None
+        if good := self._as_good_as_qr():
+            return good
+        self.make()
+        return self.refitted()
+
+    def _may_show_rounding(self) -> bool:
+        """Whether rounding may show in U t, by what bounds it."""
+        k, size, fine = self.size, self._squares(), FINE**2 / self.tolerance.eps
+        if self._peak > FINE**-2 or self._peak * size > fine:
+            return True
+        if size * size * k <= fine:
+            return False
+        return size * float((np.abs(self.t[:k]) @ np.abs(self.U[:k, :k])).sum()) ** 2 > fine
+
+    def _as_good_as_qr(self) -> tuple[Array, Array] | None:
+        """x = U t, refined once if need be, and y - A_S x, if no more than rounding is amiss.
+
+        That is, if the columns could take no more out of y - A_S x than after a QR: of the size of
+        the rounding of x, eps·(1 + Σ|x|). It is Q*(y - A_S x), by Q* = U*A_S*, which costs far
+        less than a QR. In single precision bounds are soon above it, but hardly ever what they
+        bound. None, too, where U is too poor to tell.
+        """
+        if max(self._peak, self._squares()) > FINE**-2:
+            return None
+        x, unit = self.coef(), self.unit_columns(self.columns)
+        U = self.U[: self.size, : self.size]
+        for _ in range(2):
+            r = self.problem.y - unit @ x
+            inner = unit.conj().T @ r
+            if self.noise:  # below r stands -D x
+                inner -= self.d * self.d * x
+            left = U.conj() @ inner
+            if np.linalg.norm(left) <= self.tolerance.eps * (1.0 + float(np.abs(x).sum())):
+                return x, r
+            x = x + left @ U
+        return None
+
+    def _squares(self) -> float:
+        """‖U‖²."""
+        return float(self._kernels.squares(self.U, self.size))
+
+    def _by_qr(self) -> tuple[Array, Array]:
+        """Coefficients by QR of the active columns, refined once, and what they leave of y."""
+        y, unit = self.problem.y, self.unit_columns(self.columns)
+        below = np.diag(self.d) if self.noise else np.empty((0, self.size), self.dtype)
+        Q, R = np.linalg.qr(np.vstack([unit, below]))
+        x = np.zeros(self.size, self.dtype)
+        for _ in range(2):
+            rest = np.concatenate([y - unit @ x, -below @ x])
+            x += divide_by_triangle(R, Q.conj().T @ rest)
+        return x, y - unit @ x
 
     def reorthogonalise(self) -> None:
         """Take out of r what has come back of the active directions."""
@@ -230,13 +319,18 @@ class Factor:
 
     # ------------------------------------------------------------------ step by step
 
-    def add(self, j: int) -> bool:
-        """Add column j; False: it depends on the active ones."""
+    def add(self, j: int, again: bool = False) -> bool:
+        """Add column j; False: it depends on the active ones.
+
+        `again`: it is one of a set that has been active as a whole, which tells it from the others
+        though it may have come in another order.
+        """
         self.make_room(self.size + 1)
         v = self.unit_column(j)
+        limits = (0.0, math.inf) if again else (self.tolerance.dependent, self.frail)
         left = self._kernels.add(
             self.Q, self.U, self.damping, self.t, self._r, self.coef(), self.size, v,
-            self.tolerance.dependent,
+            *limits,
         )  # fmt: skip
         if left < 0:
             return False
@@ -266,10 +360,12 @@ class Factor:
     def drop(self, j: int) -> Array:
         """Drop column j; returns the coefficients of the others."""
         k, i = self.size, self._position(j)
+        self._peak = max(self._peak, self._squares())
         self.rss += float(self.losses()[i])
         reflector = np.empty((1, k + 1), self.dtype)
         x = np.empty(k, self.dtype)
-        self._kernels.reflect(self.U, self.t, k, i, reflector[0], x, np.empty(k))
+        diagonal = np.empty(k, self.problem.inverse_norms.dtype)
+        self._kernels.reflect(self.U, self.t, k, i, reflector[0], x, diagonal)
         self._close_gap(i)
         self._lost(reflector)
         return x[: k - 1]
@@ -282,6 +378,8 @@ class Factor:
         limits = (columns allowed, loss allowed, ‖r‖² allowed). Returns the columns dropped, ‖r‖²
         and coefficients after each, and why the kernel came back.
         """
+        if self._turned and self._is_worn():
+            self.make(self._Q is not None)
         k, tolerance = self.size, self.tolerance
         reflectors = np.empty((steps, k + 1), self.dtype)
         columns = np.empty(steps, np.int64)
@@ -402,11 +500,3 @@ def _larger(old: Array, shape: tuple[int, ...]) -> Array:
     new = np.zeros(shape, old.dtype)
     new[tuple(slice(size) for size in old.shape)] = old
     return new
-
-
-def _inverse_of_triangle(R: Array) -> Array:
-    """U = R⁻¹ by back substitution."""
-    from scipy.linalg import get_lapack_funcs
-
-    trtri: Any = get_lapack_funcs("trtri", (R,))
-    return np.asarray(np.triu(trtri(R)[0]))

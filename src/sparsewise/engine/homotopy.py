@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from sparsewise.compiled import load_homotopy
+from sparsewise.design import as_design
 from sparsewise.design.base import Array
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
-from sparsewise.engine.minimiser import Minimiser, out_of_reach
+from sparsewise.engine.minimiser import (
+    LostDigitsError,
+    Minimiser,
+    OutOfReachError,
+    least_squares,
+)
 from sparsewise.engine.weights import Weights
 from sparsewise.errors import InputError, Parameter
 from sparsewise.problem import Problem
@@ -23,8 +31,27 @@ BENDS = 64
 MOST_BENDS = 200
 """More bends than this for each row and column are a sign that the path goes in circles."""
 
+WORN = -1 / 4
+"""A recipe larger than this power of eps has cost a quarter of the digits: the factor is worn."""
+
 NUDGE = 1e-2
 """Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
+
+
+def attempts(data: Problem) -> Iterator[tuple[Problem, bool]]:
+    """The data, and whether to take care: each for when what the one before led to fails."""
+    yield data, False
+    if data.y.dtype == np.float32:
+        data = in_double(data)
+        yield data, False
+    yield data, True
+
+
+def in_double(data: Problem) -> Problem:
+    """The same problem in double precision, in memory."""
+    design = as_design(data.design.columns(slice(None)).astype(np.float64))
+    inverse = design.inverse_norms()
+    return data._replace(design=design, y=data.y.astype(np.float64), inverse_norms=inverse)
 
 
 class Homotopy:
@@ -41,6 +68,11 @@ class Homotopy:
         Takes the steps.
     weights : Weights
         What each column costs.
+    careful : bool
+        Whether the factor is made anew at every bend: slow, and right to rounding wherever numbers
+        of this type can tell columns apart.
+    data : Problem, optional
+        That of the log in another precision.
 
     Attributes
     ----------
@@ -54,24 +86,27 @@ class Homotopy:
         λ at each step of the log.
     """
 
-    def __init__(self, log: Log, weights: Weights) -> None:
+    def __init__(
+        self, log: Log, weights: Weights, careful: bool = False, data: Problem | None = None
+    ) -> None:
         self._kernels = load_homotopy()
         self.log = log
-        self.data: Problem = log.problem
+        self.data: Problem = log.problem if data is None else data
         self._factor = Factor(self.data, 32)
         self._dtype = self.data.y.dtype
         self.tolerance = self._factor.tolerance
-        self._generator = np.random.default_rng(0)
         n, m = self.data.shape
         self._sign, self._product = np.zeros((2, m), self._dtype)
         self._state = np.zeros(m, np.int8)
         self._vectors = np.zeros((3, n), self._dtype)
         self._scratch = np.zeros((5, 0), self._dtype)
-        self._at, self._count = np.zeros(3), np.zeros(6, np.int64)
+        self._at, self._count = np.zeros(6), np.zeros(6, np.int64)
         self.bends: list[float] = []
         self._recorded = 0  # columns of the model after the last step of the log
         self._span = (0.0, 0.0)
-        self.begun = False
+        self.begun, self._careful = False, careful
+        self._duals: list[Array] = []  # ν of the way, where care is taken
+        self._worn = self._bearable
         self._begin(weights)
 
     def _begin(self, weights: Weights) -> None:
@@ -90,12 +125,13 @@ class Homotopy:
             self.log.record("start", free, [factor.rss], [factor.coef()], len(free))
             self._recorded = len(free)
         self._correlate(factor.r)
+        self._at[kernels.LENGTH] = factor.rss**0.5
         self._first_corr = np.abs(self._corr)
         self.penalty = self.first_penalty
 
     def _set_weights(self, weights: Weights) -> None:
         self.weights = weights
-        self._unit = weights.finite.astype(self._dtype)
+        self._unit = weights.finite  # in double precision: weights may differ by decades
 
     def _correlate(self, r: Array) -> None:
         self._corr = self.data.correlate(r).astype(self._dtype, copy=False)
@@ -105,8 +141,11 @@ class Homotopy:
     @property
     def first_penalty(self) -> float:
         """The λ above which no column that costs anything is active."""
-        costs = self._unit > 0
-        return float((self._first_corr[costs] / self._unit[costs]).max(initial=0.0))
+        corr, unit = self._first_corr, self._unit
+        if not self.weights.plain:
+            costs = unit > 0
+            corr, unit = corr[costs], unit[costs]
+        return float((corr / unit).max(initial=0.0))
 
     @property
     def size(self) -> int:
@@ -116,6 +155,8 @@ class Homotopy:
     @property
     def squared_residual(self) -> float:
         """‖r‖² for a target of norm one."""
+        if not self.size:
+            return self._factor.rss
         e = self._turned(self._unit * self.penalty)
         return self._factor.rss + float(e @ e)
 
@@ -133,14 +174,76 @@ class Homotopy:
                 columns, factor.coef(), np.zeros_like(factor.r), self.penalty, accuracy
             )
         e = self._turned(self._unit)
-        x = (factor.t[:k] - self.penalty * e) @ factor.U[:k, :k]
-        # Where λ is zero, so may coefficients of active columns be.
-        least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0)) * (self.penalty == 0)
-        keep = (x * self._sign[columns] > least) | factor.locked[:k]
-        dual = e @ factor.Q[:k]
+        x = self._coef(factor.t[:k] - self.penalty * e)
+        keep = (x * self._sign[columns] > self._dust(x)) | factor.locked[:k]
+        columns, x = columns[keep], x[keep]
+        if self.penalty == 0 and columns.size < k:
+            x = least_squares(self.data, columns)
+        dual = self._dual(e, columns)
+        return Minimiser(
+            columns, x.astype(self._dtype), dual.astype(self._dtype), self.penalty, accuracy
+        )
+
+    def _dust(self, x: Array) -> Array | float:
+        """How large coefficients may be that are zero but for rounding, as they may be at λ = 0."""
         if self.penalty > 0:
-            dual = dual + factor.r / self.penalty
-        return Minimiser(columns[keep], x[keep], dual, self.penalty, accuracy)
+            return 0.0
+        least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0))
+        if not self.fits_exactly:
+            return least
+        return np.maximum(least, 8 * self.tolerance.eps * np.sqrt(self._factor.diagonal()))
+
+    def _dual(self, e: Array, columns: Array) -> Array:
+        """ν = r/λ = Q e + r_LS/λ; at λ = 0 its limit, as far as there is one.
+
+        Once r is nothing but rounding, so is the part of ν outside of the active columns. Any ν on
+        the way does as well that holds these columns at their weights.
+        """
+        factor = self._factor
+        if not self.penalty and self.fits_exactly and self._duals:
+            limits = self._sign[columns] * self._unit[columns]
+            unit, eps = factor.unit_columns(columns), self.tolerance.eps
+            for dual in self._duals:
+                error = np.abs(dual @ unit - limits).max(initial=0.0, where=limits != 0)
+                if error <= 64 * eps * float(np.linalg.norm(dual)):
+                    return dual
+        dual = e @ factor.Q[: self.size]
+        share = self.penalty or self._last_penalty(float(np.linalg.norm(e)))
+        return dual + factor.r / share if share > 0 else dual
+
+    def _last_penalty(self, length: float) -> float:
+        """A λ > 0 after the last bend: there r/λ is in the dual set, as it is in the limit of zero.
+
+        Where r has no limit of zero, neither has r/λ a limit: the less λ is, the less is lost.
+        """
+        last = self.bends[-1] if self.bends else 0.0
+        if self.fits_exactly or not length:
+            return last
+        return min(last, self._factor.rss**0.5 * self.tolerance.quiet / length)
+
+    @property
+    def _bearable(self) -> float:
+        """The recipe above which the factor is worn."""
+        return 0.0 if self._careful else self.tolerance.eps**WORN
+
+    @property
+    def _mends(self) -> bool:
+        """Whether a worn factor is made anew: in single precision, all in double costs less.
+
+        Not where a callback is told of the steps: it can't be told that they were none.
+        """
+        return self._dtype != np.float32 or self.log.callback is not None
+
+    def _coef(self, coordinates: Array, refined: bool = False) -> Array:
+        """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
+        factor, k = self._factor, coordinates.size
+        Q, U = factor.Q[:k], factor.U[:k, :k]
+        x = coordinates @ U
+        if (refined or self._careful) and k:
+            unit = factor.unit_columns(factor.columns[:k])
+            for _ in range(2):
+                x = x + (Q @ (coordinates @ Q - unit @ x)) @ U
+        return np.asarray(x)
 
     def _turned(self, weights: Array) -> Array:
         """Uᵀ(s ω): the residual's part in the span of the active columns."""
@@ -151,7 +254,7 @@ class Homotopy:
 
     def lower(self, bound: float | None = None, to: float = 0.0) -> Stop:
         """Lower λ until ‖r‖² is `bound`, or to a value."""
-        return self._go(to, self._unit, bound)
+        return self._go(0.0, self._unit, bound, to)
 
     def raise_(self, bound: float) -> Stop:
         """Raise λ until ‖r‖² is `bound`."""
@@ -165,33 +268,47 @@ class Homotopy:
 
     def reach(self, bound: float) -> Stop:
         """Go to the λ at which ‖r‖ is the bound; infinite where nothing needs to be paid for."""
-        squared, now = bound**2, self.squared_residual
+        squared, now = min(bound, 2.0) ** 2, self.squared_residual
+        if squared <= self.tolerance.exact:  # nothing but rounding
+            squared = 0.0
         if now <= squared and not self.begun:
             self.penalty = np.inf
             return Stop.RESIDUAL
         if self.begun and abs(now - squared) <= 1e-12 * squared:
             return Stop.RESIDUAL
-        if bound == 0.0:
+        if squared == 0.0:
             stop = self.lower()
         elif now > squared:
             stop = self.lower(squared)
         else:
             stop = self.raise_(squared)
-        if stop is Stop.EXHAUSTED:
-            distance = self._factor.rss**0.5
-            if distance > bound and not self.fits_exactly:
-                raise out_of_reach(self.data, bound, distance)
-            stop = Stop.EXACT_FIT
-        return stop
+        if stop is Stop.RESIDUAL:
+            self._settle(squared)
+            return stop
+        if self.fits_exactly:
+            return Stop.EXACT_FIT
+        distance = self._factor.rss**0.5
+        unsure = self.tolerance.exact**0.5 * (1 + float(np.abs(self._factor.coef()).sum()))
+        if distance > bound + unsure:
+            raise OutOfReachError(self.data, bound, distance)
+        return Stop.RESIDUAL
+
+    def _settle(self, squared: float) -> None:
+        """λ where ‖r‖² = ‖r_LS‖² + λ²‖e‖² is the bound, without the errors of the way to it."""
+        e = self._turned(self._unit)
+        length = float(e @ e)
+        if length > 0:
+            self.penalty = (max(squared - self._factor.rss, 0.0) / length) ** 0.5
 
     # ------------------------------------------------------------------ along a line
 
-    def _go(self, to: float, before: Array, bound: float | None) -> Stop:
-        """From λ and the weights before to λ = `to` and the weights now."""
+    def _go(self, to: float, before: Array, bound: float | None, least: float = 0.0) -> Stop:
+        """From λ and the weights before to λ = `to` and the weights now; not beyond `least`."""
         kernels, start = self._kernels, self.penalty
-        self._weight = (start * before).astype(self._dtype)
-        self._delta = (to * self._unit - start * before).astype(self._dtype)
+        self._weight = start * before
+        self._delta = to * self._unit - self._weight
         self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
+        self._at[kernels.LEAST] = least / start if least else 0.0
         self._count[kernels.STILL] = 0
         self._span = (start, to)
         self.begun = True
@@ -203,6 +320,11 @@ class Homotopy:
             self.penalty = to + (start - to) * float(self._at[kernels.LEFT])
             if code == kernels.STALE:
                 self._refresh()
+                if not to:  # a way to zero may be long: what is left of it is the whole way
+                    start = self.penalty
+                    self._span = (start, to)
+                    self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
+                    self._at[kernels.LEAST] = least / start if least else 0.0
             elif code == kernels.CYCLE:
                 self._nudge()
             elif not self.log.callback:
@@ -228,9 +350,14 @@ class Homotopy:
                 state.b[:] = data.correlate(state.u)
             elif code == kernels.COLUMN:
                 state.a[:] = factor.unit_column(int(count[kernels.PLACE]))
+            elif code == kernels.WORN and self._mends:
+                state, code = self._made_anew(state), kernels.LOOK
+                limits = self._limits()
             else:
                 break
         data.passes.count += int(count[kernels.PASSES])
+        if code == kernels.WORN:
+            raise LostDigitsError
         done = int(count[kernels.BENDS])
         columns = state.columns[:done]
         dropped = int(np.count_nonzero(columns < 0))
@@ -240,10 +367,7 @@ class Homotopy:
 
     def _check_bends(self) -> None:
         if len(self.bends) > MOST_BENDS * sum(self.data.shape):
-            raise InputError(
-                f"The path has more than {len(self.bends)} bends and seems to go in circles",
-                ("use ", Parameter("solver", "conic"), ", or scale the columns."),
-            )
+            raise LostDigitsError
 
     def _record(self, columns: Array, left: Array, squares: Array, coefs: Array) -> None:
         """The steps, those of one kind together."""
@@ -266,8 +390,9 @@ class Homotopy:
         tolerance = self.tolerance
         to_zero = self._span[1] == 0.0
         return (
-            tolerance.exact if to_zero else -1.0, tolerance.dependent, tolerance.eps**0.75,
+            tolerance.exact if to_zero else -1.0, tolerance.exact, tolerance.eps**0.75,
             32 * tolerance.eps, float(2 * min(self.data.shape) + 20), tolerance.faded**0.5,
+            self._worn,
         )  # fmt: skip
 
     def _now(self, room: int) -> Any:
@@ -295,8 +420,41 @@ class Homotopy:
         factor, kernels = self._factor, self._kernels
         _ = factor.Q
         factor.reorthogonalise()
-        self._correlate(factor.r + self._turned(self._weight) @ factor.Q[: self.size])
+        r = factor.r + self._turned(self._weight) @ factor.Q[: self.size]
+        self._correlate(r)
+        if self._careful and self._span[1] == 0.0:
+            self._duals.append(r / (self._span[0] * float(self._at[kernels.LEFT])))
         self._at[kernels.FRESH] = self._at[kernels.LEFT]
+        self._at[kernels.LENGTH] = np.linalg.norm(r)
+
+    def _made_anew(self, state: Any) -> Any:
+        """The factor from scratch, and c: large recipes have cost them digits.
+
+        With what it is now, the last bend is recorded; where recipes stay large, so is every one.
+        """
+        factor, kernels, count = self._factor, self._kernels, self._count
+        k = factor.size = int(count[kernels.SIZE])
+        factor.make()
+        self._refresh()
+        self._at[kernels.WEAR], self._at[kernels.RSS] = 0.0, factor.rss
+        recipes = float(np.abs(factor.U[:k, :k]).sum(axis=1).max(initial=0.0))
+        self._worn = self._bearable if recipes <= self._bearable else 0.0
+        if count[kernels.GIVEN_UP] != kernels.NO_BEND:
+            last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
+            came = int(state.columns[last] >= 0)  # a column that has just come is at zero
+            v = (factor.t[:k] - self._turned(self._weight))[: k - came]
+            x = np.append(self._coef(v, refined=True), np.zeros(came))
+            r = self.data.y - factor.unit_columns(factor.columns) @ x
+            state.squares[last], state.X[last, :k] = r @ r, x
+            if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
+                state.squares[last - 1] = r @ r
+                state.X[last - 1, : k + 1] = np.insert(x, given_up, 0.0)
+            count[kernels.GIVEN_UP] = kernels.NO_BEND
+        return state._replace(Q=factor.Q, U=factor.U, t=factor.t, r=factor.r, corr=self._corr)
+
+    @cached_property
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(0)
 
     def _nudge(self) -> None:
         """Columns that are tied for ever are told apart by weights raised a little."""

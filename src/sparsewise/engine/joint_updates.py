@@ -155,7 +155,8 @@ def lower_factor(G: Array, noise: float, size: float, rough: bool = False) -> Ar
         gram = G @ G.conj().T
         gram.flat[:: rows + 1] += noise
         return np.linalg.cholesky(gram)
-    R = np.linalg.qr(np.vstack([G.conj().T, noise**0.5 * np.eye(rows)]), mode="r")
+    below = np.eye(rows, dtype=G.dtype) * G.dtype.type(noise**0.5)
+    R = np.linalg.qr(np.vstack([G.conj().T, below]), mode="r")
     diagonal = np.diagonal(R)
     return np.asarray((R * (diagonal.conj() / np.abs(diagonal))[:, None]).conj().T)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from sparsewise.design.base import Array
 from sparsewise.engine.halting import Halted, interrupted
+from sparsewise.parameters import check_function
 from sparsewise.problem import Problem
 from sparsewise.results import Action, Path, Solution, Step, Stop, Stretch
 
@@ -19,6 +18,7 @@ class Log:
     """The steps taken on a problem, in order."""
 
     def __init__(self, problem: Problem, callback: Callback | None) -> None:
+        check_function(callback, "callback")
         self.problem = problem
         self.callback = callback
         self.include: tuple[int, ...] = ()
@@ -54,6 +54,10 @@ class Log:
         if self.problem.is_zero:
             return Stop.ZERO_TARGET
         return Stop.INTERRUPTED if interrupted() else stop
+
+    def begin_anew(self) -> None:
+        """The steps that follow lead from the empty model, not from the one met last."""
+        self._stretches = []
 
     def record(
         self,
@@ -91,9 +95,11 @@ class Log:
         """The model with coefficients x on these unit columns, in the units of the data."""
         problem = self.problem
         units = problem.units
+        support = columns.copy()
+        support.sort()
         return kind(
             algorithm=algorithm,
-            support=np.sort(columns),
+            support=support,
             coef=units.coef(columns, x),
             residual_norm=rss**0.5 * problem.scale,
             path=Path(self._stretches, units, float(not problem.is_zero)),

@@ -30,7 +30,8 @@ class Matching:
 
     def __init__(self, start: ActiveSet) -> None:
         self._start, self._log = start, start.log
-        self.coef, self._r, self._rss = start.coef, start.residual, start.rss
+        self.coef, self._r = start.refitted()
+        self._rss = float(np.vdot(self._r, self._r).real)
         self._nothing = tolerances(self._r.dtype).exact
 
     def reason_to_stop(self, stopping: StoppingCriterion) -> Stop | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -39,6 +41,18 @@ class Minimiser(NamedTuple):
     penalty: float
     accuracy: float
 
+    def rounded(self, data: Problem) -> Minimiser:
+        """In the precision of the data."""
+        dtype = data.y.dtype
+        if self.x.dtype == dtype:
+            return self
+        x, dual = self.x.astype(dtype), self.dual.astype(dtype)
+        return self._replace(x=x, dual=dual, accuracy=tolerances(dtype).quiet)
+
+    def residual(self, data: Problem) -> Array:
+        """y - A x."""
+        return np.asarray(data.y - data.unit_columns(self.columns) @ self.x)
+
     def coef(self, data: Problem) -> Array:
         """The coefficients of all unit columns."""
         x = np.zeros(data.shape[1], data.y.dtype)
@@ -47,7 +61,8 @@ class Minimiser(NamedTuple):
 
     def cost(self, weights: Weights, data: Problem) -> float:
         """Σ w_j |x_j| in the units of the data."""
-        return float(np.abs(self.x) @ weights.unit[self.columns]) * weights.top * data.scale
+        each = weights.given[self.columns] / data.design.norms()[self.columns]
+        return float(np.abs(self.x) @ each) * data.scale
 
 
 def l1_solution(
@@ -59,22 +74,32 @@ def l1_solution(
     bound: float | None,
     debias: bool,
     kind: type[Kind] = L1Solution,  # type: ignore[assignment]  # mypy: a default can't tell Kind
+    r: Array | None = None,
     **more: Any,
 ) -> Kind:
-    """The minimiser in the units of the data, or least squares on its support."""
+    """The minimiser in the units of the data, or least squares on its support.
+
+    One that was halted on the way is the minimiser under the bound that it has reached. r is
+    y - A x of the minimiser, if that is known.
+    """
     data: Problem = log.problem
-    x = least_squares(data, found.columns) if debias else found.x
-    residual = data.y - data.unit_columns(found.columns) @ x
-    free = np.intersect1d(weights.free, found.columns)
-    log.constrain(free, np.flatnonzero(weights.barred & (data.inverse_norms > 0)))
+    r = found.residual(data) if r is None else r
+    if bound is not None and stop in (Stop.CALLBACK, Stop.INTERRUPTED):
+        bound = max(bound, float(np.linalg.norm(r)) * data.scale)
+    model = found._replace(x=least_squares(data, found.columns)) if debias else found
+    if debias:
+        r = model.residual(data)
+    if not weights.plain:
+        free = np.intersect1d(weights.free, found.columns)
+        log.constrain(free, np.flatnonzero(weights.barred & (data.inverse_norms > 0)))
     solution = log.solution(
-        algorithm, stop, found.columns, x, float(np.vdot(residual, residual).real),
+        algorithm, stop, model.columns, model.x, float(np.vdot(r, r).real),
         least_squares=debias, kind=kind,
         objective=found.cost(weights, data),
         weights=weights.given,
         bound=bound,
-        penalty=found.penalty * data.scale / weights.top,
-        dual=found.dual * weights.top,
+        penalty=data_penalty(found.penalty, weights, data),
+        dual=_data_dual(found.dual, weights.top),
         accuracy=found.accuracy,
         debiased=debias,
         **more,
@@ -83,19 +108,68 @@ def l1_solution(
     return solution
 
 
+def data_penalty(penalty: float, weights: Weights, data: Problem) -> float:
+    """λ in the units of the data, λ ‖y‖/top: digits and powers of two apart, lest one overflow."""
+    (a, i), (b, j), (c, k) = map(math.frexp, (penalty, data.scale, weights.top))
+    try:
+        return math.ldexp(a * b / c, i + j - k)
+    except OverflowError:
+        return math.inf
+
+
+def _data_dual(dual: Array, top: float) -> Array:
+    """ν in the units of the data."""
+    if top < 1e15:
+        return np.asarray(dual * top)
+    with np.errstate(over="ignore"):
+        scaled = np.asarray(dual * top)
+    if not np.isfinite(scaled).all():
+        raise InputError(
+            "The dual vector is beyond the range of numbers", "scale A, or the weights."
+        )
+    return scaled
+
+
+class OutOfReachError(InputError):
+    """A bound below the distance of y from the range of A (both for a unit target).
+
+    Parameters
+    ----------
+    data : Problem
+        A and y.
+    bound, distance : float
+        Of the unit target.
+    """
+
+    def __init__(self, data: Problem, bound: float, distance: float) -> None:
+        super().__init__(
+            f"No x has ‖A x - y‖ <= {bound * data.scale:g}: the distance of y from the range of A "
+            f"is {distance * data.scale:.10g}",
+            "allow a residual of at least that.",
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(InputError, parameter=self.parameter), (self.wrong, self.advice)
+
+
+class LostDigitsError(InputError):
+    """Rounding hides which columns to choose."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Columns agree so closely, or cost so differently, that rounding hides which of them "
+            "make the least ℓ1 norm",
+            "leave out those that say the same, take away their means, or scale them.",
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+
 def check_reachable(data: Problem, bound: float, distance: float) -> None:
     """Refuse a bound below the distance of y from the range of A (both for a unit target)."""
     if distance > bound + tolerances(data.y.dtype).tie:
-        raise out_of_reach(data, bound, distance)
-
-
-def out_of_reach(data: Problem, bound: float, distance: float) -> InputError:
-    """What to say of a bound below the distance of y from the range of A (unit target)."""
-    return InputError(
-        f"No x has ‖A x - y‖ <= {bound * data.scale:g}: the distance of y from the range of A is "
-        f"{distance * data.scale:.10g}",
-        "allow a residual of at least that.",
-    )
+        raise OutOfReachError(data, bound, distance)
 
 
 def least_squares(data: Problem, columns: Array) -> Array:

@@ -104,20 +104,28 @@ class RemainingColumns:
         rss = _squared(self.y - self.B @ x)
         self.log.record("start", order, [rss], [self._all_coef()], order.size)
 
-    def prune(self) -> bool:
-        """Drop columns whose coefficients are rounding error of the largest; whether all stay."""
+    def meets(self, bound: float, distance: float, x: Array) -> bool:
+        """Whether this distance from the range is within the bound, up to the rounding of U x."""
+        rounding = 64 * tolerances(self.data.y.dtype).eps
+        return distance <= bound + rounding * (1 + float(np.abs(x).sum()))
+
+    def alive(self) -> Array:
+        """Which columns have coefficients that are more than rounding error of the largest."""
         size = np.abs(self.x)
         # The data know their coefficients no better than to this.
-        alive = size > tolerances(self.data.y.dtype).tie * size.max()
-        gone = np.flatnonzero(~alive)
+        return np.asarray(size > tolerances(self.data.y.dtype).tie * size.max())
+
+    def drop(self, gone: Array) -> None:
+        """Go on without these of the remaining columns."""
         if gone.size:
+            alive = np.ones(self.columns.size, bool)
+            alive[gone] = False
             free = self.free.columns.size
             losses = [_squared(self.y - self.B[:, alive] @ self.x[alive])] * gone.size
             models = Dropped(self._all_coef(), gone + free)
             self.log.record("drop", self.columns[gone], losses, models, free + int(alive.sum()))
             self._keep(alive)
             self.x = self.x[alive]
-        return not gone.size
 
     def settle(self, x: Array, tol: float) -> bool:
         """Take these coefficients over; whether none changes by much."""

@@ -7,13 +7,19 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
 from sparsewise.errors import InputError
-from sparsewise.parameters import check_positive, check_tolerance
+from sparsewise.parameters import (
+    check_constraints,
+    check_function,
+    check_number,
+    check_positive,
+    check_tolerance,
+    shown,
+)
 from sparsewise.problem import Problem, problem
 from sparsewise.results import Stop, weight
 from sparsewise.tolerances import tolerances
@@ -21,6 +27,9 @@ from sparsewise.tolerances import tolerances
 Climb = Callable[[Evidence], Any]
 
 NoisePrior = tuple[float, float]
+
+BEYOND = 1e100
+"""What is larger than the unit by this factor is a mistake, and its square no number any more."""
 
 FAR_BEHIND = 256.0
 """A σ sixteen times as large as it is held to be: no feature has explained the difference."""
@@ -46,15 +55,17 @@ def begin(
     """
     data = problem(A, y)
     price = check_tolerance(price, "price") or 0.0
-    if price == math.inf:
+    if price > BEYOND:
         raise InputError(
-            "must be finite", "at an infinite one no model has any feature.", parameter="price"
+            f"must be finite, and below {BEYOND:.0e}",
+            "no model of so high a price has any feature.",
+            parameter="price",
         )
     min_increase = check_positive(min_increase, "min_increase")
     prior = _check_prior(noise_prior, data)
-    empty = partial(
-        Evidence, data, min_increase=min_increase, include=list(include), exclude=list(exclude)
-    )
+    check_function(callback, "callback")
+    include, exclude = check_constraints(include, exclude, data.shape[1])
+    empty = partial(Evidence, data, min_increase=min_increase, include=include, exclude=exclude)
     if sigma is not None:
         return empty(relative_noise(sigma, data), price=price, callback=callback)
     if data.is_zero:
@@ -150,7 +161,7 @@ class _Search:
 def relative_noise(sigma: float, data: Problem) -> float:
     """σ² for a target of norm one."""
     ratio = check_positive(sigma, "sigma") / data.scale
-    if not 1e-100 < ratio < 1e100:
+    if not 1 / BEYOND < ratio < BEYOND:
         raise InputError(
             f"is {ratio:.1g} times the norm of y, out of all proportion",
             "check its units, or use rmp0, the limit of no noise.",
@@ -164,15 +175,23 @@ def _check_prior(prior: NoisePrior | None, data: Problem) -> NoisePrior:
     if prior is None:
         return 0.0, 0.0
     try:
-        shape, scale = np.asarray(prior, float).tolist()
+        shape, scale = (check_number(value, "noise_prior") for value in prior)
     except (TypeError, ValueError):
         raise InputError(
             "must be two numbers, shape and scale of an inverse-gamma distribution of sigma², not "
-            f"{prior!r}.",
+            f"{shown(prior)}.",
             parameter="noise_prior",
         ) from None
     if not (0 <= shape < math.inf and 0 <= scale < math.inf):
         raise InputError(
-            f"must hold finite numbers of at least 0, not {prior!r}.", parameter="noise_prior"
+            f"must hold finite numbers of at least 0, not {shown(prior)}.", parameter="noise_prior"
         )
-    return shape, scale / data.scale / data.scale
+    relative = scale / data.scale / data.scale
+    if max(shape, relative) > BEYOND:
+        raise InputError(
+            f"is out of all proportion to {data.design.rows:g} rows and a target of norm "
+            f"{data.scale:.1g}",
+            "its shape is half a number of rows, and its scale half a sum of squares.",
+            parameter="noise_prior",
+        )
+    return shape, relative

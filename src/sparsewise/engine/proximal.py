@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import math
+import sys
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise.design.base import Array, precision
 from sparsewise.engine.free_columns import FreeColumns
 from sparsewise.engine.log import Log
 from sparsewise.engine.minimiser import Minimiser, l1_solution
 from sparsewise.engine.weights import Weights
+from sparsewise.errors import InputError
 from sparsewise.parameters import check_positive
 from sparsewise.problem import Problem
 from sparsewise.results import L1Solution, Stop
+from sparsewise.results.l1 import limits_at
 from sparsewise.tolerances import tolerances
 
 POWER_STEPS = 5
 """Power iterations for the first guess of L; the steps themselves correct it."""
+
+MOST_TRIES = 100
+"""More corrections of L in one step than this are not those of a linear map."""
+
+FAITHFUL = 1e-3
+"""By how much an adjoint may be off: some operators work in lower precision inside."""
 
 
 class Point(NamedTuple):
@@ -55,51 +65,66 @@ class Lasso:
 
     def __init__(self, data: Problem, weights: Weights, penalty: float, tol: float) -> None:
         self.data, self.weights, self.log = data, weights, Log(data, None)
-        self.penalty = check_positive(penalty, "penalty") * weights.top / data.scale
+        self.given = check_positive(penalty, "penalty")
+        self.penalty = 1.0  # as good as any for a target of zeros
+        if not data.is_zero:
+            self.penalty = relative_penalty(self.given, weights.top, data.scale)
         # A gap below this is rounding.
-        rounding = 1e2 * tolerances(data.y.dtype).eps
-        self.tol = max(check_positive(tol, "tol"), rounding)
+        self.tolerance = tolerances(data.y.dtype)
+        self.tol = max(check_positive(tol, "tol"), 1e2 * self.tolerance.eps)
         self.paid = weights.usual
-        limits = np.where(self.paid, self.penalty * weights.unit, np.inf)
-        self.limits = limits.astype(data.inverse_norms.dtype)
+        real = precision(data.y.dtype)
+        limits = limits_at(self.given, data.scale, weights.given, data.design.norms())
+        limits = np.clip(limits, float(real.tiny), float(real.max))
+        self.limits = np.where(self.paid, limits, np.inf).astype(real.dtype)
         self.free = FreeColumns(data, weights.free, data.y.dtype)
         self.y = self.free.projected_out(data.y)
         self.L = 0.0
         self.gap = math.inf
         self.dual = np.zeros_like(data.y)
         self.now = self.ahead = Point(np.zeros(data.shape[1], data.y.dtype), np.zeros_like(self.y))
+        self._tried = not data.design.applied or data.is_zero
 
     def converged(self) -> bool:
         """Whether the relative duality gap of `now` is small; the residual of `ahead` bounds it.
 
         For s with s|u_j*r| <= λ w_j, the dual objective is s Re y*r - s²‖r‖²/2. One pass over A.
         """
-        r = self.y - self.ahead.fit
+        r = self._residual = self.y - self.ahead.fit
         self._correlations = self._correlate(r)
-        with np.errstate(divide="ignore"):
-            most = float(np.min(self.limits / np.abs(self._correlations), initial=np.inf))
+        if not self._tried:  # an adjoint of zeros would be satisfied with x = 0
+            v, self._tried = self._anywhere(), True
+            self._check_adjoint(v, self.fit(v), r, self._correlations)
+        with np.errstate(divide="ignore", over="ignore"):  # no limit is zero
+            most = float((self.limits / np.abs(self._correlations)).min())
         product, squared = inner(self.y, r), inner(r, r)
         scale = max(min(most, product / squared if squared > 0 else 0.0), 0.0)
         dual = scale * product - scale**2 * squared / 2
         primal = self.objective()
         self.gap = abs(primal - dual) / primal if primal > 0 else 0.0
-        self.dual = r * (scale / self.penalty)
+        self.dual = r * scale
         return self.gap <= self.tol
 
     def step(self) -> None:
         """x + U*r/L, soft-thresholded by λ w_j/L, with L large enough: one pass over A.
 
-        The step can't raise the objective where ‖U d‖² <= L‖d‖² along its direction d.
+        The step can't raise the objective where ‖U d‖² <= L‖d‖² along its direction d, up to what
+        rounding makes of U d.
         """
         self.L = self.L or self._largest_eigenvalue()
-        while True:
+        for _ in range(MOST_TRIES):
             x = soft(self.ahead.x + self._correlations / self.L, self.limits / self.L)
             new = Point(x, self.fit(x))
             moved, changed = new.x - self.ahead.x, new.fit - self.ahead.fit
             curvature, length = inner(changed, changed), inner(moved, moved)
-            if curvature <= self.L * length * (1 + 1e-6) or length == 0:
+            most = self.L * length * (1 + 1e-6)
+            if curvature <= most or length == 0:
+                break
+            if curvature <= most + (8 * self.tolerance.eps) ** 2 * inner(new.fit, new.fit):
                 break
             self.L = max(1.05 * curvature / length, 1.2 * self.L)
+        if self.data.design.applied:
+            self._check_adjoint(moved, changed, self._residual, self._correlations)
         self.now = self.ahead = new
 
     def look_ahead(self, before: Point, beta: float) -> None:
@@ -109,7 +134,7 @@ class Lasso:
 
     def fit(self, x: Array) -> Array:
         """U x, less what the free columns would explain of it."""
-        return self.free.projected_out(self.data.matvec(x * self.data.inverse_norms))
+        return self.free.projected_out(self._finite(self.data.matvec(x * self.data.inverse_norms)))
 
     def objective(self) -> float:
         """½‖y - U x‖² + λ Σ w_j|x_j|."""
@@ -119,30 +144,61 @@ class Lasso:
     def solution(self, algorithm: str, stop: Stop, debias: bool) -> L1Solution:
         """The minimiser in the units of the data."""
         data, free = self.data, self.weights.free
-        x = self.now.x.copy()
+        x, fit = self.now.x.copy(), self.now.fit
         if free.size:
-            x[free] = self.free.coef(data.y - data.matvec(x * data.inverse_norms))
+            fit = data.matvec(x * data.inverse_norms)
+            x[free] = self.free.coef(data.y - fit)
+            fit = fit + self.free.unit @ x[free]
         support = np.union1d(np.flatnonzero(x), free)
-        accuracy = max(self.tol, self.gap, self._optimality())
+        accuracy = max(self.tol, self.gap, self._optimality(x, data.y - fit))
         minimiser = Minimiser(support, x[support], self.dual, self.penalty, accuracy)
-        return l1_solution(self.log, algorithm, stop, self.weights, minimiser, None, debias)
+        found: L1Solution = l1_solution(
+            self.log, algorithm, stop, self.weights, minimiser, None, debias
+        )
+        unit = min(data.scale / self.given, float(precision(data.y.dtype).max))
+        return replace(found, penalty=self.given, dual=self.dual * unit)
 
-    def _optimality(self) -> float:
-        """How far the residual itself, not scaled, is from the optimality conditions.
+    def _optimality(self, x: Array, r: Array) -> float:
+        """How far x and its residual itself, not scaled, are from the optimality conditions.
 
         The larger of max_j |u_j*r| - λ w_j, relative to the largest |u_j*y|, and
         ‖r‖² + λ Σ w_j|x_j| - Re y*r, relative to ½‖y‖²; up to rounding.
         """
-        r = self.y - self.now.fit
-        inside = np.abs(self._correlate(r)) - self.limits
-        highest = float(np.abs(self.data.correlate(self.data.y)).max()) or 1.0
-        gap = 2 * abs(inner(r, r) + self._cost(self.now.x) - inner(self.y, r))
-        rounding = 16 * tolerances(self.data.y.dtype).eps
-        return max(float(inside.max()) / highest, gap) + rounding
+        data = self.data
+        limits = np.where(self.weights.unit == 0, 0.0, self.limits)
+        inside = float((np.abs(data.correlate(r)) - limits).max())
+        highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
+        gap = 2 * abs(inner(r, r) + self._cost(self.now.x) - inner(data.y, r))
+        rounding = 16 * self.tolerance.eps * (1 + float(np.abs(x).sum()))
+        return max(inside / highest, gap) + rounding
 
     def _correlate(self, r: Array) -> Array:
         """U*r of what costs something: one pass over A."""
-        return np.where(self.paid, self.data.correlate(r), 0)
+        return np.where(self.paid, self._finite(self.data.correlate(r)), 0)
+
+    def _finite(self, product: Array) -> Array:
+        """A product, which an operator may return with anything in it."""
+        if self.data.design.applied and not np.isfinite(product).all():
+            raise InputError(
+                "is an operator whose products are NaN or infinite",
+                "they must be finite numbers.",
+                parameter="A",
+            )
+        return product
+
+    def _check_adjoint(self, d: Array, image: Array, r: Array, correlations: Array) -> None:
+        """Whether ⟨U d, r⟩ = ⟨d, U*r⟩ for an image U d and correlations U*r, but for rounding."""
+        sizes = [math.sqrt(inner(v, v)) for v in (d, image, r, correlations)]
+        # Residuals of a unit target, and differences of two fits, have rounding errors, too.
+        fit = math.sqrt(inner(self.now.fit, self.now.fit))
+        lost = 64 * self.tolerance.eps * (fit * sizes[2] + sizes[1] + float(np.abs(d).sum()))
+        allowed = max(FAITHFUL, self.tolerance.drift) * (sizes[0] * sizes[3] + sizes[1] * sizes[2])
+        if abs(inner(image, r) - inner(d, correlations)) > allowed + lost:
+            raise InputError(
+                "is an operator whose rmatvec is not the adjoint of its matvec",
+                "⟨A x, v⟩ must be ⟨x, A* v⟩ for all x and v.",
+                parameter="A",
+            )
 
     def _cost(self, x: Array) -> float:
         chosen = np.flatnonzero(x)
@@ -150,15 +206,33 @@ class Lasso:
 
     def _largest_eigenvalue(self) -> float:
         """The largest eigenvalue of U*U, from below, by power iterations from a random start."""
-        rng = np.random.default_rng(0)
-        v = np.where(self.paid, rng.standard_normal(self.paid.size), 0).astype(self.data.y.dtype)
-        value = 1.0
+        v, value = self._anywhere(), 1.0
         for _ in range(POWER_STEPS):
             v /= math.sqrt(inner(v, v)) or 1.0
             image = self.fit(v)
             value = max(value, inner(image, image))
             v = self._correlate(image)
         return value
+
+    def _anywhere(self) -> Array:
+        """Random coefficients of what costs something."""
+        rng = np.random.default_rng(0)
+        v = np.where(self.paid, rng.standard_normal(self.paid.size), 0)
+        return v.astype(self.data.y.dtype)
+
+
+def relative_penalty(penalty: float, top: float, scale: float) -> float:
+    """λ·top/scale, whose factors may be out of range together where their product is not."""
+    (p, i), (t, j), (s, k) = math.frexp(penalty), math.frexp(top), math.frexp(scale)
+    try:
+        relative = math.ldexp(p * t / s, i + j - k)
+    except OverflowError:  # nothing is worth that much: x is zero
+        return sys.float_info.max
+    if relative < sys.float_info.min:
+        raise InputError(
+            "is too small beside A and y to be told from 0", "raise it.", parameter="penalty"
+        )
+    return relative
 
 
 def soft(v: Array, threshold: Array) -> Array:

@@ -18,9 +18,34 @@ def replace_until_settled(
 
     An exchange that does not lower ‖r‖ is undone.
     """
-    exchanges = up_to(max_iter, "max_iter", 0)
     active.fill(stopping)
-    for _ in exchanges:
+    return _settle(active, stopping, exchange, max_iter)
+
+
+def replace_from_both_starts(
+    active: ActiveSet, stopping: StoppingCriterion, exchange: Exchange, max_iter: int | None
+) -> Stop:
+    """The same, and once more from where steps forward lead, should that fit better.
+
+    Unless there is a start already.
+    """
+    given = active.loose_coef()
+    stop = replace_until_settled(active, stopping, exchange, max_iter)
+    if given or active.reason_not_to_exchange(stopping):
+        return stop
+    ahead = active.other()
+    ahead.grow(stopping._replace(enough=-1.0))
+    if not ahead.fell_below(active.rss):
+        return stop
+    active.return_to(ahead.support)
+    return _settle(active, stopping, exchange, max_iter)
+
+
+def _settle(
+    active: ActiveSet, stopping: StoppingCriterion, exchange: Exchange, max_iter: int | None
+) -> Stop:
+    """Exchange while ‖r‖ falls; say why it ended."""
+    for _ in up_to(max_iter, "max_iter", 0):
         if met := active.reason_not_to_exchange(stopping):
             return met
         support, before = active.support, active.rss

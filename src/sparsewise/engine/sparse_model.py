@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
 import numpy as np
@@ -81,18 +81,25 @@ class SparseModel:
         forced, barred = check_constraints(include, exclude, m)
         self.log.constrain(forced, barred)
         first = check_columns(start, m, "start")
-        if room is not None and len(forced) > room:
-            most = Parameter("sparsity"), f" allows only {room}"
-            wrong = f"names {len(forced)} columns, but ", *most
-            raise InputError(wrong, "raise it.", parameter="include")
-        self._scores.state[barred] = self._kernels.EXCLUDED
         closed = {*forced, *barred}
         columns = [*forced, *(j for j in first if j not in closed)]
+        if room is not None:
+            self._fit_in("include", forced, room)
+            if basis:  # otherwise columns go, and the rest may fit
+                self._fit_in("start", columns, room)
+        self._scores.state[barred] = self._kernels.EXCLUDED
         if columns and not self._factor.load(columns, len(forced), basis):
             raise self._cannot_start_from(columns)
         self._scores.state[columns] = self._kernels.ACTIVE
         if columns:
             self.log.record("start", columns, [self.rss], [self._factor.coef()], self.size)
+
+    @staticmethod
+    def _fit_in(name: str, columns: list[int], room: int) -> None:
+        """Refuse more columns than the model may have."""
+        if len(columns) > room:
+            wrong = f"names {len(columns)} columns, but ", Parameter("sparsity")
+            raise InputError((*wrong, f" allows only {room}"), "raise it.", parameter=name)
 
     def _cannot_start_from(self, columns: list[int]) -> DependentColumnsError:
         """Which of these columns can't be in one model with those before them, and what to do."""
@@ -163,14 +170,25 @@ class SparseModel:
 
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data; a `Solution` or the `kind` asked for."""
-        columns = self._factor.columns.copy()
-        return self.log.solution(algorithm, stop, columns, self._factor.coef(), self.rss, **more)
+        return self._told(algorithm, stop, self._factor.refitted(), **more)
+
+    def _told(
+        self, algorithm: str, stop: Stop, anew: tuple[Array, Array] | None, **more: Any
+    ) -> Any:
+        """The same, with coefficients and r that were made anew where the factor's won't do."""
+        factor = self._factor
+        if anew is None:
+            x, rss = factor.coef(), factor.rss
+        else:
+            x, rss = anew[0], float(np.vdot(anew[1], anew[1]).real)
+        return self.log.solution(algorithm, stop, factor.columns, x, rss, **more)
 
     # ------------------------------------------------------------------ steps forward
 
     def _grow(self, stopping: StoppingCriterion, by_gain: bool, steps: int) -> Stop:
         """Add the best column again and again, at most `steps` times; why it ended."""
         stop: Stop | None = None
+        self._measured_anew = False
         while steps > 0 and not stop:
             self.log.heed()
             stop = self.reason_not_to_grow(stopping)
@@ -217,14 +235,16 @@ class SparseModel:
             X[0, :k] = factor.coef()
         limits = (
             float(stopping.most), stopping.enough, stopping.gain, self._nothing,
-            tolerance.dependent, tolerance.tie, scores.faded,
+            tolerance.dependent, factor.frail, tolerance.tie, scores.faded,
             math.inf if self._measured_anew else tolerance.drift, factor.noise,
         )  # fmt: skip
         step = self._from_all if small else self._from_pool
         added, code, known = step((by_gain, steps, limits, picks, rss, X))
         scores.knows(k + known)
-        # An energy just measured has all the digits there are, and is not measured again.
-        self._measured_anew = code == self._kernels.DRIFTED and not added
+        # Energies just measured have all the digits there are until a column comes in: to measure
+        # them again would only reopen what has turned out to be dependent.
+        drifted = self._measured_anew or code == self._kernels.DRIFTED
+        self._measured_anew = drifted and not added
         if added:
             factor.took(picks[:added], rss[added - 1])
             coefs = X if added == steps else X[:added].copy()
@@ -262,8 +282,8 @@ class SparseModel:
             factor.damping, factor.t, factor.r, k, *request,
         )  # fmt: skip
         scores.state[pool[state == kernels.DEPENDENT]] = kernels.DEPENDENT
-        if added == 0:
-            return 0, code, 0
+        if added == 0:  # of the pool, none could be added: there may be others
+            return 0, kernels.MORE if code == kernels.NONE_LEFT else code, 0
         picks[:added] = pool[picks[:added]]
         # At the end nobody asks for the scores after the last pick: its pass can wait.
         at_end = code in (kernels.FITTED, kernels.EXACT, kernels.FULL)
@@ -316,4 +336,10 @@ class SparseModel:
 
 def _may_hold(columns: Any) -> bool:
     """Whether there can be anything in it: None and empty lists need no further check."""
-    return columns is not None and (not hasattr(columns, "__len__") or len(columns) > 0)
+    if columns is None:
+        return False
+    if isinstance(columns, (tuple, list)):
+        return bool(columns)
+    if isinstance(columns, np.ndarray):
+        return columns.size > 0
+    return not isinstance(columns, Sized) or len(columns) > 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sparsewise.errors import InputError, Parameter
+from sparsewise.errors import InputError, Parameter, Part
 from sparsewise.parameters import check_count, check_tolerance
 from sparsewise.problem import Problem
 from sparsewise.results import Stop
@@ -48,14 +48,7 @@ class StoppingCriterion(NamedTuple):
         return self._replace(loss=-1.0)
 
 
-def stopping_criterion(
-    algorithm: str | None,
-    problem: Problem,
-    *,
-    sparsity: int | None = None,
-    residual: float | None = None,
-    delta: float | None = None,
-) -> StoppingCriterion:
+def stopping_criterion(algorithm: str | None, problem: Problem, **taken: Any) -> StoppingCriterion:
     """Check the stopping parameters and scale them.
 
     Parameters
@@ -64,29 +57,21 @@ def stopping_criterion(
         Who is asking: it is an error if none is given. None: the criterion may come from elsewhere.
     problem : Problem
         What it is to be used on.
-    sparsity : int, optional
-        Most features.
-    residual : float, optional
-        Stop once ‖r‖ <= residual.
-    delta : float, optional
-        Add while ‖r‖² falls by more than δ², drop while it grows by at most δ².
+    **taken : number or None
+        Those that it takes, of sparsity (most features), residual (stop once ‖r‖ is at most this)
+        and delta (add while ‖r‖² falls by more than δ², drop while it grows by at most δ²).
     """
-    sparsity = check_count(sparsity, "sparsity", 0, min(problem.shape))
-    residual = check_tolerance(residual, "residual")
-    delta = check_tolerance(delta, "delta")
+    highest = min(problem.shape)
+    sparsity = check_count(taken.get("sparsity"), "sparsity", 0, highest)
+    residual = check_tolerance(taken.get("residual"), "residual")
+    delta = check_tolerance(taken.get("delta"), "delta")
     if algorithm and sparsity is None and residual is None and delta is None:
-        raise InputError(
-            f"{algorithm} must be told when to stop",
-            (
-                "give one of the stopping parameters it takes: ",
-                Parameter("sparsity"), ", ", Parameter("residual"), " or ", Parameter("delta"), ".",
-            ),
-        )  # fmt: skip
+        raise _not_told(algorithm, tuple(taken))
     exact = tolerances(problem.y.dtype).exact
     squared = None if residual is None else (residual / problem.scale) * (residual / problem.scale)
     step = exact if delta is None else max((delta / problem.scale) * (delta / problem.scale), exact)
     return StoppingCriterion(
-        most=min(problem.shape) if sparsity is None else sparsity,
+        most=highest if sparsity is None else sparsity,
         enough=-1.0 if squared is None else squared,
         gain=step,
         loss=step if delta is not None else (math.inf if residual is not None else -1.0),
@@ -94,6 +79,15 @@ def stopping_criterion(
         full=Stop.EXHAUSTED if sparsity is None else Stop.SPARSITY,
         small=Stop.NO_IMPROVEMENT if delta is None else Stop.DELTA,
     )
+
+
+def _not_told(algorithm: str, taken: tuple[str, ...]) -> InputError:
+    """What to say where nothing ends an algorithm: the parameters it takes, one of which will."""
+    words: list[Part] = [Parameter(taken[0])]
+    for name in taken[1:]:
+        words += [" or " if name == taken[-1] else ", ", Parameter(name)]
+    asked = "give it " if len(taken) == 1 else "give one of the stopping parameters it takes: "
+    return InputError(f"{algorithm} must be told when to stop", (asked, *words, "."))
 
 
 def up_to(most: int | None, name: str, least: int = 1) -> Iterable[int]:

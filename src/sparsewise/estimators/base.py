@@ -8,9 +8,9 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,22 +21,30 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparsewise.algorithms import Algorithm
-from sparsewise.design.base import Array
+from sparsewise.design.base import TILE_BYTES, Array
 from sparsewise.errors import Either, InputError, InputWarning, Parameter
+from sparsewise.estimators.fitted import afresh, in_precision
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
+from sparsewise.parameters import check_columns, check_constraints, check_number
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
 from sparsewise.selection.choice import path_sizes
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.data import Data
 from sparsewise.spread import observation_std
-from sparsewise.wording import count, listing, look_up
+from sparsewise.wording import count, listing, look_up, quoted
 
 if TYPE_CHECKING:
     from sparsewise.description import Summary
 
 ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 """What X may be without being converted."""
+
+LIKE_LASSO = "l1"
+"""The ``penalty`` by which scikit-learn's `SelectFromModel` knows models whose zeros count.
+
+It keeps coefficients of at least 1e-5 of these, of others those above the mean.
+"""
 
 SEARCH_SECONDS = 1.0
 """What ``certify=True`` allows an exact search, where the bound does not decide."""
@@ -47,8 +55,15 @@ SEARCH_SECONDS = 1.0
 class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model of few features; a selector of these, too.
 
+    As a selector (`transform`, `get_support`, `get_feature_names_out`) it keeps what it has chosen,
+    in a pipeline, say, and needs no `sklearn.feature_selection.SelectFromModel`: that looks at the
+    size of coefficients, which depends on the units of features, and keeps those of at least 1e-5.
+    With a `BasisPursuitRegressor`, whose `penalty` is a number, or for smaller coefficients, give
+    it a threshold of 1e-300, say, to keep all that are not zero.
+
     Subclasses say how it is found (`_solve`). What `fit` finds has a name that ends in an
-    underscore, public or not, and is forgotten at the next one.
+    underscore, public or not, and is forgotten at the next one: if that fails, nothing is left. It
+    has the precision of X, unless a number is beyond its range.
 
     Attributes
     ----------
@@ -125,20 +140,16 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         estimator
             The estimator itself.
         """
-        self._forget()
-        if not get_config()["skip_parameter_validation"]:
-            self._validate_params()
-        try:
+        with afresh(self):
+            if not get_config()["skip_parameter_validation"]:
+                self._validate_params()
             data = self._data(X, y, sample_weight)
-            self.solution_ = self._solve(data)
-            self._keep(data)
-        except DependentColumnsError as error:
-            names = [self._name(j) for j in error.columns if j in data.include]
-            self._forget()
-            raise indistinguishable(names) from error
-        except BaseException:
-            self._forget()  # half a fit is none
-            raise
+            try:
+                self.solution_ = self._solve(data)
+                self._keep(data)
+            except DependentColumnsError as error:
+                names = [self._name(j) for j in error.columns if j in data.include]
+                raise indistinguishable(names) from error
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -160,25 +171,43 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             of coefficients and intercept. Only if `return_std`.
         """
         check_is_fitted(self)
-        noise, covariance = self.noise_, self.covariance_
-        if return_std and (noise is None or covariance is None):
+        if return_std and (self.noise_ is None or self.covariance_ is None):
             raise self._no_std()
         rows: Any = validate_data(self, X, reset=False, **ACCEPTED)
-        chosen, dtype = self.solution_.support, np.result_type(rows.dtype, self.coef_.dtype)
-        # In double precision, whatever comes in and goes out: features may be far from zero. For
-        # the same reason about the means, as in training, though with intercept_ the sum is equal
-        # on paper.
+        dtype = np.result_type(rows.dtype, self.coef_.dtype)
+        mean = np.empty(rows.shape[0], dtype)
+        std = np.empty(rows.shape[0] if return_std else 0, dtype)
+        # A few rows at a time: there may be so many that memory has no room for a copy.
+        width = max(1, TILE_BYTES // (8 * max(self.solution_.support.size, 1)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for first in range(0, len(mean), width):
+                part = slice(first, first + width)
+                mean[part], std[part] = self._expected(rows[part], return_std)
+        if not (np.isfinite(mean).all() and np.isfinite(std).all()):
+            raise InputError(
+                f"A prediction is beyond the range of {dtype}", "give rows closer to those of fit."
+            )
+        return (mean, std) if return_std else mean
+
+    def _expected(self, rows: Any, return_std: bool) -> tuple[Array, Array]:
+        """Expected targets, and standard deviations of observations if these are wanted.
+
+        In double precision, whatever comes in and goes out: features may be far from zero. For the
+        same reason about the means, as in training, though with intercept_ the sum is equal on
+        paper.
+        """
+        exact, chosen = self._exact_, self.solution_.support
         Z, coef = rows[:, chosen].astype(np.float64), self.coef_[chosen].astype(np.float64)
         if not isinstance(Z, np.ndarray):
             if not return_std:
-                return (Z @ coef + self.intercept_).astype(dtype, copy=False)
+                return Z @ coef + exact.intercept_, np.empty(0)
             Z = Z.toarray()
-        Z -= self.means_
-        mean = (Z @ coef + self._level_).astype(dtype, copy=False)
-        if noise is None or covariance is None or not return_std:
-            return mean
-        std = observation_std(Z, covariance, noise, self.fit_intercept / self.n_rows_)
-        return mean, std.astype(dtype, copy=False)
+        Z -= exact.means_
+        mean = Z @ coef + exact.level
+        if not return_std or exact.noise_ is None or exact.covariance_ is None:
+            return mean, np.empty(0)
+        level = self.fit_intercept / self.n_rows_
+        return mean, observation_std(Z, exact.covariance_, exact.noise_, level)
 
     def summary(self) -> Summary:
         """The model as a table: text where printed, HTML in a notebook."""
@@ -194,8 +223,10 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 
         Columns: step, action, feature, size, rss, r2; for least squares and basis pursuit, whose
         degrees of freedom are their features, the criteria (see `sparsewise.selection.Criteria`;
-        loo is the mean squared error of each row predicted without it); log_evidence for Bayesian
-        models. A pandas frame if X was one, otherwise a Polars frame.
+        loo is the mean squared error of each row predicted without it; cp takes the noise of all
+        features, which but a `StepwiseRegressor` knows only if the path has met that model);
+        log_evidence for Bayesian models, at the final σ in every step. A pandas frame if X was
+        one, otherwise a Polars frame.
         """
         check_is_fitted(self)
         if not hasattr(self, "_path_"):
@@ -227,22 +258,23 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
 
     # ------------------------------------------------------------------ before the algorithm
 
-    def _forget(self) -> None:
-        """Remove what an earlier fit has left."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-
     def _data(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> Data:
         """The table, checked, with `include` and `exclude` as column numbers."""
         self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
         table: tuple[Any, Array] = validate_data(
             self, X, y, y_numeric=True, ensure_min_samples=1 + self.fit_intercept, **ACCEPTED
         )
-        include, exclude = self._columns("include"), self._columns("exclude")
-        if both := [self._name(j) for j in include if j in exclude]:
-            lists = Parameter("include"), " and ", Parameter("exclude")
-            advice = " at once: take each out of one."
-            raise InputError((f"{listing(both)} can't be in ", *lists, advice))
+        if table[0].dtype == np.float32 and np.abs(table[1]).max() > np.finfo(np.float32).max:
+            raise InputError(
+                "is beyond the range of float32, in which X is", "scale it.", parameter="y"
+            )
+        include, exclude = check_constraints(
+            self._columns("include"),
+            self._columns("exclude"),
+            self.n_features_in_,
+            "X",
+            lambda j: quoted(self._name(j)),
+        )
         counts: Array | None = None
         if weights is not None:
             counts = _check_sample_weight(
@@ -257,6 +289,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
                 parameter="sample_weight",
             )
             warnings.warn(warning, stacklevel=3)
+        data.check_target()
         if len(include) > data.design.shape[0]:
             raise InputError(
                 f"names {count(len(include), 'feature')}, but {count(len(data.y), 'row')} "
@@ -271,32 +304,37 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         if wanted is None:
             return []
         # A feature may be listed twice, or by name and by number.
-        return list(dict.fromkeys(self._column(one, parameter) for one in wanted))
+        numbers = [self._column(one, parameter) for one in wanted]
+        return check_columns(numbers, self.n_features_in_, parameter, "X")
 
     def _column(self, wanted: Any, parameter: str) -> int:
-        m = self.n_features_in_
+        """The number of a column by its name, or by itself."""
         if isinstance(wanted, str):
             names = getattr(self, "feature_names_in_", None)
             if names is None:
                 raise InputError(
-                    f'names "{wanted}", but X has no column names: give the number of the column, '
-                    "or X as a data frame.",
+                    f"names {quoted(wanted)}, but X has no column names: give the number of the "
+                    "column, or X as a data frame.",
                     parameter=parameter,
                 )
             try:
                 look_up([wanted], names, "feature")
             except InputError as error:
-                raise InputError((Parameter(parameter), f": {error}")) from None
-            return int(np.flatnonzero(names == wanted)[0])
+                end = "" if str(error).endswith("?") else "."
+                raise InputError((Parameter(parameter), f": {error}{end}")) from None
+            at = np.flatnonzero(names == wanted)
+            if at.size > 1:
+                raise InputError(
+                    f"names {quoted(wanted)}, but {at.size} columns of X are called that: give the "
+                    "number of one.",
+                    parameter=parameter,
+                )
+            return int(at[0])
         if isinstance(wanted, (bool, np.bool_)) or not isinstance(wanted, (int, np.integer)):
             raise InputError(
                 f"must list names or column numbers, not {wanted!r}.", parameter=parameter
             )
-        if not -m <= wanted < m:
-            raise InputError(
-                f"names column {wanted}, but X has columns 0 to {m - 1}.", parameter=parameter
-            )
-        return int(wanted) % m
+        return int(wanted)
 
     # ------------------------------------------------------------------ after it
 
@@ -304,16 +342,21 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         """Set all fitted attributes."""
         solution, support, reduced = self.solution_, self.solution_.support, data.reduced
         self.coef_ = solution.coef
-        self.means_ = reduced.means[support]
-        self._level_ = reduced.level
-        self.intercept_ = float(reduced.level - self.means_ @ self.coef_[support])
+        means, level = reduced.means[support], reduced.level
+        intercept = float(level - means @ self.coef_[support])
+        noise, covariance = _noise_and_covariance(data, solution)
+        self._exact_ = Exact(means, level, intercept, noise, covariance)
         self.n_rows_ = data.rows
-        self.noise_, self.covariance_ = _noise_and_covariance(data, solution)
-        self._spread()
+        single = partial(in_precision, self.coef_.dtype)
+        self.means_, self.intercept_ = single(means), single(intercept)
+        self.noise_, self.covariance_ = single(noise), single(covariance)
+        self.coef_std_, self.intercept_std_ = map(single, self._spread())
         self.criteria_ = data.criteria(self._full_variance(data))
         is_whole = solution.stop is not Stop.INTERRUPTED
         if self.certify is not False and support.size and data.total > 0 and is_whole:
-            seconds = SEARCH_SECONDS if self.certify is True else float(self.certify)
+            seconds = (
+                SEARCH_SECONDS if self.certify is True else check_number(self.certify, "certify")
+            )
             self._certify(data, seconds)
 
     def _full_variance(self, data: Data) -> float | None:
@@ -340,23 +383,31 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         except InputError as error:
             self.uncertified_ = str(error)
 
-    def _spread(self) -> None:
+    def _spread(self) -> tuple[Array | None, float | None]:
         """Standard deviations of the coefficients and the intercept, where they are known.
 
         The mean of the target and the coefficients are independent given the noise, and the
         intercept is their difference: σ²/n + x̄ᵀΣx̄.
         """
-        self.coef_std_ = self.intercept_std_ = None
-        if self.covariance_ is None or self.noise_ is None:
-            return
-        self.coef_std_ = np.zeros(self.coef_.size)
-        self.coef_std_[self.solution_.support] = np.sqrt(np.diagonal(self.covariance_))
-        shift = max(float(self.means_ @ self.covariance_ @ self.means_), 0.0)
-        if self.fit_intercept:
-            self.intercept_std_ = math.sqrt(self.noise_**2 / self.n_rows_ + shift)
+        means, _, _, noise, covariance = self._exact_
+        if covariance is None or noise is None:
+            return None, None
+        of_coef = np.zeros(self.coef_.size)
+        of_coef[self.solution_.support] = np.sqrt(np.diagonal(covariance))
+        shift = max(float(means @ covariance @ means), 0.0)
+        of_intercept = math.sqrt(noise**2 / self.n_rows_ + shift)
+        return of_coef, of_intercept if self.fit_intercept else None
+
+    @property
+    def _out_of_range(self) -> bool:
+        """Whether standard deviations are unknown for their size alone."""
+        has_some = self.solution_.least_squares or self.solution_.posterior is not None
+        return has_some and self.noise_ is not None and self.covariance_ is None
 
     def _no_std(self) -> InputError:
         """Why there are no standard deviations."""
+        if self._out_of_range:
+            return InputError(f"There are no standard deviations: {OUT_OF_RANGE}.")
         if self.solution_.least_squares:
             return InputError(
                 "There are no more rows than coefficients, so that nothing tells the noise: "
@@ -391,6 +442,16 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         return columns
 
 
+class Exact(NamedTuple):
+    """In double precision, what single precision rounds: predictions are made of these."""
+
+    means_: Array
+    level: float
+    intercept_: float
+    noise_: float | None
+    covariance_: Array | None
+
+
 def known(values: Iterable[float]) -> list[float | None]:
     """The values, None for NaN."""
     return [None if math.isnan(value) else float(value) for value in values]
@@ -403,8 +464,26 @@ def indistinguishable(names: Iterable[str]) -> InputError:
     return InputError((wrong, Parameter("include"), " what says nothing new."))
 
 
+OUT_OF_RANGE = "their squares are too large or too small for numbers, so use other units"
+
+
 def _noise_and_covariance(data: Data, solution: Solution) -> tuple[float | None, Array | None]:
-    """Standard deviation of the noise, covariance of the chosen coefficients; None if unknown."""
+    """Standard deviation of the noise, covariance of the chosen coefficients; None if unknown.
+
+    It is as good as unknown where units are such that their squares are no numbers.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        noise, covariance = _estimated(data, solution)
+        if noise is None or covariance is None:
+            return noise, None
+        means, variances = data.reduced.means[solution.support], np.diagonal(covariance)
+        is_told = np.isfinite(covariance).all() and np.isfinite(means @ covariance @ means)
+        is_told &= noise == 0 or bool((variances >= np.finfo(covariance.dtype).tiny).all())
+    return noise, covariance if is_told else None
+
+
+def _estimated(data: Data, solution: Solution) -> tuple[float | None, Array | None]:
+    """Both from the posterior, or from the squared residual."""
     if solution.posterior is not None:
         return solution.posterior
     support = solution.support

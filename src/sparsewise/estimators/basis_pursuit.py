@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family, bpdn, forward, l1_path
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import SparseRegressor
+from sparsewise.parameters import check_number
 from sparsewise.results import L1Solution, Solution
 from sparsewise.selection.data import Data
 from sparsewise.selection.residual_variance import inferred_variance
@@ -132,7 +133,8 @@ class BasisPursuitRegressor(SparseRegressor):
         return data.run(run.function, **parameters)
 
     def _penalised(self, data: Data) -> L1Solution:
-        parameters = {"penalty": self.penalty, "weights": self._costs(data)}
+        penalty = check_number(self.penalty or 0.0, "penalty")
+        parameters = {"penalty": penalty, "weights": self._costs(data)}
         if self.solver in PROXIMAL:
             solution: L1Solution = data.run(PROXIMAL[self.solver], debias=self.debias, **parameters)
             return solution
@@ -144,9 +146,9 @@ class BasisPursuitRegressor(SparseRegressor):
 
     def _bound(self, data: Data) -> float:
         if self.residual is not None:
-            return float(self.residual)
+            return check_number(self.residual, "residual")
         if self.sigma is not None:
-            return float(self.sigma) * math.sqrt(data.rows)
+            return check_number(self.sigma, "sigma") * math.sqrt(data.rows)
         return math.sqrt(inferred_variance(data) * data.rows)
 
     def _costs(self, data: Data) -> ArrayLike | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from sparsewise.description.contents import Coefficient, Description, Fact, PathRow
 from sparsewise.description.shares import rounded, share
 from sparsewise.errors import Either, Words
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import OUT_OF_RANGE, SparseRegressor
 from sparsewise.estimators.decision import Decision, decide
 from sparsewise.results import Stop
 from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, NAMES
@@ -42,7 +42,7 @@ def describe(model: SparseRegressor) -> Description:
         std_title="" if no_std else _std_title(model),
         r2=share(loss, model.criteria_.total),
         loss=loss,
-        noise=model.noise_,
+        noise=None if model.noise_ is None else float(model.noise_),
         log_evidence=decision.log_evidence,
         price=decision.price,
         criterion=decision.criterion,
@@ -75,7 +75,7 @@ def _intercept(model: SparseRegressor, is_exact: bool) -> Coefficient | None:
     if not model.fit_intercept:
         return None
     value, std = float(model.intercept_), model.intercept_std_
-    shift = float(model.means_ @ model.coef_[model.solution_.support])
+    shift = float(model._exact_.means_ @ model.coef_[model.solution_.support])
     is_rounding = abs(value) <= math.sqrt(EXACT) * max(abs(value + shift), abs(shift))
     known = None if std is None else 0.0 if is_exact else float(std)
     return Coefficient("(intercept)", 0.0 if is_rounding else value, known)
@@ -186,6 +186,8 @@ def _no_std(model: SparseRegressor, decision: Decision, is_exact: bool) -> Words
         return "the fit is exact"
     if model.coef_std_ is not None:
         return ""
+    if model._out_of_range:
+        return OUT_OF_RANGE
     if model.solution_.least_squares:
         return NOTHING_LEFT
     # Without a row to spare the noise is not known, but a fit may be exact all the same.

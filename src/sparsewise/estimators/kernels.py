@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-from sparsewise.design.base import Array
+from sparsewise.design.base import CONSTANT, Array
 
 SAMPLE = 1000
 """Points whose distances tell the median well enough: half a million pairs."""
 
 FAR = 1e3
 """exp(-FAR) is zero, so that nothing changes beyond."""
+
+WIDEST = 600.0
+"""Logarithms of scales beyond this would leave the range of numbers."""
 
 
 # Each takes r = distance / length scale and may overwrite it: half of the time of a tile is spent
@@ -86,11 +89,47 @@ class Stationary:
             return PROFILES[self.name](r).astype(np.result_type(X, Y), copy=False)
 
 
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """A kernel of points whose features are divided by numbers of their own.
+
+    Parameters
+    ----------
+    kernel : callable
+        Of the points as they are then.
+    scale : ndarray of shape (p,)
+        A number for each feature.
+    """
+
+    kernel: Callable[[Array, Array], Array]
+    scale: Array
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        """The kernel between the rows of X and those of Y."""
+        return self.kernel(X / self.scale, Y / self.scale)
+
+
+def spreads(X: Array) -> Array:
+    """The standard deviation of each feature, in units of their geometric mean; 1 for constants.
+
+    So features that are alike stay as they are, and so does the unit of a length scale.
+    """
+    size = np.abs(X).max(axis=0)
+    unit = np.where(size > 0, size, 1.0)  # squares of X / unit are in range, whatever the units
+    std = (X / unit).std(axis=0)
+    varies = std > CONSTANT * np.finfo(X.dtype).eps
+    powers = np.log(np.where(varies, std, 1.0)) + np.log(np.where(varies, unit, 1.0))
+    powers[varies] -= powers[varies].mean() if varies.any() else 0.0
+    return np.exp(np.clip(powers, -WIDEST, WIDEST))
+
+
 def median_distance(X: Array, rng: np.random.RandomState) -> float:
     """The median distance between two points, of a sample where there are many; never zero."""
     if len(X) > SAMPLE:
         X = X[np.sort(rng.choice(len(X), SAMPLE, replace=False))]
-    size = float(np.abs(X).max())  # squares of X / size are in range, whatever the units
+    # Only differences count, and halves of them are in range, as are squares of X / size.
+    X = X / 2 - X.min(axis=0) / 2
+    size = float(X.max())
     if len(X) < 2 or size == 0.0:
         return 1.0
     distances = pdist(X / size)
@@ -99,4 +138,4 @@ def median_distance(X: Array, rng: np.random.RandomState) -> float:
         apart = distances[distances > 0]
         median = float(np.median(apart)) if apart.size else 1.0
     real = np.finfo(np.float64)
-    return min(max(median * size, float(real.tiny)), float(real.max))
+    return min(max(median * (2 * size), float(real.tiny)), float(real.max))

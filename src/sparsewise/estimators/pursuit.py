@@ -10,7 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise.algorithms import ALGORITHMS, Algorithm, omp
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor
+from sparsewise.parameters import check_number
 from sparsewise.results import Solution
 from sparsewise.selection import choice
 from sparsewise.selection.data import Data
@@ -63,6 +64,7 @@ class PursuitRegressor(SparseRegressor):
     ['bmi', 's5']
     """
 
+    penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseRegressor._parameter_constraints,
         "algorithm": [StrOptions(set(PURSUITS))],
@@ -97,12 +99,12 @@ class PursuitRegressor(SparseRegressor):
             if not run.takes("residual"):
                 wrong = f"{run.name} does not follow the residual: give "
                 raise InputError((wrong, Parameter("sparsity"), ", or neither."))
-            stops["residual"] = float(self.residual)
+            stops["residual"] = check_number(self.residual, "residual")
         if self.delta is not None:
             if not run.takes("delta"):
                 able = ", ".join(name for name, one in PURSUITS.items() if one.takes("delta"))
                 raise InputError((f"{run.name} does not take ", Parameter("delta")), f"{able} do.")
-            stops["delta"] = float(self.delta)
+            stops["delta"] = check_number(self.delta, "delta")
         if self.sparsity is not None:
             stops["sparsity"] = min(self.sparsity, *data.design.shape)
         elif not stops or "sparsity" in run.required:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,15 @@ from sparsewise.design import Centred, Design
 from sparsewise.design.base import Array, fold
 from sparsewise.design.kernel_matrix import Kernel, KernelDesign, evaluate, row_blocks
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.kernels import PROFILES, Stationary, median_distance
+from sparsewise.estimators.fitted import afresh, in_precision
+from sparsewise.estimators.kernels import (
+    PROFILES,
+    Scaled,
+    Stationary,
+    median_distance,
+    spreads,
+)
+from sparsewise.parameters import check_number
 from sparsewise.results import Solution
 
 
@@ -30,8 +38,22 @@ def _algorithms(family: Family, parameter: str) -> list[str]:
     return [a.name for a in ALGORITHMS.values() if a.family is family and a.takes(parameter)]
 
 
+FLOATING = (np.float64, np.float32)
+"""What X may be without being converted."""
+
 BAYESIAN = _algorithms(Family.BAYESIAN, "sigma")
 STEPWISE = _algorithms(Family.STEPWISE, "delta")
+
+
+class Exact(NamedTuple):
+    """What predictions are made of, in double precision."""
+
+    coef: Array
+    means: Array  # of the kernels
+    level: float  # of y
+    level_variance: float
+    noise: float
+    triangle: Array  # R of (RᵀR)⁻¹, the covariance of the weights in units of the noise's
 
 
 # scikit-learn ships no types: its base classes are Any to the checker.
@@ -41,7 +63,8 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
 
     The model is y = b + Σ_j w_j k(x, c_j) + e, with candidates c_j among the training points, most
     w_j zero, a flat prior on b and noise e of standard deviation σ. Distances are meant to compare:
-    bring features to a common scale first, for example with `sklearn.preprocessing.StandardScaler`.
+    where the length scale is found from the data, too, features are brought to a common scale first
+    (`scale`), so that their units don't matter.
 
     Parameters
     ----------
@@ -51,6 +74,10 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         ``k(X, Y)`` that returns the array of shape (len(X), len(Y)).
     length_scale : float or "median"
         Of a kernel by name. "median": the median distance between training points.
+    scale : bool
+        Whether features are divided by their standard deviations first (relative to the geometric
+        mean of all, so that features that are alike stay as they are). With a median length scale
+        alone: one that is given, and a kernel that is an object or function, are for X as it is.
     algorithm : {"rmp", "fast_sbl", "sbl", "rmp0", "foba", "forward"}
         The first three are Bayesian and find the noise themselves; the others are stepwise and
         need `delta`.
@@ -94,8 +121,10 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         Whether no other choice of as many candidates fits better; only with ``certify=True``.
     length_scale_ : float or None
         The length scale used; None for a kernel that is not by name.
+    scale_ : ndarray of shape (n_features_in_,) or None
+        What each feature is divided by; None: by nothing.
     kernel_ : callable
-        The kernel used.
+        The kernel used, of points as they are.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -119,6 +148,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(PROFILES)), callable],
         "length_scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"})],
+        "scale": ["boolean"],
         "algorithm": [StrOptions({*BAYESIAN, *STEPWISE})],
         "sigma": [Interval(Real, 0, None, closed="neither"), None],
         "delta": [Interval(Real, 0, None, closed="left"), None],
@@ -132,6 +162,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
     kernel: str | Kernel = "matern32"
     _: KW_ONLY
     length_scale: float | str = "median"
+    scale: bool = True
     algorithm: str = "rmp"
     sigma: float | None = None
     delta: float | None = None
@@ -156,24 +187,24 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         RelevanceVectorRegressor
             The estimator itself.
         """
-        self._validate_params()
-        parameters = self._parameters()
-        # Always in double: smooth kernels are close to dependent, and what single precision saves
-        # in memory it more than loses in columns measured anew.
-        points, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        candidates = self._candidates(len(points))
-        self.kernel_, self.length_scale_ = self._kernel(points)
-        design = self._design(points, points[candidates])
-        target, self._level = self._without_mean(design, target.astype(np.float64))
-        data = self._at_hand(design, target)
-        self.solution_: Solution = ALGORITHMS[self.algorithm](*data, **parameters)
-        self.__dict__.pop("certificate_", None)  # of an earlier fit
-        if self.certify:
-            self.certificate_ = self.solution_.certificate(*data, swaps=True)
-        self.relevance_ = candidates[self.solution_.support]
-        self.relevance_vectors_ = points[self.relevance_]
-        self.coef_ = self.solution_.coef[self.solution_.support]
-        self._measure(points)
+        with afresh(self):
+            self._validate_params()
+            parameters = self._parameters()
+            rows, target = validate_data(self, X, y, dtype=FLOATING, y_numeric=True)
+            # In double: smooth kernels are close to dependent, and what single precision saves in
+            # memory it more than loses in columns measured anew.
+            points, target = rows.astype(np.float64, copy=False), target.astype(np.float64)
+            candidates = self._candidates(len(points))
+            self.kernel_, self.length_scale_, self.scale_ = self._kernel(points)
+            design = self._design(points, points[candidates])
+            target, level = self._without_mean(design, target)
+            data = self._at_hand(design, target)
+            self.solution_: Solution = ALGORITHMS[self.algorithm](*data, **parameters)
+            if self.certify:
+                self.certificate_ = self.solution_.certificate(*data, swaps=True)
+            self.relevance_ = candidates[self.solution_.support]
+            self.relevance_vectors_ = rows[self.relevance_]
+            self._keep(points, level, rows.dtype)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -195,22 +226,27 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
             `return_std`.
         """
         check_is_fitted(self)
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        mean, variance = self._expected(points, return_std)
-        return (mean, self.noise_ * np.sqrt(variance)) if return_std else mean
+        rows = validate_data(self, X, dtype=FLOATING, reset=False)
+        dtype = np.result_type(rows.dtype, self.coef_.dtype)
+        mean, variance = self._expected(rows.astype(np.float64, copy=False), return_std)
+        std = self._exact_.noise * np.sqrt(variance)
+        return (mean.astype(dtype), std.astype(dtype)) if return_std else mean.astype(dtype)
 
     def _expected(self, points: Array, with_variance: bool) -> tuple[Array, Array]:
         """Expected targets, and the variance of observations in units of the noise's."""
-        mean = np.full(len(points), self._level)
-        variance = np.full(len(points), 1.0 + self._level_variance)  # that of the mean of y is 1/n
-        for rows in row_blocks(0, len(points), self.coef_.size) if self.coef_.size else ():
-            K = evaluate(self.kernel_, points[rows], self.relevance_vectors_, rows.start)
+        exact = self._exact_
+        mean = np.full(len(points), exact.level)
+        # That of the mean of y is 1/n.
+        variance = np.full(len(points), 1.0 + exact.level_variance)
+        vectors, k = self.relevance_vectors_.astype(np.float64, copy=False), exact.coef.size
+        for rows in row_blocks(0, len(points), k) if k else ():
+            K = evaluate(self.kernel_, points[rows], vectors, rows.start)
             # About the means, as in training: the sum with intercept_ is the same on paper, but
             # smooth kernels have large weights that would cancel.
-            K = K - self._means
-            mean[rows] += K @ self.coef_
+            K = K - exact.means
+            mean[rows] += K @ exact.coef
             if with_variance:
-                half = solve_triangular(self._triangle, K.T, trans="T")
+                half = solve_triangular(exact.triangle, K.T, trans="T")
                 variance[rows] += np.square(half).sum(axis=0)
         return mean, variance
 
@@ -228,11 +264,13 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
             if self.sigma is not None:
                 advice = this, " takes ", Parameter("delta"), " alone."
                 raise InputError(f"belongs to {', '.join(BAYESIAN)}", advice, parameter="sigma")
-            return {"delta": float(self.delta)}
+            return {"delta": check_number(self.delta, "delta")}
         if self.delta is not None:
             advice = this, " takes ", Parameter("sigma"), ", or neither."
             raise InputError(f"belongs to {', '.join(STEPWISE)}", advice, parameter="delta")
-        parameters: dict[str, Any] = {"sigma": None if self.sigma is None else float(self.sigma)}
+        parameters: dict[str, Any] = {
+            "sigma": None if self.sigma is None else check_number(self.sigma, "sigma")
+        }
         # MacKay's updates are those of the original relevance vector machine (Tipping 2001), and
         # many times quicker than EM.
         if ALGORITHMS[self.algorithm].takes("updates"):
@@ -253,22 +291,24 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         rng = check_random_state(self.random_state)
         return np.sort(rng.choice(n, wanted, replace=False))
 
-    def _kernel(self, X: Array) -> tuple[Kernel, float | None]:
-        """The kernel as a function of two sets of points, and its length scale if we set it."""
+    def _kernel(self, X: Array) -> tuple[Kernel, float | None, Array | None]:
+        """The kernel of two sets of points, and its length scale and those of X if we set them."""
         if isinstance(self.kernel, str):
-            if isinstance(self.length_scale, str):
-                # A fit should not depend on chance unless it is asked to.
-                seed = 0 if self.random_state is None else self.random_state
-                scale = median_distance(X, check_random_state(seed))
-            else:
-                scale = float(self.length_scale)
-            return Stationary(self.kernel, scale), scale
+            if not isinstance(self.length_scale, str):
+                length = check_number(self.length_scale, "length_scale")
+                return Stationary(self.kernel, length), length, None
+            # A fit should not depend on chance unless it is asked to.
+            rng = check_random_state(0 if self.random_state is None else self.random_state)
+            scale = spreads(X) if self.scale and X.shape[1] > 1 else None
+            length = median_distance(X if scale is None else X / scale, rng)
+            kernel: Kernel = Stationary(self.kernel, length)
+            return (kernel if scale is None else Scaled(kernel, scale)), length, scale
         if self.length_scale != "median":
             there = "set that of a kernel object or function there, and leave "
             advice = there, Parameter("length_scale", "median"), " here."
             raise InputError("belongs to kernels by name", advice, parameter="length_scale")
-        kernel: Kernel = self.kernel
-        return (clone(kernel) if isinstance(kernel, ProcessKernel) else kernel), None
+        own = clone(self.kernel) if isinstance(self.kernel, ProcessKernel) else self.kernel
+        return own, None, None
 
     def _design(self, X: Array, candidates: Array) -> Design:
         """The kernel matrix, without the intercept if there is one."""
@@ -289,7 +329,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         its values in memory. Where those are too many, their triangle may not be.
         """
         n, m = design.shape
-        room = self.cache_size * 1e6 / np.dtype(np.float64).itemsize
+        room = check_number(self.cache_size, "cache_size") * 1e6 / np.dtype(np.float64).itemsize
         if n * m <= room:
             return design.stored(), y
         if 2 * m <= n and m * m <= room:
@@ -298,29 +338,33 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
 
     # ------------------------------------------------------------------ after it
 
-    def _measure(self, X: Array) -> None:
-        """Noise, intercept, and what the standard deviations of predictions need.
+    def _keep(self, X: Array, level: float, dtype: np.dtype[Any]) -> None:
+        """Weights, noise, intercept, and what the standard deviations of predictions need.
 
         With gamma the prior variances, the posterior covariance is σ² (K*K + σ² Γ⁻¹)⁻¹, and that
         is σ² (RᵀR)⁻¹ if R is the triangle of K on top of σ Γ^-½. Least squares is gamma = ∞.
         """
-        n, k = len(X), self.coef_.size
         solution: Any = self.solution_
-        self._means, R = np.zeros(k), np.zeros((k, k))
-        self._level_variance = 1 / n if self.fit_intercept else 0.0
-        if k:
-            chosen = self._design(X, self.relevance_vectors_)
-            R = chosen.triangle()
-            if isinstance(chosen, Centred):
-                self._means = chosen.means
-                # Predictions have the mean of y; large weights show the rounding of these means.
-                self._level += self._level - float(self._expected(X, False)[0].mean())
-        self.intercept_ = float(self._level - self._means @ self.coef_)
+        coef = np.asarray(solution.coef[solution.support], np.float64)
+        n, k = len(X), coef.size
+        means, R = np.zeros(k), np.zeros((k, k))
         if solution.posterior is not None:
-            self.noise_ = solution.posterior.sigma
-            if k:
-                R = fold(R, np.diag(self.noise_ / np.sqrt(solution.gamma[solution.support])))
+            noise = float(solution.posterior.sigma)
         else:
             freedom = n - k - bool(self.fit_intercept)
-            self.noise_ = solution.residual_norm / max(freedom, 1) ** 0.5
-        self._triangle = R
+            noise = float(solution.residual_norm) / max(freedom, 1) ** 0.5
+        if k:
+            chosen = self._design(X, X[self.relevance_])
+            R = chosen.triangle()
+            means = chosen.means if isinstance(chosen, Centred) else means
+            if solution.posterior is not None:
+                R = fold(R, np.diag(noise / np.sqrt(solution.gamma[solution.support])))
+        of_level = 1 / n if self.fit_intercept else 0.0
+        self._exact_ = Exact(coef, means, level, of_level, noise, R)
+        if k and isinstance(chosen, Centred):
+            # Predictions have the mean of y; large weights show the rounding of these means.
+            level += level - float(self._expected(X, False)[0].mean())
+            self._exact_ = self._exact_._replace(level=level)
+        self.coef_ = in_precision(dtype, coef)
+        self.intercept_ = in_precision(dtype, float(level - means @ coef))
+        self.noise_ = in_precision(dtype, noise)

@@ -7,13 +7,16 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.sbl import UPDATES
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor, known
+from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor, known
+from sparsewise.estimators.fitted import in_precision
+from sparsewise.parameters import check_number
 from sparsewise.results import BayesianSolution
 from sparsewise.selection.data import Data
 from sparsewise.selection.residual_variance import check_rows
@@ -74,6 +77,7 @@ class SparseBayesRegressor(SparseRegressor):
     >>> mean, std = model.predict(X, return_std=True)
     """
 
+    penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseRegressor._parameter_constraints,
         "algorithm": [StrOptions(set(BAYESIAN))],
@@ -94,8 +98,10 @@ class SparseBayesRegressor(SparseRegressor):
     def _solve(self, data: Data) -> BayesianSolution:
         run = BAYESIAN[self.algorithm]
         parameters: dict[str, Any] = {
-            "sigma": None if self.sigma is None else float(self.sigma),
-            "price": uniform_price(data) if self.price is None else float(self.price),
+            "sigma": None if self.sigma is None else check_number(self.sigma, "sigma"),
+            "price": uniform_price(data)
+            if self.price is None
+            else check_number(self.price, "price"),
             "noise_prior": self.noise_prior,
         }
         if self.updates is not None:
@@ -112,18 +118,19 @@ class SparseBayesRegressor(SparseRegressor):
 
     def _path_columns(self) -> dict[str, list[Any]]:
         columns = super()._path_columns()
+        first = self.solution_.start_evidence(self.n_rows_ - self.fit_intercept)
         evidences = (step.log_evidence for step in self.solution_.path)
-        return columns | {"log_evidence": known([math.nan, *evidences])}
+        return columns | {"log_evidence": known([first, *evidences])}
 
     @property
     def sigma_(self) -> float:
         """Standard deviation of the noise."""
-        return float(self.solution_.sigma)
+        return float(self.solution_.sigma) if self.noise_ is None else self.noise_
 
     @property
     def gamma_(self) -> Array:
         """Prior variances."""
-        return self.solution_.gamma
+        return np.asarray(in_precision(self.coef_.dtype, self.solution_.gamma))
 
     @property
     def price_(self) -> float:

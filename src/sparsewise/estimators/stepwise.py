@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -14,8 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, stepwise
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor, known
+from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor, known
 from sparsewise.estimators.trace import Trace
+from sparsewise.parameters import check_number
 from sparsewise.results import Model, Solution, Stop
 from sparsewise.selection import choice
 from sparsewise.selection.criteria import BY_RESIDUAL
@@ -24,6 +25,9 @@ from sparsewise.selection.data import Data
 from sparsewise.selection.leave_one_out import leave_one_out
 from sparsewise.selection.residual_variance import residual_variance
 from sparsewise.wording import printable
+
+QUICK = 1 << 20
+"""Operations, n m², of a factorisation that takes no longer than a fit."""
 
 CRITERIA = (*BY_RESIDUAL, "loo", "cv")
 """What can choose the number of features."""
@@ -55,10 +59,11 @@ class StepwiseRegressor(SparseRegressor):
         In place of a criterion: add while the squared residual falls by more than δ², drop while it
         grows by at most δ²; in the units of y. With direction "both" this is RMP₀+. "bic" is the
         price of a feature in the BIC: δ² = s² log n, s² the residual variance with all features.
-    start : {"empty", "full"}, optional
-        Where to begin: "full" for direction "backward", otherwise "empty" by default. "full" leaves
-        out features that depend on those before them; where there are more features than rows, it
-        is the forward choice of half as many as rows.
+    start : {"auto", "empty", "full"}, list of str or int, or None
+        Where direction "both" begins: with these features, by name or column, "empty" with none,
+        "full" or None with all, as in `sparsewise.stepwise`. Features that depend on those before
+        them are left out; where there are more features than rows, "full" is the forward choice of
+        half as many as rows. "auto": "full" for direction "backward", "empty" for all others.
     cv : int, splitter or iterable
         The folds of ``criterion="cv"``, as anywhere in scikit-learn.
     one_standard_error : bool
@@ -94,13 +99,14 @@ class StepwiseRegressor(SparseRegressor):
     ['sex', 'bmi', 'bp', 's1', 's2', 's5']
     """
 
+    penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseRegressor._parameter_constraints,
         "direction": [StrOptions(set(choice.PATHS))],
         "criterion": [StrOptions(set(CRITERIA))],
         "sparsity": [Interval(Integral, 0, None, closed="left"), None],
         "delta": [Interval(Real, 0, None, closed="left"), StrOptions({"bic"}), None],
-        "start": [StrOptions({"empty", "full"}), None],
+        "start": [StrOptions({"auto", "empty", "full"}), "array-like", None],
         "cv": ["cv_object"],
         "one_standard_error": ["boolean"],
         "n_jobs": [Integral, None],
@@ -112,7 +118,7 @@ class StepwiseRegressor(SparseRegressor):
     criterion: str = "bic"
     sparsity: int | None = None
     delta: float | str | None = None
-    start: str | None = None
+    start: str | Sequence[int | str] | None = "auto"
     cv: Any = 5
     one_standard_error: bool = True
     n_jobs: int | None = None
@@ -136,7 +142,8 @@ class StepwiseRegressor(SparseRegressor):
         most = choice.most_features(data)
         self.delta_ = self._bic_delta(data) if self.delta == "bic" else self.delta
         if self.delta_ is not None:
-            return self._by_delta(data, most, float(self.delta_))
+            delta: Any = self.delta_
+            return self._by_delta(data, most, check_number(delta, "delta"))
         if self.sparsity is not None:
             size = int(self.sparsity)
             return self._by_size(data, size, size, Stop.SPARSITY)
@@ -200,9 +207,17 @@ class StepwiseRegressor(SparseRegressor):
     def _begin(
         self, data: Data, most: int, algorithm: Callable[..., Solution], **parameters: Any
     ) -> Solution:
-        if self.start == "full":
+        start = self._start()
+        if start == "full":
             return choice.from_full(data, most, algorithm, **parameters)
-        return data.run(algorithm, start=(), **parameters)
+        columns = self._columns("start") if start == "listed" else []
+        return choice.from_columns(data, columns, algorithm, **parameters)
+
+    def _start(self) -> str:
+        """Where to begin: auto, full, empty, or with the features listed."""
+        if self.start is None:
+            return "full"
+        return self.start if isinstance(self.start, str) else "listed"
 
     # ------------------------------------------------------------------ what these need
 
@@ -212,10 +227,22 @@ class StepwiseRegressor(SparseRegressor):
             raise InputError((*both, " both say when to stop: give one of them."))
         is_backward = self.direction == "backward"
         begins, other = ("full", "forward") if is_backward else ("empty", "backward")
-        if self.direction != "both" and self.start not in (None, begins):
+        start = self._start()
+        if self.direction != "both" and start not in ("auto", begins):
+            instead = f' use "{other}" or "both".' if start in ("empty", "full") else ' use "both".'
+            given = Parameter("start", None if start == "listed" else start)
             raise InputError(
                 (Parameter("direction", self.direction), f" begins with the {begins} model"),
-                ("with ", Parameter("start", self.start), f' use "{other}" or "both".'),
+                ("with ", given, instead),
+            )
+        by_path = self.sparsity is not None or self.criterion not in BY_RESIDUAL
+        if self.direction == "both" and by_path and self.delta is None and start != "auto":
+            chosen = None if self.sparsity is not None else self.criterion
+            by = Parameter("criterion", chosen) if chosen else Parameter("sparsity")
+            raise InputError(
+                "has no say where all sizes are compared, on a path forward and all the way back",
+                ("leave it out, or choose by BIC, say, not by ", by, "."),
+                parameter="start",
             )
 
     def _bic_delta(self, data: Data) -> float:
@@ -246,7 +273,9 @@ class StepwiseRegressor(SparseRegressor):
 
     def _full_variance(self, data: Data) -> float | None:
         met = super()._full_variance(data)
-        return residual_variance(data) if met is None and self.criterion == "cp" else met
+        # Others may do without until the path is asked for, if it takes long.
+        now = self.criterion in ("cp", "loo") or data.design.shape[0] * data.candidates**2 <= QUICK
+        return residual_variance(data) if met is None and now else met
 
     # ------------------------------------------------------------------ the path
 
@@ -276,9 +305,9 @@ class StepwiseRegressor(SparseRegressor):
             )
 
     def _path_columns(self) -> dict[str, list[Any]]:
+        loo = known(self._leave_one_out())
         columns = super()._path_columns()
-        columns["loo"] = known(self._leave_one_out())
-        return columns | self._cv_columns(columns["size"])
+        return columns | {"loo": loo} | self._cv_columns(columns["size"])
 
     def _cv_columns(self, sizes: list[int]) -> dict[str, list[float | None]]:
         """The error of folds left out, and its standard error, for models of these sizes."""
@@ -293,12 +322,18 @@ class StepwiseRegressor(SparseRegressor):
         }
 
     def _leave_one_out(self) -> Array:
-        """The leave-one-out error of every model on the path; NaN if X was changed since."""
+        """The leave-one-out error of every model on the path; NaN if X was changed since.
+
+        What else takes the whole table, and no fit needs, is made with it: s² of Mallows' Cp.
+        """
         if not hasattr(self, "_loo_"):
-            X, path = self._data_.X, self.solution_.path
-            usable = np.isfinite(X if isinstance(X, np.ndarray) else X.data).all()
+            path = self.solution_.path
             unknown = np.full(1 + len(path), np.nan)
+            usable = self._data_.is_finite()
             self._loo_ = leave_one_out(self._data_, path) if usable else unknown
+            if self.criteria_.variance is None and np.isfinite(self._loo_).any():
+                variance = residual_variance(self._data_)
+                self.criteria_ = replace(self.criteria_, variance=variance)
             del self._data_
         return self._loo_
 

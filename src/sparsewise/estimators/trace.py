@@ -124,7 +124,15 @@ def quoted(name: str) -> str:
     begins = name[:1].isalpha() or (name[:1] == "." and not name[1:2].isdecimal())
     if letters and begins and not RESERVED.fullmatch(name):
         return name
-    return f"`{''.join(ESCAPES.get(c, c) for c in name)}`"
+    return f"`{''.join(map(visible, name))}`"
+
+
+def visible(c: str) -> str:
+    """A character as R writes it between backticks: what could control a terminal by its number."""
+    if c in ESCAPES or c.isprintable():
+        return ESCAPES.get(c, c)
+    number = ord(c)
+    return f"\\{number:03o}" if number < 128 else f"\\u{number:04x}"
 
 
 # --- the formula ---------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from joblib import effective_n_jobs
 
 from sparsewise.errors import InputError
 from sparsewise.experiments.declaration import Experiment
@@ -22,11 +21,12 @@ from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.journal import OUT, RESUME, Journal, Record, alone, write_result
 from sparsewise.experiments.measure import versions
 from sparsewise.experiments.paper import QUICK
-from sparsewise.experiments.runner import OnStart, OnUnit, run_units
+from sparsewise.experiments.runner import OnStart, OnUnit, processes, run_units
 from sparsewise.experiments.tabulate import tidy, values
 from sparsewise.experiments.tasks import TASKS
+from sparsewise.files import as_csv
 from sparsewise.version import __version__
-from sparsewise.wording import look_up
+from sparsewise.wording import look_up, printable
 
 JOURNAL, FACTS = "journal.jsonl", "run.json"
 PACKAGES = ("numpy", "scipy", "numba", "polars", "joblib")
@@ -126,8 +126,8 @@ def conduct(
     _make(folder)
     with alone(folder):
         journal = Journal(_path(folder, resume))
-        clock = _Clock(journal.path, resume, _facts(seed, jobs, dask))
         units = [unit for experiment in experiments for unit in experiment.units()]
+        clock = _Clock(journal.path, resume, _facts(seed, processes(jobs, len(units)), dask))
         clock.write()
         records = run_units(
             units, journal, seed=seed, jobs=jobs, dask=dask, on_start=on_start, on_unit=on_unit
@@ -135,7 +135,7 @@ def conduct(
         facts = clock.write(work_seconds=_work(records))
         results, every = tidy(records), values(records)
         _write(folder / "results.parquet", results.write_parquet)
-        _write(folder / "results.csv", results.write_csv)
+        write_result(folder / "results.csv", as_csv(results).encode())
         _write(folder / "values.parquet", every.write_parquet)
     return Outcome(folder, list(experiments), results, every, facts)
 
@@ -159,15 +159,16 @@ def _check(experiments: Sequence[Experiment], seed: int, jobs: int | None) -> No
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"can't make the folder {folder}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error  # none of a null byte in the name
+        raise InputError(f"can't make the folder {printable(str(folder))}: {reason}") from None
 
 
 def _path(folder: Path, resume: bool) -> Path:
     """The journal of a folder that may be written to."""
     path = folder / JOURNAL
     if not resume and path.exists() and path.stat().st_size > 0:
-        held = f"{folder} holds a run already: go on with it by "
+        held = f"{printable(str(folder))} holds a run already: go on with it by "
         raise InputError((held, RESUME, ", or choose another ", OUT))
     return path
 
@@ -196,9 +197,11 @@ class _Clock:
 def _seconds_before(path: Path, journal: Path) -> float:
     try:
         since = journal.stat().st_mtime - path.stat().st_mtime
-        return float(json.loads(path.read_bytes())["seconds"]) + max(0.0, since)
-    except (OSError, ValueError, TypeError, KeyError):
+        seconds = float(json.loads(path.read_bytes())["seconds"]) + max(0.0, since)
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return 0.0
+    # Nothing took longer than there have been computers to tell the time: the file is damaged.
+    return seconds if 0 <= seconds <= time.time() else 0.0
 
 
 def _work(records: Sequence[Record]) -> dict[str, float]:
@@ -209,10 +212,10 @@ def _work(records: Sequence[Record]) -> dict[str, float]:
     return dict(work)
 
 
-def _facts(seed: int, jobs: int | None, dask: str | None) -> dict[str, Any]:
+def _facts(seed: int, jobs: int, dask: str | None) -> dict[str, Any]:
     return {
         "seed": seed,
-        "jobs": effective_n_jobs(jobs),
+        "jobs": jobs,
         "dask": dask,
         "cores": os.cpu_count(),
         "python": platform.python_version(),

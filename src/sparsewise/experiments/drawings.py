@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -108,7 +109,9 @@ def pictures(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame
 def save(picture: Picture, folder: Path) -> None:
     """Write NAME.png, 200 dots an inch, and NAME.svg."""
     about = {"Date": None, "Creator": None, "Title": picture.caption}
-    with rc_context(STYLE):
+    with rc_context(STYLE), warnings.catch_warnings():
+        # A sign that the font lacks is a box, a name that is too long is cut: not worth a word.
+        warnings.simplefilter("ignore")
         picture.figure.savefig(folder / f"{picture.name}.png", dpi=200, metadata={"Software": None})
         # What is laid out once needn't be laid out again.
         picture.figure.set_layout_engine("none")
@@ -477,9 +480,9 @@ def brief_seconds(seconds: float) -> str:
 
 
 def file_name(name: str) -> str:
-    """A name that is safe for a file."""
+    """A name that is safe for a file, and short enough for more to follow: 255 bytes may be all."""
     kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).strip(".")
-    return kept or "experiment"
+    return kept.encode()[:160].decode(errors="ignore") or "experiment"
 
 
 def _at(results: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,8 @@ Record = dict[str, Any]
 """What is kept of a unit: its settings, values and error, and how long it took."""
 
 LOCK = ".lock"
+SEAL = '{{"crc32": "{:08x}", '
+"""How a line begins: a checksum of what the record is without it."""
 
 RESUME = Either("resume=True", "--resume")
 OUT = Either("folder", "--out")
@@ -27,7 +30,9 @@ OUT = Either("folder", "--out")
 class Journal:
     """Finished units, one JSON line each; a line is on the disk before the next unit is told.
 
-    A line that can't be read, cut off by a kill or damaged, is passed over: its unit is done again.
+    A line that is not as it was written, cut off by a kill or damaged, is passed over: its unit is
+    done again. Each begins with a checksum of the rest, so that not even one bit changes unnoticed.
+    Lines of earlier releases have none, and are read as well.
 
     Parameters
     ----------
@@ -51,7 +56,7 @@ class Journal:
 
     def add(self, record: Record) -> None:
         """Keep a record, on the disk before this returns."""
-        line = json.dumps(record, allow_nan=False, default=_plain).encode() + b"\n"
+        line = _sealed(json.dumps(record, allow_nan=False, default=_plain).encode()) + b"\n"
         size = self.path.stat().st_size if self.path.exists() else 0
         try:
             with self.path.open("ab") as file:
@@ -87,8 +92,8 @@ def alone(folder: Path) -> Iterator[None]:
             _lock(file)
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
-                wrong = f"another run is writing to {folder}: wait for its end, or choose another "
-                raise InputError((wrong, OUT)) from None
+                wrong = f"another run is writing to {printable(str(folder))}: wait for its end, "
+                raise InputError((wrong, "or choose another ", OUT)) from None
             # Some file systems know no locks; there it is up to the user.
         yield
 
@@ -104,7 +109,8 @@ def write_result(path: Path, content: bytes) -> None:
 def unwritable(path: Path, error: OSError) -> InputError:
     """The error for a file that can't be written, on a full disk for instance."""
     reason = error.strerror or str(error)
-    return InputError(f"can't write {path}: {reason}", ("what is done is kept for ", RESUME))
+    wrong = f"can't write {printable(str(path))}: {reason}"
+    return InputError(wrong, ("what is done is kept for ", RESUME))
 
 
 if sys.platform == "win32":
@@ -129,14 +135,14 @@ def _content(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise InputError(f"can't read {path}: {error.strerror}") from None
+        raise InputError(f"can't read {printable(str(path))}: {error.strerror}") from None
 
 
 def _identity(settings: dict[str, Any]) -> str:
     try:
-        return json.dumps(settings, sort_keys=True, default=_plain)
+        return json.dumps(settings, sort_keys=True, allow_nan=False, default=_plain)
     except (TypeError, ValueError) as error:
-        where = f"{settings['contender']} of {settings['experiment']}"
+        where = f"{settings.get('contender')} of {settings.get('experiment')}"
         wrong = f"the parameters of {where} can't be written down: {error}"
         raise InputError(printable(wrong)) from None
 
@@ -148,18 +154,48 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is neither a number, a word nor a list of such")
 
 
+# --- lines ----------------------------------------------------------------------------------------
+
+
+def _sealed(line: bytes) -> bytes:
+    """The text of a record with its checksum."""
+    return SEAL.format(zlib.crc32(line)).encode() + line[1:]
+
+
+def _unsealed(line: bytes) -> bytes:
+    """The text without its checksum; as it is if there is none, or if it is wrong."""
+    seal = len(SEAL.format(0))
+    bare = b"{" + line[seal:]
+    return bare if line == _sealed(bare) else line
+
+
 def _parsed(line: bytes) -> Record | None:
-    """A record, or None for what isn't one."""
+    """A record, or None for what isn't one: a checksum that is wrong is no field of one."""
     try:
-        record = json.loads(line)
+        record = json.loads(_unsealed(line.removesuffix(b"\r")))
+        fits = isinstance(record, dict) and _is_record(**record) and _identity(record["settings"])
     except (ValueError, RecursionError):
         return None
-    match record:
-        case {"settings": dict(), "values": dict(values), "error": str() | None as error}:
-            if all(map(_numbers, values.values())) and bool(values) != bool(error):
-                return dict(record)
-    return None
+    return record if fits else None
 
 
-def _numbers(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(one, int | float) for one in found)
+def _is_record(
+    settings: Any = ..., values: Any = ..., error: Any = ..., seconds: Any = 0.0, **more: Any
+) -> bool:
+    """Whether these are the fields of a record: values or an error, a value for each draw."""
+    if more or not isinstance(settings, dict) or not isinstance(values, dict):
+        return False
+    if not _is_number(seconds) or not isinstance(error, str | None):
+        return False
+    return bool(values) != bool(error) and _are_columns(list(values.values()))
+
+
+def _are_columns(many: list[Any]) -> bool:
+    """Whether all are lists of numbers, of equal length."""
+    lists = all(isinstance(one, list) and len(one) == len(many[0]) for one in many)
+    return lists and all(_is_number(value) for one in many for value in one)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a finite float, or a whole number that could be one."""
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max

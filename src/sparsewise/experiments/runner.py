@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from itertools import islice
 from typing import Any
 
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs, parallel_config
 
 from sparsewise.errors import Either, InputError
 from sparsewise.experiments.declaration import Unit
@@ -29,6 +29,9 @@ OnStart = Callable[[int, int], None]
 OnUnit = Callable[[Unit, Record], None]
 
 Numbered = Generator[tuple[int, Outcome], None, None]
+
+MOST_PER_CORE = 4
+"""Processes for each core: more would only wait for each other."""
 
 PATIENCE = 5.0
 """Seconds within which a Dask scheduler must answer."""
@@ -55,8 +58,9 @@ def run_units(
     seed : int
         Where random numbers start. They depend on it and on the cell alone.
     jobs : int or None
-        Processes; -1 for as many as there are cores. None: whatever `joblib.parallel_config` says,
-        which is how other backends of joblib, Ray for instance, take over.
+        Processes; -1 for as many as there are cores. No more than there are units, or four for each
+        core, are started. None: whatever `joblib.parallel_config` says, which is how other backends
+        of joblib, Ray for instance, take over.
     dask : str, optional
         Address of a Dask scheduler, whose workers are used instead.
     on_start : callable
@@ -90,19 +94,27 @@ def run_units(
     if dask is not None and together:
         keep(_on_dask(dask, units, together, seed))
     elif together:
-        with _workers(jobs):
+        with _workers(jobs, len(together)):
             keep(_side_by_side(together, call))
     alone = [i for i in waiting if units[i].experiment.serial]
     keep((i, _worked(units[i], seed)) for i in alone)
     return [records[i] for i in range(len(units))]
 
 
-def _workers(jobs: int | None) -> AbstractContextManager[Any]:
+def processes(jobs: int | None, units: int) -> int:
+    """How many processes there are for so many units."""
+    wanted = effective_n_jobs(jobs)
+    return wanted if jobs is None else max(1, min(wanted, units, MOST_PER_CORE * cpu_count()))
+
+
+def _workers(jobs: int | None, units: int) -> AbstractContextManager[Any]:
     if jobs is None:
         return nullcontext()
-    if jobs == 1:
+    if effective_n_jobs(jobs) == 1:
         return parallel_config("sequential")
-    return parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1)
+    # Two even for one unit, as joblib would run it in this process, which it may kill.
+    many = max(2, processes(jobs, units))
+    return parallel_config("loky", n_jobs=many, inner_max_num_threads=1)
 
 
 def _worked(unit: Unit, seed: int, needed: Entries = ()) -> Outcome:

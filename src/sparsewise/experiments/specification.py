@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from reprlib import Repr
 from typing import Any
@@ -27,7 +29,14 @@ MOST = 10**15
 """Of any quantity: its products must stay finite."""
 
 COUNT = "a whole number of at least 1"
+MOST_BYTES = 2**18
+MOST_NODES = 20_000
+"""Of a file: numbers, words, lists and mappings; reading so many takes about a second."""
+MOST_DEPTH = 20
+MOST_LETTERS = 5_000
+"""Of a number or a word: some numbers are read in quadratic time."""
 MOST_CELLS = 10_000
+MOST_UNITS = 100_000
 MOST_ENTRIES = 2**30
 """Of a matrix; so many take 8 GB."""
 
@@ -65,6 +74,10 @@ def read_specification(path: str | Path) -> Experiment:
     grid = _grid(declared, shown)
     algorithms = _mapping(declared["algorithms"], "algorithms")
     contenders = tuple(_contender(label, value) for label, value in algorithms.items())
+    labels = Counter(one.label for one in contenders)
+    if len(labels) < len(contenders):
+        [(label, _)] = labels.most_common(1)
+        raise InputError(f"two algorithms are called {quoted(label)}")
     draws = declared["realizations"]
     _require(_is_count(draws) and draws <= MOST, f"realizations must be {COUNT}", draws)
     family = _text(declared.get("family", "gaussian"), "family")
@@ -80,36 +93,82 @@ def read_specification(path: str | Path) -> Experiment:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without tags of Python, where 1e-3 is a number and no word comes twice."""
+    """YAML without tags of Python, where 1e-3 is a number and no word comes twice.
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    What is read is bounded, and so is the time: a few lines can stand for 10⁹ words.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._nodes = self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """As ever, but not too many, nor one in the other too deeply."""
+        self._count(1)
+        if self._depth == MOST_DEPTH:
+            raise yaml.YAMLError(f"it is nested more than {MOST_DEPTH} levels deep")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        """As ever, but not too long."""
+        node = super().compose_scalar_node(anchor)
+        if len(node.value) > MOST_LETTERS:
+            raise yaml.YAMLError(f"a word has more than {MOST_LETTERS:,} letters")
+        return node
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         """As ever, but a second value for a word is an error instead of the one that counts."""
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        twice = {key for key in keys if keys.count(key) > 1}
+        node = super().compose_mapping_node(anchor)
+        keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        twice = [key for key, times in keys.items() if times > 1]
         if twice:
-            raise yaml.constructor.ConstructorError(
-                problem=f"{listing(sorted(twice))} is there twice", problem_mark=node.start_mark
-            )
-        return super().construct_mapping(node, deep)
+            raise yaml.YAMLError(f"{listing(twice)} is there twice")
+        # At once, so that whatever is merged has been merged into already: its size is known.
+        self._count(sum(map(_pairs, (value for key, value in node.value if key.tag == MERGE))))
+        self.flatten_mapping(node)
+        return node
+
+    def _count(self, more: int) -> None:
+        self._nodes += more
+        if self._nodes > MOST_NODES:
+            raise yaml.YAMLError(f"it has more than {MOST_NODES:,} entries")
+
+
+MERGE = "tag:yaml.org,2002:merge"
+
+
+def _pairs(merged: yaml.Node) -> int:
+    """How many pairs there are in a mapping, or a list of mappings, that is merged into another."""
+    many = merged.value if isinstance(merged, yaml.SequenceNode) else [merged]
+    return sum(len(one.value) for one in many)
 
 
 # YAML 1.2 has these as numbers; PyYAML follows 1.1, where they need a point and a sign.
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+"),
+    re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$"),
     list("-+.0123456789"),
 )
 
 
 def _load(path: Path, shown: str) -> Any:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        text = data.decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"there is no file {shown}") from None
     except OSError as error:
         raise InputError(f"can't read {shown}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError(f"can't read {shown}: it is not text in UTF-8") from None
+    except ValueError as error:  # of a null byte in the name
+        raise InputError(f"can't read {shown}: {error}") from None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{shown} is too large to declare an experiment: over {MOST_BYTES} bytes")
     try:
         return yaml.load(text, _Loader)
     except Exception as error:
@@ -124,7 +183,10 @@ def _shown(value: Any) -> str:
     else:
         short = Repr()
         short.maxlevel, short.maxstring, short.maxother = 2, 60, 60
-        text = short.repr(value)
+        try:
+            text = short.repr(value)
+        except ValueError:  # Python writes no more than some thousand digits
+            text = "a number of very many digits"
     text = printable(text)
     return text if len(text) <= 300 else f"{text[:300]}..."
 
@@ -177,12 +239,14 @@ def _values(value: Any, name: str) -> tuple[Number, ...]:
     if not many:
         raise InputError(f"{name} is an empty list")
     fits, kind = (_is_count, COUNT) if name in WHOLE else (_is_size, "a number of at least 0")
-    for i, one in enumerate(many):
+    seen: set[Number] = set()
+    for one in many:
         _require(fits(one), f"{name} must be {kind}, or a list of such", one)
         if one > MOST:
             raise InputError(f"{name} is too large: {_shown(one)}")
-        if one in many[:i]:
+        if one in seen:
             raise InputError(f"{name} has {one} twice")
+        seen.add(one)
     return tuple(many)
 
 
@@ -190,6 +254,10 @@ def _is_number(value: Any) -> bool:
     return (isinstance(value, int) and not isinstance(value, bool)) or (
         isinstance(value, float) and not math.isnan(value)
     )
+
+
+def _is_finite(value: Any) -> bool:
+    return _is_number(value) and abs(value) <= sys.float_info.max
 
 
 def _is_size(value: Any) -> bool:
@@ -212,7 +280,7 @@ def _contender(label: str, value: Any) -> Contender:
     look_up([name], ALGORITHMS, "algorithm")
     threshold = parameters.pop("threshold", 0.0)
     rule = 'must be a number of at least 0 or a quantity such as "0.1*delta"'
-    fits = isinstance(threshold, str) or _is_size(threshold)
+    fits = isinstance(threshold, str) or (_is_finite(threshold) and threshold >= 0)
     _require(fits, f'"threshold" of {quoted(label)} {rule}', threshold)
     _check_parameters(label, name, parameters)
     return Contender(label, name, parameters, threshold)
@@ -237,7 +305,7 @@ def _parameters(name: str) -> dict[str, inspect.Parameter]:
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | str) or _is_number(value)
+    return value is None or isinstance(value, bool | str) or _is_finite(value)
 
 
 # --- cells ----------------------------------------------------------------------------------------
@@ -254,18 +322,22 @@ def _check_cells(experiment: Experiment) -> None:
         if n * m > MOST_ENTRIES:
             raise InputError(f"a matrix of {n:,} × {m:,} is too large: make n or m smaller")
     for contender in experiment.contenders:
-        _check_names(contender, cells)
+        _check_names(contender, cells[0])
+    units = len(cells) * len(experiment.contenders)
+    if units > MOST_UNITS:
+        what = f"{len(cells):,} cells with {len(experiment.contenders):,} algorithms each"
+        raise InputError(f"{what} are too many", f"there may be {MOST_UNITS:,} of both together")
 
 
-def _check_names(contender: Contender, cells: Sequence[Cell]) -> None:
-    """Refuse a word that stands for nothing."""
+def _check_names(contender: Contender, cell: Cell) -> None:
+    """Refuse a word that stands for nothing; all cells have the same quantities."""
     takes = _parameters(contender.algorithm)
     given = {"threshold": contender.threshold, **contender.parameters}
     for name, value in given.items():
         if not isinstance(value, str) or (name in takes and isinstance(takes[name].default, str)):
             continue
-        if any(isinstance(resolved(value, cell), str) for cell in cells):
-            known = f"a number nor one of {listing(cells[0].quantities)}"
+        if not _is_finite(resolved(value, cell)):
+            known = f"a number nor one of {listing(cell.quantities)}"
             wrong = f'"{name}" of {quoted(contender.label)} is {quoted(value)}'
             neither = f"which is neither {known}, perhaps with a factor in front"
             raise InputError(f"{wrong}, {neither}")

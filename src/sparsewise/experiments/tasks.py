@@ -64,4 +64,6 @@ def _checked(values: Values) -> Values:
                 raise ValueError(f'"{name}" of realisation {i} is {value}')
     if not any(values.values()):
         raise ValueError("nothing was done")
+    if len({len(found) for found in values.values()}) > 1:
+        raise ValueError("there is not one value of each kind for each realisation")
     return values

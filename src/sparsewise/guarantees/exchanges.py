@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,6 +11,9 @@ import numpy as np
 from sparsewise.design.base import Array, square_sums
 from sparsewise.design.unit_columns import projections
 from sparsewise.guarantees.fit import Fit
+
+BLOCK = 1 << 16
+"""About how many exchanges are looked at together."""
 
 MOST_TIES = 64
 """More exchanges that fit as well are not looked at: nobody would read them."""
@@ -61,13 +65,14 @@ def exchanges_of_one(fit: Fit) -> Exchanges:
     settled, better, close = True, [], []
     for leaving, fall, unsure, can in _falls(fit):
         # What hardly differs from the rest of the support could fit anything: nothing is settled.
-        settled &= bool(can.all() and np.all(fall < -unsure))
-        falls = can & (fall > unsure)
-        if falls.any():
-            top = np.max(fall, where=falls, initial=0.0) * (1 - fit.tolerance.tie)
-            better.append(_swap(fit, leaving, int(np.argmax(falls & (fall >= top))), fall))
-        tied = np.flatnonzero(can & (np.abs(fall) <= unsure))
-        close += [_swap(fit, leaving, int(j), fall) for j in tied[:MOST_TIES]]
+        settled = settled and bool(can.all() and np.all(fall < -unsure))
+        falls = np.where(can & (fall > unsure), fall, 0.0)
+        top = falls.max(axis=0)
+        for i in np.flatnonzero(top):
+            j = int(np.argmax(falls[:, i] >= top[i] * (1 - fit.tolerance.tie)))
+            better.append(Swap(int(leaving[i]), int(fit.others[j]), float(fall[j, i])))
+        for j, i in np.argwhere(can & (np.abs(fall) <= unsure))[:MOST_TIES]:
+            close.append(Swap(int(leaving[i]), int(fit.others[j]), max(float(fall[j, i]), 0.0)))
     better.sort(key=lambda swap: -swap.fall)
     best, ties = None, []
     for swap in [*better, *close[:MOST_TIES]]:
@@ -78,10 +83,6 @@ def exchanges_of_one(fit: Fit) -> Exchanges:
         if verdict == 0:
             ties.append(swap)
     return Exchanges(best, settled, [] if best else ties)
-
-
-def _swap(fit: Fit, leaving: int, j: int, falls: Array) -> Swap:
-    return Swap(leaving, int(fit.others[j]), max(float(falls[j]), 0.0))
 
 
 def lowest_of_equals(fit: Fit) -> tuple[int, ...]:
@@ -95,15 +96,17 @@ def lowest_of_equals(fit: Fit) -> tuple[int, ...]:
     return tuple(fit.columns.tolist())
 
 
-def _falls(fit: Fit) -> Iterator[tuple[int, Array, Array, Array]]:
-    """By how much ‖r‖² falls with each other column in place of one of the support, in turn.
+def _falls(fit: Fit) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """By how much ‖r‖² falls with each other column in place of one of the support.
 
-    With it come what rounding may make of that, and which of the others may come in at all.
+    For some columns of the support at a time: these, then, with a row for each other column, the
+    falls, what rounding may make of them, and which of the others may come in at all.
     """
-    corr, energy, P = measured(fit)
+    corr, energy, P = (values.reshape(fit.others.size, -1) for values in measured(fit))
     tolerance, length = fit.tolerance, np.sqrt(square_sums(fit.U.conj().T))
-    for i in np.flatnonzero(fit.loose):
-        p, t = P @ (fit.U[i].conj() / length[i]), fit.x[i] / length[i]
+    loose = np.flatnonzero(fit.loose)
+    for part in np.array_split(loose, math.ceil(loose.size * fit.others.size / BLOCK)):
+        p, t = P @ (fit.U[part].conj() / length[part, None]).T, fit.x[part] / length[part]
         gained, lost = np.square(np.abs(corr)), np.square(np.abs(t)) * energy
         cross = 2 * (corr.conj() * p * t).real
         left = energy + np.square(np.abs(p))
@@ -112,7 +115,7 @@ def _falls(fit: Fit) -> Iterator[tuple[int, Array, Array, Array]]:
         )
         can = left > tolerance.dependent
         safe = np.where(can, left, 1.0)
-        yield int(fit.columns[i]), (gained + cross - lost) / safe, unsure / safe, can
+        yield fit.columns[part], (gained + cross - lost) / safe, unsure / safe, can
 
 
 def measured(fit: Fit) -> tuple[Array, Array, Array]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.design.unit_columns import is_dependent, unit_factor
+from sparsewise.design.unit_columns import inverse_of_triangle, is_dependent, unit_factor
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
@@ -50,12 +50,15 @@ class Fit:
         self.others = np.setdiff1d(np.flatnonzero(data.inverse_norms > 0), [*columns, *exclude])
         y = data.y.astype(np.result_type(data.y.dtype, np.float64), copy=False)
         self.Q, self.R = unit_factor(data.design, columns)
-        self.dependent = is_dependent(self.R, data.design)
+        # A column too small for its inverse norm counts as zero, as it does everywhere.
+        vanishing = bool((data.inverse_norms[columns] == 0).any())
+        self.dependent = vanishing or is_dependent(self.R, data.design)
         if self.dependent:
-            self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=None)[0]
+            rounding = 8 * tolerances(data.y.dtype).eps
+            self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=rounding)[0]
             self.r = y - self.Q @ (self.R @ self.x)
         else:
-            self.U = np.linalg.solve(self.R, np.eye(self.size))
+            self.U = inverse_of_triangle(self.R)
             self.x = self.U @ (self.Q.conj().T @ y)
             self.r = y - self.Q @ (self.Q.conj().T @ y)
             self.r -= self.Q @ (self.Q.conj().T @ self.r)

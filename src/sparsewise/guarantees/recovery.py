@@ -14,6 +14,9 @@ from sparsewise.guarantees.dictionary import babel
 from sparsewise.parameters import check_number, check_positive, check_tolerance, check_whole
 from sparsewise.tolerances import tolerances
 
+MOST_COLUMNS = 1 << 53
+"""Beyond this, whole numbers are not told apart as floats; no matrix has as many columns."""
+
 
 class ForwardBound(NamedTuple):
     """The largest ‖ε‖ under which recovery is certain; 0 where nothing is promised.
@@ -158,7 +161,7 @@ def recovery_probability(
     circular : bool
         Whether the noise is complex and circular.
     """
-    m = check_whole(m, "m", 1)
+    m = check_whole(m, "m", 1, MOST_COLUMNS)
     k = check_whole(k, "k", 1, m)
     check_tolerance(mu_k, "mu_k")
     check_tolerance(mu_2k, "mu_2k")
@@ -192,7 +195,7 @@ def orthonormal_recovery_probability(m: int, k: int, delta: float) -> float:
     They recover if all |x_i + ε_i| on the support exceed the largest |ε_j| outside:
     ∫ P(|2δ + z| > u)^k dP(max |z_j| <= u), over m - k independent normal z_j.
     """
-    m = check_whole(m, "m", 1)
+    m = check_whole(m, "m", 1, MOST_COLUMNS)
     k = check_whole(k, "k", 1, m)
     if k == m:
         return 1.0
@@ -233,7 +236,10 @@ def backward_noise_bound(A: Any, min_abs: float = 1.0) -> BackwardBound:
     smallest, _ = extreme_singular_values(design)
     if not design.inverse_norms().all():
         mu = 1.0  # a column of zeros depends on the others, however little it has in common
-    return BackwardBound(least * separation(smallest**2), least * separation(1 - mu))
+    bound = separation(smallest**2)
+    # Sums of rounded inner products may fall short of 1 where columns are dependent.
+    by_babel = min(separation(1 - mu), bound)
+    return BackwardBound(least * bound, least * by_babel)
 
 
 def separation(squared: float) -> float:

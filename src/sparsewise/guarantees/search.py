@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparsewise.compiled import load_leaps
-from sparsewise.design.base import Array
-from sparsewise.design.unit_columns import precise_unit_columns
+from sparsewise.design.base import Array, square_sums
+from sparsewise.design.unit_columns import inverse_of_triangle, precise_unit_columns
 from sparsewise.problem import Problem
 from sparsewise.tolerances import tolerances
 
@@ -88,6 +88,10 @@ class Search:
             rss, size = self._fit(incumbent)
             self._rounding = self._data_rounding * (1 + size)
             self._keep(incumbent, rss)
+        elif self.columns.size and not len(include):
+            # A single column needs no search: each is looked at.
+            rest = self._t[:, None] - self._R * (self._R.conj().T @ self._t)
+            self.offer(self.columns[[np.argmin(square_sums(rest))]])
         self._first_to_beat = self._to_beat(slice(self.most, self.most + 1))
         self._depth = 0 if self.columns.size else -1
         if self.columns.size:
@@ -134,11 +138,9 @@ class Search:
         """For each size, whether no subset can beat the best by more than rounding."""
         return np.asarray(self.lower_bounds() >= self._to_beat(self._sizes))
 
-    def gaps(self) -> Array:
-        """For each size, by what part of it the lowest ‖r‖² might still fall; 0: proved."""
-        best, least = self._stack.best[self._sizes], float(np.finfo(float).eps)
-        low = np.divide(self.lower_bounds(), best, out=np.zeros_like(best), where=best > 0)
-        return np.where(self.proved(), 0.0, np.clip(1 - low, least, 1.0))
+    def lowest(self) -> Array:
+        """For each size, the lowest ‖r‖² found so far (unit target)."""
+        return self._stack.best[self._sizes]
 
     def in_doubt(self) -> Array:
         """For each size, whether columns that rounding hardly tells apart may be the best."""
@@ -169,7 +171,9 @@ class Search:
             width, rss = stack.width[depth], stack.rss[depth]
             for i in range(stack.fixed[depth], stack.next[depth] + 1):
                 below = bounds[i + 1 : width]
-                np.minimum(below, rss + stack.loss[depth, i], out=below)
+                bound = max(rss + stack.loss[depth, i], stack.floor[depth])
+                np.minimum(below, bound, out=below)
+        bounds[:2] = stack.best[:2]  # of single columns all is known
         return bounds[self._sizes]
 
     def _go_on(self, nodes: int) -> None:
@@ -188,6 +192,7 @@ class Search:
             fixed=np.full(m, fixed),
             rss=np.full(m, self._rss),
             loss=np.zeros((m, m)),
+            floor=np.zeros(m),
             next=np.zeros(m, np.int64),
             best=np.full(m + 1, np.inf),
             sets=np.zeros((m + 1, m), np.int64),
@@ -258,5 +263,5 @@ def _least_distance(R: Array, m: int) -> float:
         return 0.0
     if np.abs(np.diagonal(R)[:m]).min(initial=1.0) < np.finfo(float).eps:
         return 0.0
-    U = np.linalg.solve(R[:m, :m], np.eye(m))
+    U = inverse_of_triangle(R[:m, :m])
     return 1 / float(np.sqrt(np.square(np.abs(U)).sum(axis=1)).max(initial=1.0))

@@ -51,6 +51,8 @@ def weight(is_complex: bool) -> float:
 class BayesianSolution(Solution):
     """A sparse model with a Gaussian prior on each coefficient; ``coef`` is the posterior mean.
 
+    The log evidence of every step on ``path`` is that at ``sigma``, the final one.
+
     Attributes
     ----------
     gamma : ndarray of shape (m,)
@@ -62,7 +64,7 @@ class BayesianSolution(Solution):
         Log marginal likelihood of y given gamma and sigma, constants included; with flat priors
         that of the part of y they don't explain.
     covariance : ndarray of shape (k, k)
-        Posterior covariance of ``coef[support]``.
+        Posterior covariance of ``coef[support]``, in the precision of the data.
     price : float
         What each feature had to raise the log evidence by.
     min_increase : float
@@ -82,7 +84,7 @@ class BayesianSolution(Solution):
     @property
     def std(self) -> Array:
         """Posterior standard deviation of each coefficient; 0 outside the support."""
-        std = np.zeros(self.coef.size)
+        std = np.zeros(self.coef.size, self.covariance.real.dtype)
         std[self.support] = np.sqrt(np.diagonal(self.covariance).real)
         return std
 
@@ -90,6 +92,10 @@ class BayesianSolution(Solution):
     def posterior(self) -> Posterior:
         """That of the prior variances and the noise, which are taken as given."""
         return Posterior(float(self.sigma), self.covariance)
+
+    def _forgivable(self, data: Problem) -> float:
+        """Errors far below the noise are none."""
+        return max(super()._forgivable(data), 0.1 * self.sigma / data.scale)
 
     def start_evidence(self, rows: float) -> float:
         """That of the model with nothing but flat priors; NaN for any other start."""
@@ -164,7 +170,7 @@ class _Recomputed:
         Q, R = np.linalg.qr(np.vstack([unit, np.diag(self.d)]))
         self.Q, self.below = Q[:n], Q[n:]
         U = np.linalg.solve(R, np.eye(k)) if k else np.empty((0, 0))
-        self.diagonal = square_sums(U.T)
+        self.U, self.diagonal = U, square_sums(U.T)
         x = U @ (self.Q.conj().T @ data.y)
         self.rest = data.y - self.Q @ (self.Q.conj().T @ data.y)
         self.rest_below = -self.d * x
@@ -238,7 +244,7 @@ class _Recomputed:
     def _inactive(self) -> Iterator[Array]:
         """|q|²/s of the columns that could come in, block by block."""
         data = self.data
-        nothing = (64 * float(precision(data.y.dtype).eps)) ** 2
+        tolerance = tolerances(data.y.dtype)
         closed = np.zeros(data.shape[1], bool)
         closed[self.solution.support] = True
         closed[self.solution.excluded] = True
@@ -247,11 +253,17 @@ class _Recomputed:
             columns = open_columns[first : first + 64]
             V = data.design.unit_columns(columns)
             below = np.zeros((self.d.size, columns.size), V.dtype)
+            within = np.zeros_like(below)
             for _ in range(2):
                 H = self.Q.conj().T @ V + self.below.conj().T @ below
                 V = V - self.Q @ H
                 below = below - self.below @ H
+                within += H
             energy = square_sums(V) + square_sums(below)
             corr = V.conj().T @ self.rest + below.conj().T @ self.rest_below
-            some = energy > nothing  # the rest is rounding: it depends on flat columns
+            # The rest is rounding: such columns depend on others, or leave coefficients no digits.
+            size = self.diagonal.sum() + (1 + square_sums(self.U @ within)) / np.maximum(
+                energy, tolerance.exact
+            )
+            some = (energy > tolerance.exact) & (size <= tolerance.frail_at(self.noise))
             yield np.square(np.abs(corr[some])) / (energy[some] * self.noise)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +14,28 @@ import numpy as np
 from sparsewise.design.base import Array, precision
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_number
-from sparsewise.problem import Problem, problem
+from sparsewise.problem import Problem, problem, product
 from sparsewise.results.check import L1Check
 from sparsewise.results.path import Model
 from sparsewise.results.solution import Solution
 from sparsewise.wording import shortened
+
+
+def limits_at(penalty: float, scale: float, weights: Array, norms: Array) -> Array:
+    """λ w_j / (‖a_j‖ ‖y‖): how large |u_j*r| may be, for unit columns and a unit target.
+
+    Digits and powers of two apart: products of two may be out of range where that of all is not.
+    """
+    (digits, power), (below, less) = np.frexp(weights), np.frexp(norms)
+    (factor, more), (unit, shift) = math.frexp(penalty), math.frexp(scale)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        return np.ldexp(digits / below * (factor / unit), power - less + (more - shift))
+
+
+def length(v: Array) -> float:
+    """‖v‖, whose square may be out of range."""
+    size = float(np.abs(v).max(initial=0.0))
+    return size * float(np.linalg.norm(v / size)) if size > 0 else 0.0
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -31,7 +49,8 @@ class L1Solution(Solution):
     weights : ndarray of shape (m,)
         w: 0 for a column that costs nothing, infinite for one that is barred.
     bound : float or None
-        The bound on ‖r‖; None where λ was given instead.
+        The bound on ‖r‖, or as far as a run came that was halted before; None where λ was given
+        instead.
     penalty : float
         λ with a_j*r = λ w_j x_j/|x_j| on the support; 0 where r = 0, infinite where the bound
         leaves nothing to pay for.
@@ -77,17 +96,21 @@ class L1Solution(Solution):
     def _constrained(self, data: Problem) -> tuple[float, float]:
         """By how much |a_j*ν| exceeds w_j, and the gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖).
 
-        Both relative: what costs nothing is compared with what costs most.
+        Both relative: what costs nothing is compared with what costs most. Less what rounding may
+        have added to a difference of numbers that are larger than itself: y - A x is a sum of y and
+        x_j a_j.
         """
         limits = self._limits(data)
         sizes = np.where(limits > 0, limits, limits.max(initial=0.0) or 1.0)
         exceeded = self._excess(data, self.dual, limits, sizes)
         assert self.bound is not None
-        product = float(np.vdot(data.y, self.dual).real) * data.scale
-        norm = float(np.linalg.norm(self.dual))
-        dual = product - (self.bound * norm if norm > 0 else 0.0)
-        largest = max(self.objective, abs(dual))
-        return exceeded, abs(self.objective - dual) / largest if largest > 0 else 0.0
+        primal, norm = self.objective / data.scale, length(self.dual)
+        inner = float(np.vdot(data.y, self.dual).real)
+        slack = self.bound / data.scale * norm if norm > 0 else 0.0
+        size = float(product(np.abs(self.coef), data.design.norms(), divisor=data.scale).sum())
+        rounding = 8 * float(precision(data.y.dtype).eps) * (norm * (1 + size) + slack)
+        gap, largest = abs(primal - (inner - slack)), max(primal, abs(inner - slack))
+        return exceeded, max(gap - rounding, 0.0) / largest if largest > 0 else 0.0
 
     def _penalised(self, data: Problem) -> tuple[float, float]:
         """By how much |a_j*r| exceeds λ w_j, and the gap ½‖r‖² + λ Σ w_j|x_j| - (Re y*r - ½‖r‖²).
@@ -95,14 +118,15 @@ class L1Solution(Solution):
         Relative to the λ at which x is zero, and to ½‖y‖².
         """
         r = data.y - data.design.matvec(self.coef / data.scale)
-        limits = self._limits(data) * (self.penalty / data.scale)
+        limits = limits_at(self.penalty, data.scale, self.weights, data.design.norms())
+        limits = np.where(np.isfinite(self.weights), limits, 0.0)
         if self.debiased:
-            r = self.dual * (self.penalty / data.scale)
+            r = self.dual * min(self.penalty / data.scale, sys.float_info.max)
         highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
         exceeded = self._excess(data, r, limits, np.full(limits.size, highest))
-        squares, product = float(np.vdot(r, r).real), float(np.vdot(data.y, r).real)
-        cost = self.penalty * self.objective / data.scale / data.scale
-        return exceeded, abs(2 * (squares + cost - product)) if not data.is_zero else 0.0
+        squares, inner = float(np.vdot(r, r).real), float(np.vdot(data.y, r).real)
+        cost = self.penalty / data.scale * (self.objective / data.scale)
+        return exceeded, abs(2 * (squares + cost - inner)) if not data.is_zero else 0.0
 
     def _limits(self, data: Problem) -> Array:
         """The weights of unit columns; 0 for those that are barred."""
@@ -113,8 +137,10 @@ class L1Solution(Solution):
 
         Less what rounding may have added to a_j*v.
         """
-        rounding = 32 * float(precision(data.y.dtype).eps) * float(np.linalg.norm(vector))
-        excess = (np.abs(data.correlate(vector)) - limits - rounding) / sizes
+        norm = length(vector) or 1.0
+        rounding = 32 * float(precision(data.y.dtype).eps) * norm
+        # Entries of A may be as large as numbers are.
+        excess = (np.abs(data.correlate(vector / norm)) * norm - limits - rounding) / sizes
         return float(excess.max(where=np.isfinite(self.weights), initial=0.0))
 
     @property
@@ -139,8 +165,8 @@ class L1Path(L1Solution):
     Attributes
     ----------
     penalties : ndarray
-        λ where the path begins (no column that costs anything is active), at each bend, and where
-        it ends; descending.
+        λ where the path begins (no column that costs anything is active), at each bend after that,
+        and where it ends; descending.
     """
 
     penalties: Array
@@ -148,8 +174,8 @@ class L1Path(L1Solution):
     @cached_property
     def points(self) -> list[Model]:
         """The model at each of the `penalties`; in between, coefficients are linear in λ."""
-        end = Model(self.support, self.coef, self.residual_norm**2)
-        return [self.path.initial, *self.path.models(), end]
+        end = Model(self.support, self.coef, self.residual_norm * self.residual_norm)
+        return self._along([self.path.initial, *self.path.models()], end)
 
     @property
     def supports(self) -> list[Array]:
@@ -172,35 +198,61 @@ class L1Path(L1Solution):
         i = int(np.searchsorted(-self.penalties, -penalty, side="right")) - 1
         if i == len(self.penalties) - 1:
             return self.points[i]
-        upper, lower = self.penalties[i : i + 2]
-        share = (upper - penalty) / (upper - lower)
+        upper, lower = map(float, self.penalties[i : i + 2])
         before, after = self.points[i : i + 2]
+        share = (upper - penalty) / (upper - lower)
         coef = before.coef + share * (after.coef - before.coef)
-        rest, slope = self._line(i)
-        return Model(np.flatnonzero(coef), coef, rest + penalty**2 * slope)
+        # ‖r‖² is linear in λ² between two bends.
+        highest, least = self._norms[i : i + 2]
+        norm = between(highest, least, squares_apart(upper, penalty, lower))
+        return Model(np.flatnonzero(coef), coef, norm * norm)
 
     def at_residual(self, residual: float) -> Model:
         """The model on the path with this ‖r‖: the solution of `bpdn`."""
-        squared = check_number(residual, "residual") ** 2
-        squares = np.array([model.squared_residual for model in self.points])
-        if squared >= squares[0]:
+        norm, norms = check_number(residual, "residual"), self._norms
+        if norm >= norms[0]:
             return self.points[0]
-        if not squared >= squares[-1]:
+        if not norm >= norms[-1]:
             end = f"The path ends at a residual of {self.residual_norm:.6g}"
             raise InputError(end, f"follow it to {residual:g}.")
-        i = int(np.searchsorted(-squares, -squared, side="right")) - 1
-        if i == len(squares) - 1:
+        i = int(np.searchsorted(-norms, -norm, side="right")) - 1
+        if i == len(norms) - 1:
             return self.points[i]
-        rest, slope = self._line(i)
-        penalty = max((squared - rest) / slope, 0.0) ** 0.5
-        return self.at_penalty(min(max(penalty, self.penalties[i + 1]), self.penalties[i]))
+        upper, lower = self.penalties[i : i + 2]
+        return self.at_penalty(between(upper, lower, squares_apart(norms[i], norm, norms[i + 1])))
 
-    def _line(self, i: int) -> tuple[float, float]:
-        """‖r‖² = rest + slope λ² between point i and the next."""
-        upper, lower = self.penalties[i : i + 2] ** 2
-        before, after = (model.squared_residual for model in self.points[i : i + 2])
-        slope = (before - after) / (upper - lower) if upper > lower else 0.0
-        return after - slope * lower, slope
+    @cached_property
+    def _norms(self) -> Array:
+        """‖r‖ at each of the `penalties`: its square may be out of range where it is not."""
+        return np.array(self._along(self.path.residual_norms.tolist(), self.residual_norm))
+
+    def _along(self, met: list[Any], end: Any) -> list[Any]:
+        """What was met at each of the `penalties`, given all that was met on the path.
+
+        The first columns come in where it begins, with coefficients of zero: they are one point
+        with the beginning, and where the path ends there, that is all.
+        """
+        if self.penalties.size == 1:
+            return [end]
+        later = met[len(met) + 2 - self.penalties.size :]
+        return [met[0], *later, end]
+
+
+def squares_apart(high: float, value: float, low: float) -> float:
+    """(high² - value²) / (high² - low²) of numbers at least 0 whose squares may be out of range."""
+    if not high > low:
+        return 0.0
+    value, low = float(value / high), float(low / high)
+    return (1 - value) * (1 + value) / ((1 - low) * (1 + low))
+
+
+def between(high: float, low: float, share: float) -> float:
+    """The root of high² - share (high² - low²), within its limits."""
+    if not high > 0:
+        return float(low)
+    ratio = float(low / high)
+    squared = 1 - share * (1 - ratio) * (1 + ratio)
+    return float(high) * min(max(math.sqrt(max(squared, 0.0)), ratio), 1.0)
 
 
 class Round(NamedTuple):

@@ -56,6 +56,9 @@ class Stretch(NamedTuple):
 class Path(Sequence[Step]):
     """Every step, in order; behaves as a read-only list of `Step`.
 
+    The log evidence along the path of a Bayesian solution is that at its final σ: where σ was
+    inferred, the path is the one taken once it was known.
+
     Parameters
     ----------
     stretches : list of Stretch
@@ -99,6 +102,12 @@ class Path(Sequence[Step]):
     def losses(self) -> Array:
         """What is left unexplained (‖r‖²) at the start and after each step."""
         return np.array([self.initial.loss, *(step.loss for step in self.steps)])
+
+    @property
+    def residual_norms(self) -> Array:
+        """‖r‖ at the start and after each step: in range where its square may not be."""
+        rss = np.array([met[0] for _, _, met in self._replay()])
+        return np.sqrt(np.maximum(rss, 0.0)) * self._units.scale
 
     @property
     def norms(self) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsewise.design.base import Array, precision
 from sparsewise.guarantees.certificate import Certificate, certify
-from sparsewise.problem import Problem, problem
+from sparsewise.problem import Problem, problem, product
 from sparsewise.results.check import Check
 from sparsewise.results.path import Path
 from sparsewise.results.stop import Stop
@@ -100,18 +100,29 @@ class Solution:
         return certify(A, y, self, **how)
 
     def _check_fit(self, data: Problem) -> Check:
-        coef, support = self.coef / data.scale, self.support
-        residual = data.y - data.design.matvec(coef)
+        support = self.support
+        stray = np.setdiff1d(np.flatnonzero(self.coef), support)
+        columns = np.append(support, stray)
+        # Of unit columns and a unit target: neither data nor coefficients need be of moderate size.
+        norms = data.design.norms()[columns]
+        x = product(self.coef[columns], norms, divisor=data.scale)
+        unit = data.design.unit_columns(columns)
+        residual = data.y - unit @ x.astype(data.y.dtype)
         norm = float(np.linalg.norm(residual))
-        columns = data.design.unit_columns(support)
-        normal = float(np.abs(columns.conj().T @ residual).max(initial=0.0))
+        normal = float(np.abs(unit[:, : support.size].conj().T @ residual).max(initial=0.0))
         error = abs(norm - self.residual_norm / data.scale)
-        support_ok = bool((np.diff(support) > 0).all() and not np.delete(coef, support).any())
-        # The residual of even the exact coefficients shows their rounding errors.
-        size = 1.0 + float(np.abs(coef * data.design.norms()).sum())
-        tolerance = 1e-2 * float(precision(self.coef.dtype).eps) ** 0.5 * size
+        support_ok = bool((np.diff(support) > 0).all() and not stray.size)
+        # The residual of even the exact coefficients shows their rounding errors; an answer that
+        # has no more than these is none.
+        eps = float(precision(self.coef.dtype).eps)
+        size = 1.0 + float(np.abs(x).sum())
+        tolerance = min(max(1e-2 * eps**0.5, 64 * eps * size), self._forgivable(data))
         ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
         return Check(ok, norm * data.scale, error, normal, support_ok)
+
+    def _forgivable(self, data: Problem) -> float:
+        """An error of the residual, relative to ‖y‖, that no size of coefficients excuses."""
+        return 16 * float(precision(self.coef.dtype).eps) ** 0.5
 
     def __repr__(self) -> str:
         size = self.support.size

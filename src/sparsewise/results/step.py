@@ -12,7 +12,7 @@ class Step(NamedTuple):
     """One step of an algorithm: what it did and where that led.
 
     An "update" gives a feature of a Bayesian model another prior variance; these models tell
-    their log evidence, too.
+    their log evidence, too, all at the same, final σ.
 
     Attributes
     ----------
@@ -25,7 +25,8 @@ class Step(NamedTuple):
     size : int
         The number of columns in the model after it.
     log_evidence : float
-        That of a Bayesian model, else NaN.
+        That of a Bayesian model, at the σ of the solution (inferred before the first step where it
+        was not given), else NaN.
     """
 
     action: Literal["add", "drop", "update"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from sparsewise.errors import Parameter, Spelling, Words, in_python, spelled
+from sparsewise.errors import Either, Parameter, Spelling, Words, in_python, spelled
 
 
 class Stop(Enum):
@@ -64,7 +64,11 @@ class Stop(Enum):
     )
     CRITERION = (
         "no single step lowers the criterion",
-        "Begin elsewhere (start=None: with all features) to see if there is a better model yet.",
+        (
+            "Begin elsewhere (",
+            Either("start=None: with all features", "--start all or --start none"),
+            ") to see if there is a better model yet.",
+        ),
     )
     NO_IMPROVEMENT = (
         "no further step lowers the residual",

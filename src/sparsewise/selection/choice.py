@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -75,16 +75,27 @@ def from_full(
 
     Where all features would fit any target, from the forward choice of `most` of them.
     """
-    run = partial(data.run, algorithm, **parameters)
     if data.saturates:
-        return run(start=forward_path(data, most).support)
+        return data.run(algorithm, start=forward_path(data, most).support, **parameters)
+    return from_columns(data, None, algorithm, **parameters)
+
+
+def from_columns(
+    data: Data,
+    columns: Iterable[int] | None,
+    algorithm: Callable[..., Solution],
+    **parameters: Any,
+) -> Solution:
+    """Run from these features, None: all, but those that depend on the ones before them."""
+    run = partial(data.run, algorithm, **parameters)
     try:
-        return run(start=None)
+        return run(start=columns)
     except DependentColumnsError as error:
         dependent = set(error.columns)
         if dependent & set(data.include):
             raise
-        return run(start=[j for j in range(data.design.shape[1]) if j not in dependent])
+        some = range(data.design.shape[1]) if columns is None else columns
+        return run(start=[j for j in some if j not in dependent])
 
 
 def path_sizes(path: Path) -> tuple[Array, Array]:

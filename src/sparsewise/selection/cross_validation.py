@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import PredefinedSplit, check_cv
 
+from sparsewise.design import Rows
 from sparsewise.design.base import Array
 from sparsewise.engine.halting import interrupted
 from sparsewise.errors import InputError, Parameter
@@ -85,7 +86,9 @@ def _splits(data: Data, cv: Any) -> list[tuple[Array, Array]]:
     if isinstance(cv, Integral) and int(cv) > len(data.y):
         rows = count(len(data.y), "row")
         raise InputError(f"asks for more folds than {rows}", "ask for fewer.", parameter="cv")
-    splits = list(check_cv(cv).split(data.X, data.y))
+    # Splitters count the rows; those of a large array that are not all there are not gathered.
+    X = np.empty((len(data.y), 0)) if isinstance(data.X, Rows) else data.X
+    splits = list(check_cv(cv).split(X, data.y))
     if not splits:
         raise InputError("has no folds: give how many, or some.", parameter="cv")
     if isinstance(cv, (Iterable, PredefinedSplit)):
@@ -114,10 +117,13 @@ def _fold_errors(
     if interrupted():  # half a path says nothing of the sizes it has not reached
         raise KeyboardInterrupt
     columns, coefs = _coefficients(run.path, included, most - len(data.include) + included)
-    X = held.X[:, columns]
-    Z = (X.toarray() if not isinstance(X, np.ndarray) else X) - fold.reduced.means[columns]
-    residuals = (held.y - fold.reduced.level)[:, None] - Z @ coefs
-    return np.average(np.square(residuals), axis=0, weights=held.weights)
+    squares = np.zeros(coefs.shape[1])
+    for rows in held.parts():
+        Z = held.row_block(rows)[:, columns] - fold.reduced.means[columns]
+        residuals = (held.y[rows] - fold.reduced.level)[:, None] - Z @ coefs
+        counts = np.ones(len(Z)) if held.weights is None else held.weights[rows]
+        squares += counts @ np.square(residuals)
+    return squares / (len(held.y) if held.weights is None else held.weights.sum())
 
 
 def _without_dependent(

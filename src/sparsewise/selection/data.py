@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
+from sparsewise.design import Rows
 from sparsewise.design.base import Array, Design
 from sparsewise.design.unit_columns import unit_factor
+from sparsewise.errors import InputError
 from sparsewise.selection.criteria import Criteria
-from sparsewise.selection.reduction import Reduced, reduce
+from sparsewise.selection.reduction import Reduced, reduce, some_rows
 from sparsewise.tolerances import tolerances
 
 Found = TypeVar("Found")
+
+BLOCK = 1024
+"""Rows looked at together."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class Data:
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n, m)
+    X : ndarray, sparse matrix, or Rows of a large array, of shape (n, m)
         The features.
     y : ndarray of shape (n,)
         The target.
@@ -37,7 +43,7 @@ class Data:
     places : ndarray of int, optional
         For each row of the table its number among these, -1 if it was left out.
     factors : list of (columns, R)
-        Triangles that `basis` has made, for `triangle` to look at.
+        Triangles that `factor` has made, for `triangle` to look at.
     """
 
     X: Any
@@ -84,7 +90,15 @@ class Data:
     @cached_property
     def total(self) -> float:
         """The squared norm of the target, about its mean if there is an intercept."""
-        return float(np.vdot(self.target, self.target))
+        target = np.asarray(self.target, np.float64)
+        return float(np.vdot(target, target))
+
+    def check_target(self) -> None:
+        """Refuse a target whose square is out of range: nothing could be told of a fit to it."""
+        vanishes = self.total < np.finfo(np.float64).tiny and self.target.any()
+        if vanishes or math.isinf(self.total):
+            size = "small" if vanishes else "large"
+            raise InputError(f"is too {size}: its square is out of range; scale it.", parameter="y")
 
     @property
     def candidates(self) -> int:
@@ -113,13 +127,30 @@ class Data:
     def part(self, rows: Array) -> Data:
         """Some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
-        return Data(self.X[rows], self.y[rows], weights, self.intercept, self.include, self.exclude)
+        X = some_rows(self.X, rows)
+        return Data(X, self.y[rows], weights, self.intercept, self.include, self.exclude)
 
-    def basis(self, columns: Array) -> Array:
-        """An orthonormal basis, each column of the design adding a direction to it."""
+    def parts(self) -> Iterator[slice]:
+        """All rows, so many at a time that there is never much of them at once."""
+        return (slice(first, first + BLOCK) for first in range(0, len(self.y), BLOCK))
+
+    def row_block(self, rows: slice) -> Array:
+        """Some rows of the table, in a dense array."""
+        if isinstance(self.X, Rows):
+            return self.X.row_block(rows)
+        return np.asarray(
+            self.X[rows] if isinstance(self.X, np.ndarray) else self.X[rows].toarray()
+        )
+
+    def is_finite(self) -> bool:
+        """Whether all features are numbers still: the table is the user's, who may change it."""
+        return all(bool(np.isfinite(self.row_block(rows)).all()) for rows in self.parts())
+
+    def factor(self, columns: Array) -> tuple[Array, Array]:
+        """Q and R of these as unit columns: each adds a direction to an orthonormal basis."""
         Q, R = unit_factor(self.design, columns)
         self.factors.append((columns, R))
-        return Q
+        return Q, R
 
     def triangle(self, support: Array) -> tuple[Array, Array]:
         """The same columns, perhaps in another order, and R of the QR of these as unit columns."""
@@ -129,7 +160,24 @@ class Data:
                 return columns[:k], R[:k, :k]
         return support, unit_factor(self.design, support)[1]
 
-    def unfolded(self, vectors: Array) -> Array:
-        """Vectors of the reduced problem, one a row, with an entry for each row of the table."""
-        reflection = self.reduced.reflection
-        return vectors if reflection is None else reflection.back(vectors.T).T
+    def basis_by_rows(
+        self, columns: Array, Q: Array, R: Array, unit: float
+    ) -> Iterator[tuple[slice, Array]]:
+        """The target, in these units, and a `factor`'s basis, for some rows of the table at a time.
+
+        One vector a row, as weights and intercept leave them.
+        """
+        if not self.reduced.condensed:
+            vectors = np.vstack([np.asarray(self.target, np.float64) / unit, Q.T])
+            reflection = self.reduced.reflection
+            whole = vectors if reflection is None else reflection.back(vectors.T).T
+            yield from ((rows, whole[:, rows]) for rows in self.parts())
+            return
+        from scipy.linalg import solve_triangular
+
+        norms = self.design.norms()[columns]
+        for rows in self.parts():  # Q of the triangle is not that of the table, but R is
+            apart = self.row_block(rows)[:, columns] - self.reduced.means[columns]
+            basis = solve_triangular(R, (apart / norms).T, trans="T")
+            vectors = np.vstack([(self.y[rows] - self.reduced.level) / unit, basis])
+            yield rows, vectors if self.weights is None else vectors * np.sqrt(self.weights[rows])

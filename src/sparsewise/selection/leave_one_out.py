@@ -15,9 +15,6 @@ from sparsewise.selection.data import Data
 ALONE = 1e-12
 """A row of which less than this is left is fitted by itself alone."""
 
-BLOCK = 4096
-"""Rows looked at together."""
-
 
 def leave_one_out(data: Data, path: Path) -> Array:
     """The mean squared error of rows left out one at a time: at the start and after each step.
@@ -69,18 +66,15 @@ def _in_turn(run: list[list[int]]) -> list[list[int]]:
 
 def _along(data: Data, order: Array) -> tuple[Array, list[float]]:
     """Error and squared residual of the model of the first k of these columns, for each k."""
-    Q = data.basis(order)
+    Q, R = data.factor(order)
     y = np.asarray(data.target, np.float64)
     size = float(np.abs(y).max(initial=0.0)) or 1.0  # squares are in range, whatever the units
     t = Q.T @ (y / size)
-    basis = data.unfolded(np.vstack([y / size, Q.T]))
     whole = 1 - (1 / data.rows if data.intercept else 0.0)
     squares, alone = np.zeros(order.size + 1), np.ones(order.size + 1)
-    for first in range(0, basis.shape[1], BLOCK):
-        block = slice(first, first + BLOCK)
+    for block, residual in data.basis_by_rows(order, Q, R, size):
         # With the first 0, 1, … directions: what is left of each residual, and of each row,
         # 1 - h_i for one of its copies.
-        residual = basis[:, block]
         taken = np.square(residual)
         if data.weights is not None:
             taken /= data.weights[block]

@@ -11,10 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design import Centred, DenseDesign, Design, Weighted, as_design
-from sparsewise.design.base import SMALL, Array
+from sparsewise.design import Centred, DenseDesign, Design, Rows, Weighted, as_design
+from sparsewise.design.base import BLOCK_BYTES, FOLD, SMALL, Array, fold, precision
 from sparsewise.design.centred import Reflection
 from sparsewise.errors import InputError
+
+COPIED = 8 * BLOCK_BYTES
+"""Bytes of an array that is centred in a copy, which is quickest; larger ones are never copied."""
+
+NARROW = 256
+"""Columns of a large array of which the triangle is made: in as many operations as a path of so
+many steps, or as 2 m / 10 passes take."""
 
 
 class Reduced(NamedTuple):
@@ -35,6 +42,8 @@ class Reduced(NamedTuple):
         Σ w: an int if whole.
     reflection : Reflection or None
         What took the intercept away: the way back to the rows of the table.
+    condensed : bool
+        Whether the rows are those of a triangle, from which there is no way back.
     """
 
     design: Design
@@ -43,6 +52,7 @@ class Reduced(NamedTuple):
     level: float
     rows: float
     reflection: Reflection | None
+    condensed: bool = False
 
 
 def reduce(X: Any, y: Array, weights: Array | None, intercept: bool) -> Reduced:
@@ -63,8 +73,9 @@ def reduce(X: Any, y: Array, weights: Array | None, intercept: bool) -> Reduced:
     -------
     Reduced
         A constant column, or y, is exactly zero with an intercept, and equal columns are equal.
-        Without intercept and weights nothing is copied; otherwise an array is once, and whatever
-        else X is stays as it is, within `Weighted` or `Centred`.
+        A large array that is tall is condensed to its triangle, row by row. Without intercept and
+        weights nothing is copied; otherwise a small array is once, and whatever else X is stays as
+        it is, within `Weighted` or `Centred`.
     """
     y = y if y.dtype.char in "fd" else y.astype(np.float64)
     if weights is not None:
@@ -76,6 +87,11 @@ def reduce(X: Any, y: Array, weights: Array | None, intercept: bool) -> Reduced:
             "leave out the intercept."
         )
     rows = n if weights is None else _whole(float(weights.sum()))
+    if is_large(X):
+        X = as_design(X)
+        condensed = _condensed(X, y, weights, intercept, rows) if m <= min(NARROW, n / 4) else None
+        if condensed is not None:
+            return condensed
     dense = isinstance(X, np.ndarray)
     if intercept and dense:
         rule = Reflection(n, weights)
@@ -109,8 +125,57 @@ def _weighed(X: Any, y: Array, weights: Array, intercept: bool) -> tuple[Any, Ar
             parameter="sample_weight",
         )
     if left < n:
-        X, y, weights = X[kept], y[kept], weights[kept]
+        X, y, weights = some_rows(X, kept), y[kept], weights[kept]
     return X, y, None if (weights == 1).all() else weights
+
+
+def is_large(X: Any) -> bool:
+    """Whether X is an array of which there should be no copy, or some rows of one."""
+    return isinstance(X, Rows) or (isinstance(X, np.ndarray) and X.nbytes > COPIED)
+
+
+def some_rows(X: Any, rows: Array) -> Any:
+    """Some rows of a table, by number or by a mask; those of a large array stay where they are."""
+    if not is_large(X):
+        return X[rows]
+    at = np.flatnonzero(rows) if rows.dtype == bool else rows
+    whole, at = (X.inner, X.at[at]) if isinstance(X, Rows) else (DenseDesign(X), at)
+    once = np.bincount(at, minlength=1).max() <= 1
+    return Rows(whole, at) if once else np.asarray(whole.row_block(at))
+
+
+def _condensed(
+    design: Design, y: Array, weights: Array | None, intercept: bool, rows: float
+) -> Reduced | None:
+    """The triangle of [1 X y], rows times √w, less what the intercept takes; None if out of range.
+
+    Columns are about their means before they are folded in, so that large offsets cost no digits.
+    """
+    n, m = design.shape
+    level, means, norms = 0.0, np.zeros(m), np.ones(m + 1)
+    inner, target = design, as_design(y[:, None])
+    if intercept:
+        about, of_y = design.about_means(weights), target.about_means(weights)
+        if about is None or of_y is None:
+            return None
+        inner, means = about.design, about.means
+        target, level = of_y.design, float(of_y.means[0])
+        norms = np.append(about.norms, of_y.norms)
+    R = np.zeros((m + 1 + intercept, m + 1 + intercept), order="F")
+    for start in range(0, n, FOLD):
+        part = slice(start, min(start + FOLD, n))
+        block = np.ones((part.stop - start, len(R)), order="F")
+        block[:, intercept:-1], block[:, -1:] = inner.row_block(part), target.row_block(part)
+        if weights is not None:
+            block *= np.sqrt(weights[part, None])
+        R = fold(R, block)
+    R = R[intercept:, intercept:]
+    R[:, norms == 0] = 0.0
+    real, size = precision(design.dtype), np.abs(R).max(axis=0)
+    if not ((size < real.max) & ((size == 0) | (size > real.tiny / real.eps))).all():
+        return None
+    plain = DenseDesign(R[:, :-1].astype(design.dtype), rows=rows - intercept)
+    return Reduced(plain, R[:, -1].astype(y.dtype), means, level, rows, None, condensed=True)
 
 
 def _whole(number: float) -> float:

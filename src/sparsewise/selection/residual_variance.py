@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.algorithms import rmp
+from sparsewise.design import DenseDesign
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.selection.data import Data
@@ -48,10 +49,12 @@ def check_rows(data: Data) -> None:
 
 def _dense(data: Data) -> tuple[float, int]:
     """Squared residual and rank of all features, by singular values."""
-    size = float(np.linalg.norm(data.target))
-    U = data.design.unit_columns(_open(data))
-    x, _, rank, _ = np.linalg.lstsq(U, data.target / size, rcond=None)
-    return float(np.sum(np.square(data.target / size - U @ x))) * size * size, int(rank)
+    design, target, size = data.design, data.target, float(np.linalg.norm(data.target))
+    if not isinstance(design, DenseDesign):  # large, so that its triangle is all there should be
+        design, target = design.condensed(target)
+    U = design.unit_columns(_open(data))
+    x, _, rank, _ = np.linalg.lstsq(U, target / size, rcond=None)
+    return float(np.sum(np.square(target / size - U @ x))) * size * size, int(rank)
 
 
 def _iterative(data: Data) -> tuple[float, int]:

@@ -38,7 +38,7 @@ def read_table(source: str) -> RawTable:
     """Read a Parquet file, or a CSV or TSV file with a header line; ``"-"`` is standard input.
 
     Which of them it is its content tells. The separator (comma, tab or semicolon) is the one that
-    the header line uses most.
+    makes most cells of the header line.
     """
     label = "standard input" if source == "-" else source
     data = sys.stdin.buffer.read() if source == "-" else read_file(source)
@@ -83,11 +83,9 @@ def _nothing_printed() -> Iterator[None]:
 
 
 def _read_text(data: bytes, label: str) -> RawTable:
-    header_line = next((line for line in _lines(data) if line.strip()), "")
-    if not header_line:
+    if not data.strip():
         raise InputError(f"{label} is empty: a header line and rows of numbers are needed")
-    separator = max(SEPARATORS, key=header_line.count)
-    header = _header(data, separator, label)
+    separator, header = _header(data, label)
     try:
         frame = pl.read_csv(
             io.BytesIO(data), separator=separator, infer_schema=False, new_columns=header
@@ -125,11 +123,18 @@ def _records(data: bytes, separator: str) -> Iterator[list[str]]:
     return (row for row in csv.reader(_lines(data), delimiter=separator) if row)
 
 
-def _header(data: bytes, separator: str, label: str) -> list[str]:
-    try:
-        return _named(next(_records(data, separator)), label)
-    except csv.Error as error:
-        raise InputError(f"can't read the header of {label}: {error}") from None
+def _header(data: bytes, label: str) -> tuple[str, list[str]]:
+    """Return the separator that makes most cells of the header line, and the column names."""
+    found, trouble = {}, ""
+    for separator in SEPARATORS:
+        try:
+            found[separator] = next(_records(data, separator))
+        except csv.Error as error:  # a wide header may be too long for one cell, say
+            trouble = str(error)
+    if not found:
+        raise InputError(f"can't read the header of {label}: {trouble}")
+    separator = max(found, key=lambda one: len(found[one]))
+    return separator, _named(found[separator], label)
 
 
 def _named(cells: Iterable[str], label: str) -> list[str]:

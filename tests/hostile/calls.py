@@ -1,0 +1,185 @@
+"""One call of an algorithm: data, container and words that make sense for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsewise import as_design
+from sparsewise.algorithms import ALGORITHMS, Family
+from sparsewise.algorithms.registry import Algorithm
+from sparsewise.selection.criteria import BY_RESIDUAL
+from tests.hostile.campaign import Case
+from tests.hostile.inputs import TARGETS, balanced, container, matrix, target, typed, working_type
+from tests.hostile.least_squares import Exact
+
+Array = NDArray[Any]
+Words = dict[str, Any]
+
+#: Algorithms that choose columns, each an entry of the registry: ℓ1 is another matter.
+BY_COLUMNS = {name: one for name, one in ALGORITHMS.items() if one.family is not Family.L1}
+LEAST_SQUARES = [name for name, one in BY_COLUMNS.items() if one.least_squares]
+BAYESIAN = [name for name, one in BY_COLUMNS.items() if one.family is Family.BAYESIAN]
+
+
+@dataclass
+class Call:
+    """An algorithm, a matrix and how it is held, a target, and words."""
+
+    algorithm: str
+    A: Array  # as it was drawn, in its own type
+    held: Any
+    y: Any
+    words: Words
+    worst: float = 1.0  # how badly the models met on the way tell their coefficients
+    given: Any = None  # the target as it is held; None: as it is
+
+    def __call__(self, **more: Any) -> Any:
+        y = self.y if self.given is None else self.given
+        return self.record(self.held, y, **self.words | more)
+
+    @property
+    def record(self) -> Algorithm:
+        return BY_COLUMNS[self.algorithm]
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that the coefficients are owed."""
+        kind = working_type(self.A, self.held)
+        return np.result_type(kind, np.complex64) if np.iscomplexobj(self.y) else kind
+
+    @cached_property
+    def truth(self) -> Array:
+        """A as the type that is worked in holds it."""
+        with np.errstate(over="ignore", under="ignore"):
+            return self.A.astype(working_type(self.A, self.held))
+
+    @cached_property
+    def exact(self) -> Exact:
+        y = np.asarray(self.y)
+        return Exact(self.truth, y.astype(complex if y.dtype.kind == "c" else float))
+
+    @property
+    def is_finite(self) -> bool:
+        return bool(np.isfinite(self.truth).all() and np.isfinite(self.y).all())
+
+    def columns(self, word: str) -> list[int]:
+        """The columns that include, exclude or start names."""
+        named = self.words.get(word, ())
+        return [] if named is None else list(dict.fromkeys(map(int, named)))
+
+    @property
+    def first(self) -> list[int]:
+        """The columns that the model begins with, if it has any choice."""
+        forced, barred = self.columns("include"), self.columns("exclude")
+        everything = range(self.A.shape[1])
+        start = self.words.get("start", None if self.record.starts_full else ())
+        begun = (everything if self.record.takes("start") else ()) if start is None else start
+        return [*forced, *(j for j in dict.fromkeys(begun) if j not in {*forced, *barred})]
+
+
+def length(y: Array) -> float:
+    """‖y‖ without overflow; 1 for zeros."""
+    z, power = balanced(np.asarray(y, complex)[:, None])
+    norm = float(np.linalg.norm(z))
+    return float(np.ldexp(norm, int(power[0]))) if norm > 0 else 1.0
+
+
+def some_columns(case: Case, m: int, most: int) -> list[int]:
+    count = int(case.rng.integers(0, max(min(m, most), 0) + 1))
+    return case.rng.choice(m, count, replace=False).tolist()
+
+
+def criterion(case: Case, y: Array) -> Any:
+    """One by name, or ‖r‖² + δ² size."""
+    norm = 0.2 * length(y)
+    price = norm * norm
+    if case.chance(0.3) and 0 < price < 1e300:
+        return lambda rss, size: rss + price * size
+    return case.choose(*BY_RESIDUAL)
+
+
+def words(case: Case, name: str, A: Array, y: Array) -> Words:
+    """Words that a careful user might give."""
+    record, (n, m) = BY_COLUMNS[name], A.shape
+    norm, least = length(y), min(A.shape)
+    part = float(case.choose(0.0, 1e-12, 1e-6, 0.01, 0.3, 0.9, 2.0))
+    drawn: Words = {}
+    for word in case.rng.permutation([w for w in record.stopping if w not in record.required]):
+        if drawn and case.chance(0.7):
+            continue  # one is enough, as a rule
+        drawn[str(word)] = None
+    for word in record.required:
+        drawn[word] = None
+    values: Words = {
+        "sparsity": lambda: int(case.rng.integers(0, least + 1)),
+        "residual": lambda: part * norm,
+        "delta": lambda: float(case.choose(0.0, 1e-9, 0.05, 0.3, 1.5)) * norm,
+        "criterion": lambda: criterion(case, y),
+        "batch": lambda: int(case.choose(1, 2, 3, 7)),
+        "sigma": lambda: case.choose(None, 1e-3, 0.05, 0.05, 0.3, 2.0),
+    }
+    for word in drawn:
+        drawn[word] = values[word]()
+    if drawn.get("sigma") is not None:
+        drawn["sigma"] *= norm
+    options: Words = {
+        "max_iter": lambda: int(case.choose(1, 3, 20)),
+        "max_outer": lambda: int(case.choose(1, 2)),
+        "nu": lambda: float(case.choose(0.0, 0.3, 0.9)),
+        "step": lambda: float(case.choose(0.3, 2.0)),
+        "price": lambda: float(case.choose(0.5, 3.0)),
+        "min_increase": lambda: float(case.choose(1e-5, 0.1)),
+        "noise_prior": lambda: (1.0, min(0.01 * norm * norm, 1e300)),
+        "updates": lambda: case.choose("em", "mackay", "convex"),
+    }
+    for word, draw in options.items():
+        if record.takes(word) and case.chance(0.15):
+            drawn[word] = draw()
+    if name == "mp" and "max_iter" not in drawn:
+        drawn["max_iter"] = 100
+    if record.takes("include") and case.chance(0.2):
+        drawn["include"] = some_columns(case, m, min(2, drawn.get("sparsity", 2) or 0))
+    if record.takes("exclude") and case.chance(0.2):
+        barred = some_columns(case, m, m // 2)
+        drawn["exclude"] = [j for j in barred if j not in drawn.get("include", ())]
+    if record.takes("start") and case.chance(0.9 if record.starts_full and m > n else 0.3):
+        drawn["start"] = some_columns(case, m, min(n, drawn.get("sparsity") or n))
+    return drawn
+
+
+def data(case: Case, **how: Any) -> tuple[Array, Any, Array]:
+    """A matrix as drawn, as it is held, and a target."""
+    A = matrix(case, **how)
+    y = target(case, A)
+    if case.chance(0.2):
+        A = typed(case, A)
+    if case.chance(0.1):
+        y = typed(case, y)
+    held = container(case, A) if case.chance(0.5) else A
+    same = working_type(A, held) == working_type(A, A)
+    if case.chance(0.1) and same and np.isfinite(A).all():
+        case.note(design=True)
+        held = as_design(held)
+    return A, held, y
+
+
+def a_call(case: Case, **how: Any) -> Call:
+    """An algorithm on data of any kind, with words that make sense."""
+    name = case.choose(*BY_COLUMNS)
+    case.note(algorithm=name)
+    if name == "sbl":
+        how["large"] = 0.0  # which takes it seconds, as it says
+    A, held, y = data(case, **how)
+    drawn = words(case, name, A, y)
+    case.note(**drawn)
+    call = Call(name, A, held, y, drawn)
+    if case.chance(0.2):
+        kind = case.choose(*TARGETS)
+        case.note(target_as=kind)
+        call.given = TARGETS[kind](y)
+    return call
