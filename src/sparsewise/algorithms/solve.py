@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.multistart import search
 from sparsewise.results import MultistartSolution, Start
+from sparsewise.selection.score import ByCharge
 
 EFFORT = 32
 """Starts at most, unless told otherwise: two do where the answer is plain."""
@@ -21,6 +22,7 @@ def solve(
     y: ArrayLike,
     *,
     sigma: float | None = None,
+    criterion: ByCharge = "ric",
     effort: int = EFFORT,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
@@ -51,6 +53,8 @@ def solve(
         The target.
     sigma : float, optional
         Standard deviation of the noise, if it is known.
+    criterion : {"ric", "bic", "aic"}
+        What a column costs: 2 log m, log n or 2, the more, the fewer come in.
     effort : int
         Most starts.
     include, exclude : iterable of int
@@ -71,6 +75,6 @@ def solve(
     of Statistics 22, 1994.
     """
     return search(
-        "solve", A, y, sigma=sigma, effort=effort, include=include, exclude=exclude, seed=seed,
+        "solve", A, y, criterion=criterion, sigma=sigma, effort=effort, include=include, exclude=exclude, seed=seed,
         callback=callback,
     )  # fmt: skip

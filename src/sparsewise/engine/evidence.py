@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.log import Callback
-from sparsewise.engine.sparse_model import SparseModel
+from sparsewise.engine.sparse_model import SparseModel, in_range
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_columns
@@ -411,17 +410,14 @@ class Evidence(SparseModel):
         columns, k = factor.columns.copy(), factor.size
         d = factor.d.astype(float)
         roots = np.full(k, np.inf)
-        double = np.result_type(factor.dtype, float)
         gamma = np.zeros(problem.shape[1])
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             # Square roots first: the square of a coefficient's unit may be out of range.
             unit = self.sigma * problem.inverse_norms[columns].astype(float)
             np.divide(unit, d, out=roots, where=d > 0)
             prior = np.square(roots)
-            spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(columns)]
-            covariance = spread @ spread.conj().T
         gamma[columns] = prior
-        if self.noise and not (_in_range(prior[d > 0]) and _in_range(covariance.diagonal().real)):
+        if self.noise and not in_range(prior[d > 0]):
             raise InputError(
                 "The prior variances, squares of coefficients, are out of range", "scale A or y."
             )
@@ -434,7 +430,7 @@ class Evidence(SparseModel):
             gamma=gamma,
             sigma=self.sigma,
             log_evidence=self._compute_evidence(),
-            covariance=_as_precise_as(covariance, factor.dtype),
+            covariance=self.covariance(self.sigma),
             price=self.price,
             min_increase=self.min_increase,
             excluded=self._excluded,
@@ -453,23 +449,6 @@ def entrance(price: float) -> float:
         if abs(step) <= 1e-15 * u:
             break
     return u
-
-
-def _in_range(variances: Array) -> bool:
-    """Whether they are finite and have all their digits: so have what lies between two of them."""
-    least, most = variances.min(initial=1.0), variances.max(initial=1.0)
-    return bool(sys.float_info.min <= least and most < math.inf)
-
-
-def _as_precise_as(covariance: Array, dtype: np.dtype[Any]) -> Array:
-    """A covariance in the precision of the data; in double where its squares need the range."""
-    if covariance.dtype == dtype:
-        return covariance
-    with np.errstate(over="ignore", under="ignore"):
-        told = covariance.astype(dtype)
-    variances = np.diagonal(told).real
-    fits = np.isfinite(told).all() and (variances >= np.finfo(dtype).tiny).all()
-    return told if fits else covariance
 
 
 def _runs(flags: Array) -> Iterator[tuple[int, int]]:

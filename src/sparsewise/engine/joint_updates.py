@@ -69,9 +69,9 @@ def update_all(evidence: Evidence, updates: Updates, most: int) -> None:
 
 
 def relevant(
-    B: Array, y: Array, gamma: Array, noise: float, *, known: bool, rows: float, heed: Heed
+    B: Array, y: Array, gamma: Array, noise: float, *, held: bool, rows: float, heed: Heed
 ) -> Relevant:
-    """MacKay's updates of all γ, and of σ² unless it is known, until they hardly change.
+    """MacKay's updates of all γ, and of σ² unless it is held, until they hardly change.
 
     σ² ← ‖r‖² / (ν - Σ γ_j S_j), with ν rows: what is left, over the degrees of freedom that are.
     """
@@ -81,7 +81,7 @@ def relevant(
         # Lower, and squares lose it; where the search ends is told without any noise.
         floor = ROUGH * tolerances(B.dtype).eps * float(gamma.sum())
         squared, share, _, rss = posterior(B, y, gamma, max(noise, floor), rough=True)
-        if not known:
+        if not held:
             left = max(rows - float(share.sum()), LEAST_LEFT * rows)
             noise = rss / left
         before, gamma = gamma, squared / np.maximum(share, np.finfo(gamma.dtype).tiny)
@@ -112,9 +112,7 @@ class Posterior(NamedTuple):
     rss: float
 
 
-def posterior(
-    B: Array, y: Array, gamma: Array, noise: float, *, rough: bool = False
-) -> Posterior:
+def posterior(B: Array, y: Array, gamma: Array, noise: float, *, rough: bool = False) -> Posterior:
     """The posterior of all coefficients, by the smaller of two factors; roughly if that will do.
 
     With G = B Γ^½: σ²I + G G* = L L* of n rows, or σ²I + G*G = L L* of as many as there are

@@ -1,4 +1,4 @@
-"""Search from several starts: joint updates, the way back, forward and backward; the best of all."""
+"""Search from several starts: joint updates, the way back, forward and back; the best of all."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.halting import Halted, interrupted
 from sparsewise.engine.joint_updates import posterior, relevant
-from sparsewise.engine.noise_inference import relative_noise
+from sparsewise.engine.noise import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.errors import InputError
 from sparsewise.guarantees.exchanges import exchanges_of_one
 from sparsewise.guarantees.fit import Fit
-from sparsewise.parameters import check_constraints, check_count
+from sparsewise.parameters import check_constraints, check_count, check_function
 from sparsewise.problem import DependentColumnsError, Problem, problem
 from sparsewise.results import MultistartSolution, Start, Stop
-from sparsewise.selection.risk_inflation import RiskInflation, risk_inflation
+from sparsewise.selection.score import CHARGES, ByCharge, Score, score
 
 LARGE_NOISE = 0.1
 """σ² at first, as a part of the target's variance, where it follows the updates."""
@@ -30,6 +31,9 @@ SMALL_NOISE = 1e-4
 
 PLAIN = -8.0
 """log₁₀: a fit this unlikely by chance, found twice, is the answer."""
+
+BY_CHANCE = -2.0
+"""log₁₀: a fit no less likely by chance than this is worth a warning."""
 
 ROUNDS = 8
 """Most stages forward and back from one start."""
@@ -59,7 +63,7 @@ class Found(NamedTuple):
 
 
 class Multistart:
-    """The model of least cost that several starts come to.
+    """The model of least score that several starts come to.
 
     Each start draws prior variances γ, lets MacKay's updates find what is relevant, looks at every
     model on the way back from there, and goes forward and back at the threshold that the best of
@@ -69,90 +73,90 @@ class Multistart:
     ----------
     problem : Problem
         Design and target.
-    criterion : RiskInflation
+    score : Score
         What models cost.
     include, exclude : sequence of int
         Columns that must, and must not, be in the model.
-    told : callable
+    tell : callable, optional
         Called with what each start came to; True: stop.
 
     Attributes
     ----------
     found : list of Found
         What each start came to.
+    best : Found
+        The model of least score met so far; of equal ones the smallest, then the first.
     """
 
     def __init__(
         self,
         problem: Problem,
-        criterion: RiskInflation,
+        score: Score,
         *,
         include: Sequence[int] = (),
         exclude: Sequence[int] = (),
-        told: Callable[[Found], bool | None] | None = None,
+        tell: Callable[[Found], bool | None] | None = None,
     ) -> None:
-        self.problem, self.criterion = problem, criterion
-        self.include, self.exclude, self.told = list(include), list(exclude), told
+        self.problem, self.score, self.tell = problem, score, tell
+        self.include, self.exclude = list(include), list(exclude)
         self.found: list[Found] = []
+        self._ends: dict[tuple[int, ...], Found] = {}
         empty = self._model(self.include)
-        self.empty = Found(criterion.cost(empty.rss, empty.size), tuple(self.include), empty.rss)
-        n = min(problem.shape[0], int(criterion.rows))
-        self.most = max(min(n - 1, problem.shape[1]), len(self.include))
+        self.best = self._found(empty.order, empty.rss)
+        rows = min(problem.shape[0], int(score.rows))
+        self.most = max(min(rows - 1, problem.shape[1]), len(self.include))
         self._r = empty.residual
         self._size = float(np.vdot(self._r, self._r).real)
-        self._gather(empty, self._candidates(empty))
+        self._columns = np.empty(0, np.int64)
+        if self._size > score.exact and not problem.is_zero:
+            self._gather(empty, self._candidates(empty))
 
     @property
-    def best(self) -> Found:
-        """The model of least cost; of equal ones the smallest, then the first found."""
-        return min([self.empty, *self.found], key=lambda one: (one.cost, one.size))
+    def chance(self) -> float:
+        """log₁₀ of the odds that as many columns fit noise as closely as the best model."""
+        return self.score.chance(self.best.rss, self.best.size)
 
     def run(self, effort: int, seed: int) -> Stop:
         """So many starts at most; why there are no more."""
+        if not self._columns.size:
+            return Stop.EXACT_FIT if self._size <= self.score.exact else Stop.EXHAUSTED
         for i in range(effort):
-            found = self.start(i, np.random.default_rng([seed, i]))
-            self.found.append(found)
-            if self.told is not None and self.told(found):
+            self.found.append(self.start(i, np.random.default_rng([seed, i])))
+            if self.tell is not None and self.tell(self.found[-1]):
                 raise Halted
             if self._is_plain():
                 return Stop.FOUND_AGAIN
-        return Stop.EFFORT
+        return Stop.BY_CHANCE if self.best.size and self.chance > BY_CHANCE else Stop.EFFORT
 
     def _is_plain(self) -> bool:
         """Whether the best model was found from two starts, and can't be there by chance."""
-        best = self.best
-        times = Counter(one.support for one in self.found)[best.support]
-        return times > 1 and self.criterion.chance(best.rss, best.size) < PLAIN
+        times = Counter(one.support for one in self.found)[self.best.support]
+        return times > 1 and self.chance < PLAIN
 
     def start(self, i: int, rng: np.random.Generator) -> Found:
         """What start number i comes to."""
         survivors = self._survivors(i, rng)
-        found = self._on_the_way_back(survivors)
-        for _ in range(ROUNDS):
-            self._heed()
-            further = self._forth_and_back(found)
-            if not further.cost < found.cost:
-                break
-            found = further
-        return self._settled(found)._replace(survivors=tuple(survivors))
+        first = self._on_the_way_back(survivors)
+        # Where it goes from there depends on nothing else: many starts come to one model.
+        if first.support not in self._ends:
+            self._ends[first.support] = self._settled(self._polished(first))
+        return self._ends[first.support]._replace(survivors=tuple(survivors))
 
     # ------------------------------------------------------------------ the stages of a start
 
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
-        columns, rows = self._columns, self.criterion.rows - len(self.include)
-        if not columns.size or self._size <= self.criterion.exact:
-            return self.include
+        columns, rows = self._columns, self.score.rows - len(self.include)
         gamma = np.ones(columns.size) if i == 0 else np.exp(rng.standard_normal(columns.size))
         if i % 2:
             gamma = gamma * (self._guess + 0.5)
-        known = self.criterion.noise is not None or i % 2 == 1
+        held = self.score.noise is not None or i % 2 == 1
         noise = (SMALL_NOISE if i % 2 else LARGE_NOISE) * self._size / rows
-        if self.criterion.noise is not None:
-            noise = self.criterion.noise
+        if self.score.noise is not None:
+            noise = self.score.noise
         left = relevant(
             self._B, self._r, gamma.astype(self._guess.dtype), noise,
-            known=known, rows=rows, heed=self._heed,
+            held=held, rows=rows, heed=_heed,
         )  # fmt: skip
         order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
         return [*self.include, *columns[left.columns[order]].tolist()]
@@ -163,18 +167,28 @@ class Multistart:
         order, rss = active.order, [active.rss]
         active.shrink(self._stopping(most=0))
         dropped: list[int] = []
-        for step in active.log.stretches[1:]:
-            rss += list(map(float, step.losses))
-            dropped += list(map(int, step.columns))
-        size = len(order) - np.arange(len(rss))
-        costs = self.criterion.costs(np.array(rss), size)
+        for stretch in active.log.stretches:
+            if stretch.action == "drop":
+                rss += list(map(float, stretch.losses))
+                dropped += list(map(int, stretch.columns))
+        costs = self.score.costs(np.array(rss), len(order) - np.arange(len(rss)))
         at = len(costs) - 1 - int(np.argmin(costs[::-1]))  # of equal ones the smallest
         gone = set(dropped[:at])
         return self._found((j for j in order if j not in gone), rss[at])
 
+    def _polished(self, found: Found) -> Found:
+        """Forward and back from a model until that leads to no better one."""
+        for _ in range(ROUNDS):
+            _heed()
+            further = self._forth_and_back(found)
+            if not further.cost < found.cost:
+                break
+            found = further
+        return found
+
     def _forth_and_back(self, found: Found) -> Found:
         """RMP₀ from a model at the threshold it implies; the best model on the way back."""
-        threshold = self.criterion.threshold(found.rss, found.size)
+        threshold = self.score.threshold(found.rss, found.size)
         stopping = self._stopping(most=self.most, gain=threshold, loss=threshold)
         active = self._model(found.support)
         seen: set[frozenset[int]] = set()
@@ -182,16 +196,18 @@ class Multistart:
             seen.add(active.support)
             active.grow(stopping)
             active.shrink(stopping)
+        if active.support == set(found.support):
+            return found
         return self._on_the_way_back(active.order)
 
     def _settled(self, found: Found) -> Found:
         """Go on until no addition, deletion or exchange of one column costs less."""
-        while found.cost < np.inf and not found.rss <= self.criterion.exact:
-            self._heed()
+        while found.cost < np.inf and not found.rss <= self.score.exact:
+            _heed()
             further = self._exchanged(found)
             if further is None or not further.cost < found.cost:
                 break
-            found = min(self._forth_and_back(further), further, key=lambda one: one.cost)
+            found = min(self._polished(further), further, key=lambda one: one.cost)
         return found
 
     def _exchanged(self, found: Found) -> Found | None:
@@ -220,13 +236,18 @@ class Multistart:
                 columns = [j for j in columns if j not in error.columns]
 
     def _found(self, columns: Iterable[int], rss: float) -> Found:
+        """A model, kept if it is the best so far: should somebody halt the search, it is told."""
         support = tuple(sorted(columns))
-        return Found(self.criterion.cost(rss, len(support)), support, rss)
+        found = Found(self.score.cost(rss, len(support)), support, rss)
+        best = getattr(self, "best", found)
+        self.best = min(best, found, key=lambda one: (one.cost, one.size))
+        return found
 
     def _stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
-        exact = self.criterion.exact
+        """Add what gains more, and drop what loses less than that; by default all that there is."""
+        exact = self.score.exact
         return StoppingCriterion(
-            most=most, enough=-1.0, gain=max(gain, exact), loss=max(loss, exact) if loss > 0 else loss,
+            most=most, enough=-1.0, gain=max(gain, exact), loss=loss if loss < 0 else max(loss, exact),
             ceiling=np.inf, full=Stop.SPARSITY, small=Stop.DELTA,
         )  # fmt: skip
 
@@ -236,14 +257,14 @@ class Multistart:
         if n * m * min(n, m) <= JOINTLY:
             return empty.open_columns()
         forward = self._model(self.include)
-        least, at = self.empty.cost, forward.size
+        least, at = self.best.cost, forward.size
         near = [forward.gains()]
         while forward.size < self.most and forward.size <= 2 * at + AHEAD:
             before = forward.size
             forward.grow(self._stopping(most=self.most), steps=max(before, AHEAD))
             rss = [float(loss) for one in forward.log.stretches for loss in one.losses]
             size = forward.size - np.arange(len(rss))[::-1]
-            costs = self.criterion.costs(np.array(rss), size)
+            costs = self.score.costs(np.array(rss), size)
             if costs.min() < least:
                 least, at = float(costs.min()), int(size[np.argmin(costs)])
             near.append(forward.gains())
@@ -255,28 +276,21 @@ class Multistart:
         return np.intersect1d(wanted, empty.open_columns())
 
     def _gather(self, empty: ActiveSet, columns: Array) -> None:
-        """Hold these columns, without what must be included, in as few rows as tell the same."""
+        """Hold these columns, without what must be included."""
         self._columns = columns
-        B = empty.remainders_of(columns)
-        if B.shape[0] > 2 * (B.shape[1] + 1):
-            R = np.linalg.qr(np.column_stack([B, empty.residual]), mode="r")
-            self._B, self._r = R[:, :-1], R[:, -1]
-        else:
-            self._B, self._r = B, empty.residual
-        self._guess = self._minimum_norm()
-
-    def _minimum_norm(self) -> Array:
-        """|x| of (nearly) minimum norm, each column being as likely as any other."""
-        if not self._columns.size:
-            return np.empty(0, self._B.real.dtype)
-        flat = np.ones(self._columns.size, self._B.real.dtype)
+        if not columns.size:
+            return
+        self._B = empty.remainders_of(columns)
+        flat = np.ones(columns.size, self._B.real.dtype)
         noise = SMALL_NOISE / len(self._r)
-        return np.sqrt(posterior(self._B, self._r, flat, noise).squared)
+        # |x| of (nearly) minimum norm, each column being as likely as any other
+        self._guess = np.sqrt(posterior(self._B, self._r, flat, noise).squared)
 
-    @staticmethod
-    def _heed() -> None:
-        if interrupted():
-            raise Halted
+
+def _heed() -> None:
+    """Raise, should somebody have asked to stop."""
+    if interrupted():
+        raise Halted
 
 
 # --- from data to a solution ----------------------------------------------------------------------
@@ -287,6 +301,7 @@ def search(
     A: Any,
     y: ArrayLike,
     *,
+    criterion: ByCharge,
     sigma: float | None,
     effort: int,
     include: Iterable[int],
@@ -297,33 +312,54 @@ def search(
     """Search from so many starts at most: the best model any of them came to."""
     data = problem(A, y)
     most = check_count(effort, "effort", 1) or 1
+    seed = check_count(seed, "seed", 0) or 0
+    check_function(callback, "callback")
+    if criterion not in CHARGES:
+        raise InputError(
+            f"must be one of {', '.join(CHARGES)}, not {criterion!r}.", parameter="criterion"
+        )
     forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
-    criterion = risk_inflation(
-        data.design.rows, data.shape[1] - len(barred), noise, data.y.dtype
-    )
+    m = data.shape[1] - len(barred)
+    goal = score(criterion, data.design.rows, m, noise=noise, dtype=data.y.dtype)
 
-    def told(found: Found) -> bool | None:
+    def tell(found: Found) -> bool | None:
         return None if callback is None else callback(Start(found.support, found.cost))
 
     multistart = Multistart(
-        data, criterion, include=sorted(forced), exclude=barred, told=told
+        condensed(data), goal, include=sorted(forced), exclude=barred, tell=tell
     )
     active = ActiveSet(data, include=forced, exclude=barred)
     stop = active.log.run(lambda: multistart.run(most, seed))
-    best = multistart.best
-    if stop is Stop.EFFORT and multistart.chance > BY_CHANCE:
-        stop = Stop.BY_CHANCE
-    retrace(active, best)
+    retrace(active, multistart)
+    rss, size = active.rss, active.size
+    sigma = goal.variance(rss, size) ** 0.5 * data.scale
     return active.solution(
-        algorithm, stop, kind=MultistartSolution,
+        algorithm,
+        stop,
+        kind=MultistartSolution,
+        sigma=0.0 if data.is_zero else sigma,
+        covariance=active.covariance(sigma),
+        score=goal.cost(rss, size),
+        chance=goal.chance(rss, size),
         starts=tuple(Start(one.support, one.cost) for one in multistart.found),
-        **multistart.told_of_best(active),
-    )  # fmt: skip
+        goal=goal,
+    )
 
 
-def retrace(active: ActiveSet, found: Found) -> None:
-    """From what the joint updates left to the model found, column by column."""
-    active.add(j for j in found.survivors if j not in active.support)
-    active.drop([j for j in active.order if j not in found.support])
-    active.add(j for j in found.support if j not in active.support)
+def condensed(data: Problem) -> Problem:
+    """The same problem in as few rows as tell the same, if these are much fewer."""
+    n, m = data.shape
+    if n <= 2 * (m + 1) or data.design.applied or data.is_zero:
+        return data
+    design, y = data.design.condensed(data.y)
+    return problem(design, y)
+
+
+def retrace(active: ActiveSet, multistart: Multistart) -> None:
+    """From what the joint updates left to the best model, column by column."""
+    best = multistart.best
+    came_from = (one.survivors for one in multistart.found if one.support == best.support)
+    active.add(j for j in next(came_from, ()) if j not in active.support)
+    active.drop([j for j in active.order if j not in best.support])
+    active.add(j for j in best.support if j not in active.support)

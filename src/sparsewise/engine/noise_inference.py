@@ -11,25 +11,19 @@ from numpy.typing import ArrayLike
 
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
+from sparsewise.engine.noise import BEYOND, NoisePrior, check_prior, relative_noise
 from sparsewise.errors import InputError
 from sparsewise.parameters import (
     check_constraints,
     check_function,
-    check_number,
     check_positive,
     check_tolerance,
-    shown,
 )
-from sparsewise.problem import Problem, problem
+from sparsewise.problem import problem
 from sparsewise.results import Stop, weight
 from sparsewise.tolerances import tolerances
 
 Climb = Callable[[Evidence], Any]
-
-NoisePrior = tuple[float, float]
-
-BEYOND = 1e100
-"""What is larger than the unit by this factor is a mistake, and its square no number any more."""
 
 FAR_BEHIND = 256.0
 """A σ sixteen times as large as it is held to be: no feature has explained the difference."""
@@ -62,7 +56,7 @@ def begin(
             parameter="price",
         )
     min_increase = check_positive(min_increase, "min_increase")
-    prior = _check_prior(noise_prior, data)
+    prior = check_prior(noise_prior, data)
     check_function(callback, "callback")
     include, exclude = check_constraints(include, exclude, data.shape[1])
     empty = partial(Evidence, data, min_increase=min_increase, include=include, exclude=exclude)
@@ -156,42 +150,3 @@ class _Search:
         """Log evidence less price, and the log prior of log σ² but for a constant."""
         (shape, scale), noise = self._prior, self._evidence.noise
         return self._evidence.worth - shape * math.log(noise) - scale / noise
-
-
-def relative_noise(sigma: float, data: Problem) -> float:
-    """σ² for a target of norm one."""
-    ratio = check_positive(sigma, "sigma") / data.scale
-    if not 1 / BEYOND < ratio < BEYOND:
-        raise InputError(
-            f"is {ratio:.1g} times the norm of y, out of all proportion",
-            "check its units, or use rmp0, the limit of no noise.",
-            parameter="sigma",
-        )
-    return ratio * ratio
-
-
-def _check_prior(prior: NoisePrior | None, data: Problem) -> NoisePrior:
-    """Shape and scale of the inverse-gamma prior, for a target of norm one."""
-    if prior is None:
-        return 0.0, 0.0
-    try:
-        shape, scale = (check_number(value, "noise_prior") for value in prior)
-    except (TypeError, ValueError):
-        raise InputError(
-            "must be two numbers, shape and scale of an inverse-gamma distribution of sigma², not "
-            f"{shown(prior)}.",
-            parameter="noise_prior",
-        ) from None
-    if not (0 <= shape < math.inf and 0 <= scale < math.inf):
-        raise InputError(
-            f"must hold finite numbers of at least 0, not {shown(prior)}.", parameter="noise_prior"
-        )
-    relative = scale / data.scale / data.scale
-    if max(shape, relative) > BEYOND:
-        raise InputError(
-            f"is out of all proportion to {data.design.rows:g} rows and a target of norm "
-            f"{data.scale:.1g}",
-            "its shape is half a number of rows, and its scale half a sum of squares.",
-            parameter="noise_prior",
-        )
-    return shape, relative

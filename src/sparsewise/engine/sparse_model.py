@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
@@ -183,6 +184,21 @@ class SparseModel:
             x, rss = anew[0], float(np.vdot(anew[1], anew[1]).real)
         return self.log.solution(algorithm, stop, factor.columns, x, rss, **more)
 
+    def covariance(self, sigma: float) -> Array:
+        """σ² U U*: that of the coefficients in the units of the data, columns ascending."""
+        factor, k = self._factor, self.size
+        double = np.result_type(factor.dtype, float)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            # Square roots first: the square of a coefficient's unit may be out of range.
+            unit = sigma * self.problem.inverse_norms[factor.columns].astype(float)
+            spread = (unit[:, None] * factor.U[:k, :k].T.astype(double))[np.argsort(factor.columns)]
+            covariance = spread @ spread.conj().T
+        if sigma and not in_range(covariance.diagonal().real):
+            raise InputError(
+                "The variances, squares of coefficients, are out of range", "scale A or y."
+            )
+        return _as_precise_as(covariance, factor.dtype)
+
     # ------------------------------------------------------------------ steps forward
 
     def _grow(self, stopping: StoppingCriterion, by_gain: bool, steps: int) -> Stop:
@@ -332,6 +348,23 @@ class SparseModel:
     def _added(self, columns: Array, rss: Array, coefs: Array) -> None:
         """Record that these columns came in, one after the other."""
         self.log.record("add", columns, rss, coefs, self.size)
+
+
+def in_range(variances: Array) -> bool:
+    """Whether they are finite and have all their digits: so have what lies between two of them."""
+    least, most = variances.min(initial=1.0), variances.max(initial=1.0)
+    return bool(sys.float_info.min <= least and most < math.inf)
+
+
+def _as_precise_as(covariance: Array, dtype: np.dtype[Any]) -> Array:
+    """A covariance in the precision of the data; in double where its squares need the range."""
+    if covariance.dtype == dtype:
+        return covariance
+    with np.errstate(over="ignore", under="ignore"):
+        told = covariance.astype(dtype)
+    variances = np.diagonal(told).real
+    fits = np.isfinite(told).all() and (variances >= np.finfo(dtype).tiny).all()
+    return told if fits else covariance
 
 
 def _may_hold(columns: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from sparsewise.design.base import Array, precision, square_sums
 from sparsewise.problem import Problem, problem
 from sparsewise.results.check import BayesianCheck
-from sparsewise.results.solution import Posterior, Solution
+from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
 from sparsewise.tolerances import tolerances
 
@@ -48,7 +48,7 @@ def weight(is_complex: bool) -> float:
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class BayesianSolution(Solution):
+class BayesianSolution(UncertainSolution):
     """A sparse model with a Gaussian prior on each coefficient; ``coef`` is the posterior mean.
 
     The log evidence of every step on ``path`` is that at ``sigma``, the final one.
@@ -58,13 +58,9 @@ class BayesianSolution(Solution):
     gamma : ndarray of shape (m,)
         Prior variance of each coefficient: 0 outside the support, infinite (a flat prior) for
         columns that were to be included.
-    sigma : float
-        Standard deviation of the noise, given or inferred.
     log_evidence : float
         Log marginal likelihood of y given gamma and sigma, constants included; with flat priors
         that of the part of y they don't explain.
-    covariance : ndarray of shape (k, k)
-        Posterior covariance of ``coef[support]``, in the precision of the data.
     price : float
         What each feature had to raise the log evidence by.
     min_increase : float
@@ -74,24 +70,10 @@ class BayesianSolution(Solution):
     """
 
     gamma: Array
-    sigma: float
     log_evidence: float
-    covariance: Array
     price: float
     min_increase: float
     excluded: Array
-
-    @property
-    def std(self) -> Array:
-        """Posterior standard deviation of each coefficient; 0 outside the support."""
-        std = np.zeros(self.coef.size, self.covariance.real.dtype)
-        std[self.support] = np.sqrt(np.diagonal(self.covariance).real)
-        return std
-
-    @property
-    def posterior(self) -> Posterior:
-        """That of the prior variances and the noise, which are taken as given."""
-        return Posterior(float(self.sigma), self.covariance)
 
     def _forgivable(self, data: Problem) -> float:
         """Errors far below the noise are none."""

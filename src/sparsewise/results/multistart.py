@@ -1,4 +1,4 @@
-"""What a search from several starts returns: least squares, what each start came to, and the odds."""
+"""What a search from several starts returns: a model, what each start came to, and the odds."""
 
 from __future__ import annotations
 
@@ -9,62 +9,45 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array
 from sparsewise.guarantees.exchanges import exchanges_of_one, measured
 from sparsewise.guarantees.fit import Fit
-from sparsewise.problem import Problem, problem
+from sparsewise.problem import problem
 from sparsewise.results.check import MultistartCheck
-from sparsewise.results.solution import Posterior, Solution
-from sparsewise.selection.risk_inflation import RiskInflation
+from sparsewise.results.solution import UncertainSolution
+from sparsewise.selection.score import Score
 from sparsewise.wording import count
 
 
 class Start(NamedTuple):
-    """What a start came to: the columns of its model, and its score (RIC, the lower the better)."""
+    """What a start came to: the columns of its model, and its score (the lower the better)."""
 
     support: tuple[int, ...]
     score: float
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class MultistartSolution(Solution):
+class MultistartSolution(UncertainSolution):
     """The best model that several starts came to; ``coef`` is least squares on its columns.
+
+    ``sigma`` is given, or ‖r‖/√(n - k); ``covariance`` takes the columns as given: σ²(A_S*A_S)⁻¹.
 
     Attributes
     ----------
-    sigma : float
-        Standard deviation of the noise: given, or ‖r‖/√(n - k).
-    covariance : ndarray of shape (k, k)
-        That of ``coef[support]``, the columns being taken as given: σ²(A_S*A_S)⁻¹.
     score : float
-        The risk inflation criterion of the model, for a target of norm one.
+        What was minimised, for a target of norm one: RIC unless told otherwise.
     chance : float
         log₁₀ of a bound on the probability that as many columns fit a target of random direction
         as well: near 0 for a fit that means nothing.
     starts : tuple of Start
         What each start came to.
-    criterion : RiskInflation
-        What was minimised.
+    goal : Score
+        How a model's score comes from its ‖r‖² and size.
     """
 
-    sigma: float
-    covariance: Array
     score: float
     chance: float
     starts: tuple[Start, ...]
-    criterion: RiskInflation
-
-    @property
-    def std(self) -> Array:
-        """Standard error of each coefficient; 0 outside the support."""
-        std = np.zeros(self.coef.size, self.covariance.real.dtype)
-        std[self.support] = np.sqrt(np.diagonal(self.covariance).real)
-        return std
-
-    @property
-    def posterior(self) -> Posterior:
-        """The noise and the covariance of the coefficients."""
-        return Posterior(float(self.sigma), self.covariance)
+    goal: Score
 
     @property
     def times_found(self) -> int:
@@ -88,7 +71,7 @@ class MultistartSolution(Solution):
         fit = self._check_fit(data)
         again = Fit(data, self.support, self.include, self.exclude)
         rss = again.norm**2
-        score = self.criterion.cost(rss, again.size)
+        score = self.goal.cost(rss, again.size)
         fall = max(0.0, score - min(self._next_to(again, rss), default=math.inf))
         tolerance = 1e-6 * (1 + abs(score))
         ok = fit.ok and abs(score - self.score) <= tolerance and fall <= tolerance
@@ -104,15 +87,15 @@ class MultistartSolution(Solution):
 
     def _next_to(self, fit: Fit, rss: float) -> Iterator[float]:
         """The scores of the best addition, deletion and exchange of one column."""
-        if rss <= self.criterion.exact:
+        if rss <= self.goal.exact:
             return
         if fit.others.size:
             corr, energy, _ = measured(fit)
             can = energy > fit.tolerance.dependent
             gains = np.square(np.abs(corr[can])) / energy[can]
-            yield self.criterion.cost(rss - gains.max(initial=0.0), fit.size + 1)
+            yield self.goal.cost(rss - gains.max(initial=0.0), fit.size + 1)
         if fit.loose.any():
             losses = np.square(np.abs(fit.x)) / np.square(np.linalg.norm(fit.U, axis=1))
-            yield self.criterion.cost(rss + losses[fit.loose].min(), fit.size - 1)
+            yield self.goal.cost(rss + losses[fit.loose].min(), fit.size - 1)
             swap = exchanges_of_one(fit).best
-            yield self.criterion.cost(rss - (swap.fall if swap else 0.0), fit.size)
+            yield self.goal.cost(rss - (swap.fall if swap else 0.0), fit.size)

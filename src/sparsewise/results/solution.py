@@ -139,6 +139,34 @@ class Solution:
         )
 
 
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class UncertainSolution(Solution):
+    """A solution that knows the noise, and with it how sure its coefficients are.
+
+    Attributes
+    ----------
+    sigma : float
+        Standard deviation of the noise, given or inferred.
+    covariance : ndarray of shape (k, k)
+        That of ``coef[support]``, in the precision of the data.
+    """
+
+    sigma: float
+    covariance: Array
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation of each coefficient; 0 outside the support."""
+        std = np.zeros(self.coef.size, self.covariance.real.dtype)
+        std[self.support] = np.sqrt(np.diagonal(self.covariance).real)
+        return std
+
+    @property
+    def posterior(self) -> Posterior:
+        """The noise, which is taken as given, and the covariance that follows."""
+        return Posterior(float(self.sigma), self.covariance)
+
+
 def _entries(support: Array, coef: Array, width: int = 68) -> str:
     """The first coefficients by column, as many as fit."""
     shown = ""

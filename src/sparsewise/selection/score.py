@@ -1,27 +1,33 @@
-"""The risk inflation criterion: what a model is worth when it was chosen among very many."""
+"""What a search minimises: how close a model fits, and a charge for each of its columns."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from sparsewise.design.base import Array
 from sparsewise.tolerances import tolerances
 
+ByCharge = Literal["ric", "bic", "aic"]
 
-class RiskInflation(NamedTuple):
-    """RIC of models of a target of norm one.
+CHARGES: dict[ByCharge, str] = {"ric": "2 log m", "bic": "log n", "aic": "2"}
+"""What each column costs, by criterion."""
 
-        (n - k) log ‖r‖² + 2 k log m      σ unknown
-        ‖r‖²/σ² + 2 k log m               σ known
 
-    The best of m columns of pure noise lowers ‖r‖²/σ² by 2 log m at most, nearly always (Foster and
-    George 1994). n - k rather than n, because a model of k columns leaves n - k directions to tell
-    the noise from: with n alone, any target is fitted once m >= n. Complex data have twice as many
-    real measurements. A fit to rounding error counts as one to rounding level: among such
-    models the smallest is best.
+class Score(NamedTuple):
+    """What models of a target of norm one cost: the lower the better.
+
+        (n - k) log ‖r‖² + k·charge       σ unknown
+        ‖r‖²/σ² + k·charge                σ known
+
+    With a charge of 2 log m this is the risk inflation criterion: the best of m columns of pure
+    noise lowers ‖r‖²/σ² by 2 log m at most, nearly always (Foster and George 1994). n - k
+    rather than n, because a model of k columns leaves n - k directions to tell the noise from:
+    with n alone, any target is fitted once m >= n. Complex data have twice as many real
+    measurements. A fit to rounding error counts as one to rounding level: among such models the
+    smallest is best.
 
     Attributes
     ----------
@@ -29,6 +35,8 @@ class RiskInflation(NamedTuple):
         n: how many measurements there are.
     columns : int
         m: how many columns there are to choose from.
+    charge : float
+        What a column costs.
     noise : float or None
         σ² for a target of norm one, if it is known.
     parts : int
@@ -39,22 +47,25 @@ class RiskInflation(NamedTuple):
 
     rows: float
     columns: int
-    noise: float | None
-    parts: int
-    exact: float
+    charge: float
+    noise: float | None = None
+    parts: int = 1
+    exact: float = 0.0
 
     def costs(self, rss: Array | float, size: Array | int) -> Array:
-        """The criterion of models of these ‖r‖² and sizes; infinite where no row is left."""
+        """The score of models of these ‖r‖² and sizes; infinite where no row is left."""
         rss, k = np.maximum(np.asarray(rss, float), self.exact), np.asarray(size, float)
-        charge = 2 * k * self._log_m
         if self.noise is not None:
-            return np.asarray(self.parts * rss / self.noise + charge)
+            return np.asarray(self.parts * rss / self.noise + k * self.charge)
         left = self.rows - k
-        return np.where(left > 0, self.parts * left * np.log(rss) + charge, np.inf)
+        return np.where(left > 0, self.parts * left * np.log(rss) + k * self.charge, np.inf)
 
     def cost(self, rss: float, size: int) -> float:
         """That of one model."""
-        return float(self.costs(rss, size))
+        rss, left = max(rss, self.exact), self.rows - size
+        if self.noise is not None:
+            return self.parts * rss / self.noise + size * self.charge
+        return self.parts * left * math.log(rss) + size * self.charge if left > 0 else math.inf
 
     def variance(self, rss: float, size: int) -> float:
         """σ²: known, or what a model of this ‖r‖² and size leaves of the target."""
@@ -64,7 +75,7 @@ class RiskInflation(NamedTuple):
 
     def threshold(self, rss: float, size: int) -> float:
         """δ²: what a column must lower ‖r‖² by, the noise being what this model leaves."""
-        return 2 * self.variance(rss, size) * self._log_m / self.parts
+        return self.variance(rss, size) * self.charge / self.parts
 
     def chance(self, rss: float, size: int) -> float:
         """log₁₀ of a bound on the probability that some `size` columns fit noise as well.
@@ -82,18 +93,24 @@ class RiskInflation(NamedTuple):
         fits = log_beta(min(max(rss, self.exact), 1.0), half * left, half * k)
         return min(float(ways + fits) / math.log(10), 0.0)
 
-    @property
-    def _log_m(self) -> float:
-        return math.log(max(self.columns, 2))
 
-
-def risk_inflation(
-    rows: float, columns: int, noise: float | None, dtype: np.dtype[Any]
-) -> RiskInflation:
-    """The criterion for data of this type."""
-    return RiskInflation(
-        rows, columns, noise, 2 if dtype.kind == "c" else 1, tolerances(dtype).exact
-    )
+def score(
+    criterion: ByCharge,
+    rows: float,
+    columns: int,
+    *,
+    noise: float | None = None,
+    dtype: np.dtype[Any] | None = None,
+) -> Score:
+    """The score by name, for data of this type."""
+    dtype = np.dtype(np.float64) if dtype is None else dtype
+    charges: dict[ByCharge, float] = {
+        "ric": 2 * math.log(max(columns, 2)),
+        "bic": math.log(max(rows, 2)),
+        "aic": 2.0,
+    }
+    parts = 2 if dtype.kind == "c" else 1
+    return Score(rows, columns, charges[criterion], noise, parts, tolerances(dtype).exact)
 
 
 def log_beta(x: float, a: float, b: float) -> float:
