@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
-from sparsewise.engine.noise_inference import NoisePrior, begin
+from sparsewise.engine.noise import NoisePrior
+from sparsewise.engine.noise_inference import begin
 from sparsewise.engine.stopping import up_to
 from sparsewise.parameters import check_count
 from sparsewise.results import BayesianSolution, Stop

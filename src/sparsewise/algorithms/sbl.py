@@ -12,7 +12,8 @@ from sparsewise.algorithms.rmp import match_relevance
 from sparsewise.engine.joint_updates import UPDATES as UPDATES  # the rules, for front ends, too
 from sparsewise.engine.joint_updates import Updates, update_all
 from sparsewise.engine.log import Callback
-from sparsewise.engine.noise_inference import NoisePrior, begin
+from sparsewise.engine.noise import NoisePrior
+from sparsewise.engine.noise_inference import begin
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_count
 from sparsewise.results import BayesianSolution, Stop

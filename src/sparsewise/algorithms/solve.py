@@ -75,6 +75,6 @@ def solve(
     of Statistics 22, 1994.
     """
     return search(
-        "solve", A, y, criterion=criterion, sigma=sigma, effort=effort, include=include, exclude=exclude, seed=seed,
-        callback=callback,
+        "solve", A, y, criterion=criterion, sigma=sigma, effort=effort,
+        include=include, exclude=exclude, seed=seed, callback=callback,
     )  # fmt: skip

@@ -245,9 +245,9 @@ class Multistart:
 
     def _stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
         """Add what gains more, and drop what loses less than that; by default all that there is."""
-        exact = self.score.exact
+        gain = max(gain, self.score.exact)
         return StoppingCriterion(
-            most=most, enough=-1.0, gain=max(gain, exact), loss=loss if loss < 0 else max(loss, exact),
+            most=most, enough=-1.0, gain=gain, loss=loss if loss < 0 else gain,
             ceiling=np.inf, full=Stop.SPARSITY, small=Stop.DELTA,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What a caller tells of the noise: its standard deviation, or a prior, for a target of norm one."""
+"""What a caller tells of the noise: its standard deviation, or a prior, of a unit target."""
 
 from __future__ import annotations
 
