@@ -16,7 +16,7 @@ from sparsewise.engine.joint_updates import posterior, relevant
 from sparsewise.engine.noise import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
-from sparsewise.guarantees.exchanges import exchanges_of_one
+from sparsewise.guarantees.exchanges import changes_of_one
 from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import check_constraints, check_count, check_function
 from sparsewise.problem import DependentColumnsError, Problem, problem
@@ -104,7 +104,9 @@ class Multistart:
         empty = self._model(self.include)
         self.best = self._found(empty.order, empty.rss)
         rows = min(problem.shape[0], int(score.rows))
-        self.most = max(min(rows - 1, problem.shape[1]), len(self.include))
+        # Unknown noise takes a row to tell it from.
+        rows -= score.noise is None
+        self.most = max(min(rows, problem.shape[1]), len(self.include))
         self._r = empty.residual
         self._size = float(np.vdot(self._r, self._r).real)
         self._columns = np.empty(0, np.int64)
@@ -202,22 +204,23 @@ class Multistart:
 
     def _settled(self, found: Found) -> Found:
         """Go on until no addition, deletion or exchange of one column costs less."""
-        while found.cost < np.inf and not found.rss <= self.score.exact:
+        while True:
             _heed()
-            further = self._exchanged(found)
-            if further is None or not further.cost < found.cost:
-                break
+            further = self._changed(found)
+            if not further.cost < found.cost:
+                return found
             found = min(self._polished(further), further, key=lambda one: one.cost)
-        return found
 
-    def _exchanged(self, found: Found) -> Found | None:
-        """The model after the exchange of one column that fits best, if one fits better."""
+    def _changed(self, found: Found) -> Found:
+        """The best model that differs by one column, or by the exchange of one."""
         columns = np.array(found.support, np.int64)
-        swap = exchanges_of_one(Fit(self.problem, columns, self.include, self.exclude)).best
-        if swap is None:
-            return None
-        support = swap.applied(columns)
-        return self._found(support, self._model(support, basis=False).rss)
+        changes = changes_of_one(Fit(self.problem, columns, self.include, self.exclude))
+        costs = {one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes}
+        support = min(costs, key=costs.__getitem__, default=found.support)
+        if not costs.get(support, np.inf) < found.cost:
+            return found
+        active = self._model(support, basis=False)
+        return self._found(active.order, active.rss)
 
     # ------------------------------------------------------------------ what they are made of
 
@@ -231,9 +234,12 @@ class Multistart:
                     basis=basis,
                 )  # fmt: skip
             except DependentColumnsError as error:
-                if set(error.columns) & set(self.include):
+                free = [j for j in columns if j not in self.include]
+                if set(error.columns) & set(self.include) or not free:
                     raise
-                columns = [j for j in columns if j not in error.columns]
+                # Together they may be dependent though none is, one by one: the last one goes.
+                gone = error.columns or free[-1:]
+                columns = [j for j in columns if j not in gone]
 
     def _found(self, columns: Iterable[int], rss: float) -> Found:
         """A model, kept if it is the best so far: should somebody halt the search, it is told."""
