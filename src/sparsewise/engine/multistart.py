@@ -339,12 +339,13 @@ def search(
     stop = active.log.run(lambda: multistart.run(most, seed))
     retrace(active, multistart)
     rss, size = active.rss, active.size
-    sigma = goal.variance(rss, size) ** 0.5 * data.scale
+    if sigma is None:
+        sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
     return active.solution(
         algorithm,
         stop,
         kind=MultistartSolution,
-        sigma=0.0 if data.is_zero else sigma,
+        sigma=float(sigma),
         covariance=active.covariance(sigma),
         score=goal.cost(rss, size),
         chance=goal.chance(rss, size),
