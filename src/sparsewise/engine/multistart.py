@@ -36,6 +36,9 @@ PLAIN = -8.0
 BY_CHANCE = -2.0
 """log₁₀: a fit no less likely by chance than this is worth a warning."""
 
+UNLIKELY = 1e-5
+"""A γ below this part of the largest is not worth a place on the way back."""
+
 ROUNDS = 8
 """Most stages forward and back from one start."""
 
@@ -102,6 +105,7 @@ class Multistart:
         self.include, self.exclude = list(include), list(exclude)
         self.found: list[Found] = []
         self._ends: dict[tuple[int, ...], Found] = {}
+        self._active: ActiveSet | None = None
         empty = self.model(self.include)
         self.best = self._found(empty.order, empty.rss)
         rows = min(problem.shape[0], int(score.rows))
@@ -136,11 +140,15 @@ class Multistart:
 
     def start(self, i: int, rng: np.random.Generator) -> Found:
         """What start number i comes to."""
-        first = self._on_the_way_back(self._survivors(i, rng))
+        survivors = self._survivors(i, rng)
         # Where it goes from there depends on nothing else: many starts come to one model.
+        if end := self._ends.get(tuple(sorted(survivors))):
+            return end
+        first = self._on_the_way_back(survivors)
         if first.support not in self._ends:
-            self._ends[first.support] = self._settled(first)
-        return self._ends[first.support]._replace(way=first.way)
+            end = self._settled(first)._replace(way=first.way)
+            self._ends |= {first.support: end, end.support: end}
+        return self._ends[first.support]
 
     # ------------------------------------------------------------------ the stages of a start
 
@@ -157,9 +165,17 @@ class Multistart:
         left = relevant(
             self._B, self._r, gamma.astype(self._guess.dtype), noise,
             held=held, rows=rows, heed=_heed,
+            known=self._known(),
         )  # fmt: skip
         order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
+        order = order[left.gamma[order] > UNLIKELY * left.gamma.max(initial=0.0)]
         return [*self.include, *columns[left.columns[order]].tolist()]
+
+    def _known(self) -> Array | None:
+        """Which of the columns updated jointly are those of the best model so far, if it has any."""
+        if self.best.size == len(self.include):
+            return None
+        return np.isin(self._columns, self.best.support)
 
     def _on_the_way_back(self, columns: list[int]) -> Found:
         """The best model met while the least column is dropped, again and again."""
@@ -215,9 +231,7 @@ class Multistart:
         support, cost = found.support, self.score.cost
         if found.rss <= self.score.exact:
             return None
-        active = self._active
-        if active.support != set(support):
-            active = self.model(support)
+        active = self.model_of(found)
         gains, losses = active.gains(), active.loose_losses()
         if gains.max() > 0 and cost(found.rss - gains.max(), found.size + 1) < found.cost:
             return self._refitted([*support, int(np.argmax(gains))])
@@ -254,6 +268,13 @@ class Multistart:
                 if set(error.columns) & set(self.include):
                     raise
                 columns = [j for j in columns if j not in error.columns]
+
+    def model_of(self, found: Found, data: Problem | None = None) -> ActiveSet:
+        """The same for what was found: the last one there was, if that is it."""
+        last = self._active
+        if (data is None or data is self.problem) and last and last.support == set(found.support):
+            return last
+        return self.model(found.support, data)
 
     def _refitted(self, columns: Iterable[int]) -> Found:
         """The model on these columns."""
@@ -386,11 +407,13 @@ def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
     So there is a model of every size on it.
     """
     best = multistart.best
-    active = multistart.model(best.support, data)
+    active = multistart.model_of(best, data)
     ways = (one.way for one in multistart.found if one.support == best.support)
     if way := next(ways, ()):
         there = tuple(j for j in active.order if j not in multistart.include)
         active.log.follow(way)
         if there:
-            active.log.record("add", [there], [active.rss], [list(active.coef.values())], active.size)
+            active.log.record(
+                "add", [there], [active.rss], [list(active.coef.values())], active.size
+            )
     return active
