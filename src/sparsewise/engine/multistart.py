@@ -164,7 +164,7 @@ class Multistart:
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
         columns, rows = self._columns, self.score.rows - len(self.include)
-        gamma = np.ones(columns.size) if i == 0 else np.exp(rng.standard_normal(columns.size))
+        gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
         if i % 2:
             gamma = gamma * (self._guess + 0.5)
         held = self.score.noise is not None or i % 2 == 1
@@ -345,6 +345,11 @@ class Multistart:
         noise = SMALL_NOISE / len(self._r)
         # |x| of (nearly) minimum norm, each column being as likely as any other
         self._guess = np.sqrt(rough_posterior(self._B, self._r, flat, noise)[0])
+
+
+def spread(i: int) -> float:
+    """Standard deviation of log γ at start i: none at first, then ever farther afield."""
+    return 0.0 if i == 0 else min(0.5 + i / 64, 1.0)
 
 
 def _heed() -> None:
