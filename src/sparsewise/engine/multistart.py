@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.halting import Halted, interrupted
-from sparsewise.engine.joint_updates import posterior, relevant
+from sparsewise.engine.joint_updates import relevant, rough_posterior
+from sparsewise.engine.log import Log
 from sparsewise.engine.noise import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
@@ -20,7 +21,8 @@ from sparsewise.guarantees.exchanges import changes_of_one
 from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import check_constraints, check_function, check_whole, shown
 from sparsewise.problem import DependentColumnsError, Problem, problem
-from sparsewise.results import MultistartSolution, Start, Stop
+from sparsewise.results import MultistartSolution, Start, Stop, Stretch
+from sparsewise.selection.reduction import NARROW
 from sparsewise.selection.score import CHARGES, ByCharge, Score, score
 
 LARGE_NOISE = 0.1
@@ -35,8 +37,14 @@ PLAIN = -8.0
 BY_CHANCE = -2.0
 """log₁₀: a fit no less likely by chance than this is worth a warning."""
 
+UNLIKELY = 1e-5
+"""A γ below this part of the largest is not worth a place on the way back."""
+
 ROUNDS = 8
 """Most stages forward and back from one start."""
+
+QUICKLY = 1e-6
+"""How far ‖r‖² may be off, relatively, where that makes a second look only."""
 
 AHEAD = 16
 """Steps that a way forward goes on for at least, past the best model on it."""
@@ -54,7 +62,7 @@ class Found(NamedTuple):
     cost: float
     support: tuple[int, ...]
     rss: float
-    survivors: tuple[int, ...] = ()
+    way: tuple[Stretch, ...] = ()
 
     @property
     def size(self) -> int:
@@ -101,17 +109,15 @@ class Multistart:
         self.include, self.exclude = list(include), list(exclude)
         self.found: list[Found] = []
         self._ends: dict[tuple[int, ...], Found] = {}
-        empty = self._model(self.include)
+        self._active: ActiveSet | None = None
+        empty = self.model(self.include)
         self.best = self._found(empty.order, empty.rss)
         rows = min(problem.shape[0], int(score.rows))
         # Unknown noise takes a row to tell it from.
         rows -= score.noise is None
         self.most = max(min(rows, problem.shape[1]), len(self.include))
-        self._r = empty.residual
-        self._size = float(np.vdot(self._r, self._r).real)
+        self._empty, self._size = empty, empty.rss
         self._columns = np.empty(0, np.int64)
-        if self._size > score.exact and not problem.is_zero:
-            self._gather(empty, self._candidates(empty))
 
     @property
     def chance(self) -> float:
@@ -120,15 +126,21 @@ class Multistart:
 
     def run(self, effort: int, seed: int) -> Stop:
         """So many starts at most; why there are no more."""
+        if self._size <= self.score.exact:
+            return Stop.EXACT_FIT
+        self._gather(self._candidates())
         if not self._columns.size:
-            return Stop.EXACT_FIT if self._size <= self.score.exact else Stop.EXHAUSTED
+            return Stop.EXHAUSTED
         for i in range(effort):
             self.found.append(self.start(i, np.random.default_rng([seed, i])))
+            self._widen(self.found[-1].support)
             if self.tell is not None and self.tell(self.found[-1]):
                 raise Halted
             if self._is_plain():
                 return Stop.FOUND_AGAIN
-        return Stop.BY_CHANCE if self.best.size and self.chance > BY_CHANCE else Stop.EFFORT
+        if self.best.size == len(self.include):
+            return Stop.NOTHING_FOUND
+        return Stop.BY_CHANCE if self.chance > BY_CHANCE else Stop.EFFORT
 
     def _is_plain(self) -> bool:
         """Whether the best model was found from two starts, and can't be there by chance."""
@@ -138,18 +150,21 @@ class Multistart:
     def start(self, i: int, rng: np.random.Generator) -> Found:
         """What start number i comes to."""
         survivors = self._survivors(i, rng)
-        first = self._on_the_way_back(survivors)
         # Where it goes from there depends on nothing else: many starts come to one model.
+        if end := self._ends.get(tuple(sorted(survivors))):
+            return end
+        first = self._on_the_way_back(survivors)
         if first.support not in self._ends:
-            self._ends[first.support] = self._settled(self._polished(first))
-        return self._ends[first.support]._replace(survivors=tuple(survivors))
+            end = self._settled(first)._replace(way=first.way)
+            self._ends |= {first.support: end, end.support: end}
+        return self._ends[first.support]
 
     # ------------------------------------------------------------------ the stages of a start
 
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
         columns, rows = self._columns, self.score.rows - len(self.include)
-        gamma = np.ones(columns.size) if i == 0 else np.exp(rng.standard_normal(columns.size))
+        gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
         if i % 2:
             gamma = gamma * (self._guess + 0.5)
         held = self.score.noise is not None or i % 2 == 1
@@ -159,15 +174,23 @@ class Multistart:
         left = relevant(
             self._B, self._r, gamma.astype(self._guess.dtype), noise,
             held=held, rows=rows, heed=_heed,
+            known=self._known(),
         )  # fmt: skip
         order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
+        order = order[left.gamma[order] > UNLIKELY * left.gamma.max(initial=0.0)]
         return [*self.include, *columns[left.columns[order]].tolist()]
+
+    def _known(self) -> Array | None:
+        """Which of the columns updated jointly are in the best model so far, if any are."""
+        if self.best.size == len(self.include):
+            return None
+        return np.isin(self._columns, self.best.support)
 
     def _on_the_way_back(self, columns: list[int]) -> Found:
         """The best model met while the least column is dropped, again and again."""
-        active = self._model(columns, basis=False)
+        active = self.model(columns, basis=False)
         order, rss = active.order, [active.rss]
-        active.shrink(self._stopping(most=0))
+        active.shrink(self.stopping(most=0))
         dropped: list[int] = []
         for stretch in active.log.stretches:
             if stretch.action == "drop":
@@ -176,7 +199,17 @@ class Multistart:
         costs = self.score.costs(np.array(rss), len(order) - np.arange(len(rss)))
         at = len(costs) - 1 - int(np.argmin(costs[::-1]))  # of equal ones the smallest
         gone = set(dropped[:at])
-        return self._found((j for j in order if j not in gone), rss[at])
+        return self._found((j for j in order if j not in gone), rss[at], active.log.stretches)
+
+    def _settled(self, found: Found) -> Found:
+        """Go on until no addition, deletion or exchange of one column costs less."""
+        while True:
+            _heed()
+            found = min(self._polished(found), found, key=lambda one: one.cost)
+            further = self._changed(found)
+            if not further.cost < found.cost:
+                return found
+            found = further
 
     def _polished(self, found: Found) -> Found:
         """Forward and back from a model until that leads to no better one."""
@@ -191,8 +224,8 @@ class Multistart:
     def _forth_and_back(self, found: Found) -> Found:
         """RMP₀ from a model at the threshold it implies; the best model on the way back."""
         threshold = self.score.threshold(found.rss, found.size)
-        stopping = self._stopping(most=self.most, gain=threshold, loss=threshold)
-        active = self._model(found.support)
+        stopping = self.stopping(most=self.most, gain=threshold, loss=threshold)
+        self._active = active = self.model(found.support)
         seen: set[frozenset[int]] = set()
         while active.support not in seen and len(seen) < ROUNDS:
             seen.add(active.support)
@@ -202,36 +235,41 @@ class Multistart:
             return found
         return self._on_the_way_back(active.order)
 
-    def _settled(self, found: Found) -> Found:
-        """Go on until no addition, deletion or exchange of one column costs less."""
-        while True:
-            _heed()
-            further = self._changed(found)
-            if not further.cost < found.cost:
-                return found
-            found = min(self._polished(further), further, key=lambda one: one.cost)
-
     def _changed(self, found: Found) -> Found:
         """The best model that differs by one column, or by the exchange of one."""
+        if not self._may_change(found):
+            return found
         columns = np.array(found.support, np.int64)
         changes = changes_of_one(Fit(self.problem, columns, self.include, self.exclude))
         costs = {one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes}
         support = min(costs, key=costs.__getitem__, default=found.support)
         if not costs.get(support, np.inf) < found.cost:
             return found
-        active = self._model(support, basis=False)
+        active = self.model(support, basis=False)
         return self._found(active.order, active.rss)
+
+    def _may_change(self, found: Found) -> bool:
+        """Whether one column more, less or exchanged may cost less: a quick look, mostly no."""
+        active, rss, size = self.model_of(found), found.rss, found.size
+        gain, losses = float(active.gains().max()), active.loose_losses().values()
+        added = self.score.cost(rss - gain, size + 1) if gain > 0 else np.inf
+        dropped = self.score.cost(rss + min(losses), size - 1) if losses else np.inf
+        if min(added, dropped) < self.score.cost(rss * (1 + QUICKLY), size):
+            return True
+        return rss > self.score.exact and active.replacements().size > 0
 
     # ------------------------------------------------------------------ what they are made of
 
-    def _model(self, columns: Iterable[int], basis: bool = True) -> ActiveSet:
+    def model(
+        self, columns: Iterable[int], data: Problem | None = None, *, basis: bool = True
+    ) -> ActiveSet:
         """Least squares on these columns, but for those that depend on others."""
         columns = list(columns)
         while True:
             try:
                 return ActiveSet(
-                    self.problem, include=self.include, exclude=self.exclude, start=columns,
-                    basis=basis,
+                    self.problem if data is None else data, include=self.include,
+                    exclude=self.exclude, start=columns, basis=basis,
                 )  # fmt: skip
             except DependentColumnsError as error:
                 free = [j for j in columns if j not in self.include]
@@ -241,15 +279,22 @@ class Multistart:
                 gone = error.columns or free[-1:]
                 columns = [j for j in columns if j not in gone]
 
-    def _found(self, columns: Iterable[int], rss: float) -> Found:
+    def model_of(self, found: Found, data: Problem | None = None) -> ActiveSet:
+        """The same for what was found: the last one there was, if that is it."""
+        last = self._active
+        if (data is None or data is self.problem) and last and last.support == set(found.support):
+            return last
+        return self.model(found.support, data)
+
+    def _found(self, columns: Iterable[int], rss: float, way: Iterable[Stretch] = ()) -> Found:
         """A model, kept if it is the best so far: should somebody halt the search, it is told."""
         support = tuple(sorted(columns))
-        found = Found(self.score.cost(rss, len(support)), support, rss)
+        found = Found(self.score.cost(rss, len(support)), support, rss, tuple(way))
         best = getattr(self, "best", found)
         self.best = min(best, found, key=lambda one: (one.cost, one.size))
         return found
 
-    def _stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
+    def stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
         """Add what gains more, and drop what loses less than that; by default all that there is."""
         gain = max(gain, self.score.exact)
         return StoppingCriterion(
@@ -257,17 +302,17 @@ class Multistart:
             ceiling=np.inf, full=Stop.SPARSITY, small=Stop.DELTA,
         )  # fmt: skip
 
-    def _candidates(self, empty: ActiveSet) -> Array:
+    def _candidates(self) -> Array:
         """The columns to update jointly: all, or those that a way forward meets or nearly takes."""
         n, m = self.problem.shape
         if n * m * min(n, m) <= JOINTLY:
-            return empty.open_columns()
-        forward = self._model(self.include)
+            return self._empty.open_columns()
+        forward = self.model(self.include)
         least, at = self.best.cost, forward.size
         near = [forward.gains()]
         while forward.size < self.most and forward.size <= 2 * at + AHEAD:
             before = forward.size
-            forward.grow(self._stopping(most=self.most), steps=max(before, AHEAD))
+            forward.grow(self.stopping(most=self.most), steps=max(before, AHEAD))
             rss = [float(loss) for one in forward.log.stretches for loss in one.losses]
             size = forward.size - np.arange(len(rss))[::-1]
             costs = self.score.costs(np.array(rss), size)
@@ -279,18 +324,32 @@ class Multistart:
         width = max(SCREENED, 2 * forward.size)
         tops = [np.argsort(-gains, kind="stable")[:width] for gains in near]
         wanted = np.unique(np.concatenate([*tops, np.array(forward.order, np.int64)]))
-        return np.intersect1d(wanted, empty.open_columns())
+        return np.intersect1d(wanted, self._empty.open_columns())
 
-    def _gather(self, empty: ActiveSet, columns: Array) -> None:
+    def _widen(self, support: Iterable[int]) -> None:
+        """Update what a start has found jointly with the others, too, from now on."""
+        new = np.setdiff1d(list(support), [*self._columns, *self.include])
+        if new.size:
+            self._gather(np.union1d(self._columns, new.astype(np.int64)))
+
+    def _gather(self, columns: Array) -> None:
         """Hold these columns, without what must be included."""
         self._columns = columns
         if not columns.size:
             return
-        self._B = empty.remainders_of(columns)
+        self._B, self._r = self._empty.remainders_of(columns), self._empty.residual
+        if len(self._r) > 2 * (columns.size + 1):  # fewer rows tell the same
+            R = np.asarray(np.linalg.qr(np.column_stack([self._B, self._r]), mode="r"))
+            self._B, self._r = R[:, :-1], R[:, -1]
         flat = np.ones(columns.size, self._B.real.dtype)
         noise = SMALL_NOISE / len(self._r)
         # |x| of (nearly) minimum norm, each column being as likely as any other
-        self._guess = np.sqrt(posterior(self._B, self._r, flat, noise).squared)
+        self._guess = np.sqrt(rough_posterior(self._B, self._r, flat, noise)[0])
+
+
+def spread(i: int) -> float:
+    """Standard deviation of log γ at start i: none at first, then ever farther afield."""
+    return 0.0 if i == 0 else min(0.5 + i / 64, 1.0)
 
 
 def _heed() -> None:
@@ -334,9 +393,8 @@ def search(
     multistart = Multistart(
         condensed(data), goal, include=sorted(forced), exclude=barred, tell=tell
     )
-    active = ActiveSet(data, include=forced, exclude=barred)
-    stop = active.log.run(lambda: multistart.run(most, seed))
-    retrace(active, multistart)
+    stop = Log(data, None).run(lambda: multistart.run(most, seed))
+    active = retraced(data, multistart)
     rss, size = active.rss, active.size
     if sigma is None:
         sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
@@ -356,16 +414,24 @@ def search(
 def condensed(data: Problem) -> Problem:
     """The same problem in as few rows as tell the same, if these are much fewer."""
     n, m = data.shape
-    if n <= 2 * (m + 1) or data.design.applied or data.is_zero:
+    if m > NARROW or n <= 2 * (m + 1) or data.design.applied or data.is_zero:
         return data
     design, y = data.design.condensed(data.y)
     return problem(design, y)
 
 
-def retrace(active: ActiveSet, multistart: Multistart) -> None:
-    """From what the joint updates left to the best model, column by column."""
+def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
+    """The best model, and a path to it: from what joint updates left, back to nothing, and there.
+
+    So there is a model of every size on it.
+    """
     best = multistart.best
-    came_from = (one.survivors for one in multistart.found if one.support == best.support)
-    active.add(j for j in next(came_from, ()) if j not in active.support)
-    active.drop([j for j in active.order if j not in best.support])
-    active.add(j for j in best.support if j not in active.support)
+    active = multistart.model_of(best, data)
+    ways = (one.way for one in multistart.found if one.support == best.support)
+    if way := next(ways, ()):
+        there = tuple(j for j in active.order if j not in multistart.include)
+        active.log.follow(way)
+        if there:
+            coef = np.array(list(active.coef.values()))
+            active.log.record("add", [there], [active.rss], [coef], active.size)
+    return active
