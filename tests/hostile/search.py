@@ -178,8 +178,10 @@ def end_of_search(call: Call, solution: MultistartSolution) -> None:
         assert solution.chance < -2, told
     elif stop in (Stop.EFFORT, Stop.BY_CHANCE):
         assert used, told
-        likely = solution.chance > -2 and solution.support.size > 0
-        assert (stop is Stop.BY_CHANCE) == likely, told
+        assert (stop is Stop.BY_CHANCE) == (solution.chance > -2), told
+    elif stop is Stop.NOTHING_FOUND:
+        assert used, told
+        assert {*solution.support.tolist()} == {*call.columns("include")}, told
     else:
         halted = Stop.CALLBACK, Stop.INTERRUPTED
         assert stop in (*halted, Stop.ZERO_TARGET, Stop.EXACT_FIT, Stop.EXHAUSTED), told

@@ -28,7 +28,7 @@ MANY = 64
 #: A cost beyond this is infinite.
 HUGE = int(np.finfo(float).max)
 #: Why a search ends; whether it does for that reason, `end_of_search` says.
-ENDS_OF_SEARCH = Stop.FOUND_AGAIN, Stop.EFFORT, Stop.BY_CHANCE
+ENDS_OF_SEARCH = Stop.FOUND_AGAIN, Stop.EFFORT, Stop.BY_CHANCE, Stop.NOTHING_FOUND
 #: So many steps, and so many models, of a path are judged.
 LOOKS, MODELS = 8, 16
 
