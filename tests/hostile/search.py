@@ -19,7 +19,15 @@ from tests.hostile.calls import SEARCHES, Call, a_call
 from tests.hostile.campaign import Case, family, oracle
 from tests.hostile.least_squares import LONG, Fit, long
 from tests.hostile.refusals import justified, one_sentence
-from tests.hostile.solutions import DOUBT, EXACT, MODELS, candidates, data_untouched
+from tests.hostile.solutions import (
+    DOUBT,
+    EXACT,
+    MODELS,
+    candidates,
+    data_untouched,
+    well_formed,
+    worst_on_path,
+)
 
 #: Figures are told to so many digits at least, relative to their size.
 CLOSE = 1e-5
@@ -251,16 +259,18 @@ def search(case: Case) -> None:
         with quiet:
             solution = call()
         data_untouched(before, call.A, call.y)
+        well_formed(call, solution)
+        call.worst = worst_on_path(call, solution)
+        for figure in (
+            noise_of_search, covariance_of_search, score_of_search, chance_of_search,
+            starts_of_search, end_of_search, no_single_change,
+        ):  # fmt: skip
+            figure(call, solution)
         judge(call, solution)
     except InputError as refusal:
         one_sentence(refusal)
         justified(call, refusal)
         return
-    for judge_of in (
-        noise_of_search, covariance_of_search, score_of_search, chance_of_search, starts_of_search,
-        end_of_search, no_single_change,
-    ):  # fmt: skip
-        judge_of(call, solution)
     if "callback" in call.words:
         told_starts(solution, told, asked)
     elif case.chance(0.1):
