@@ -155,9 +155,16 @@ class Multistart:
             return end
         first = self._on_the_way_back(survivors)
         if first.support not in self._ends:
-            end = self._settled(first)._replace(way=first.way)
+            end = first if self._is_hopeless(first) else self._settled(first)
+            end = end._replace(way=first.way)
             self._ends |= {first.support: end, end.support: end}
         return self._ends[first.support]
+
+    def _is_hopeless(self, found: Found) -> bool:
+        """Whether it may be there by chance, where the best model so far can't."""
+        if found.cost <= self.best.cost or self.chance >= PLAIN:
+            return False
+        return self.score.chance(found.rss, found.size) > PLAIN
 
     # ------------------------------------------------------------------ the stages of a start
 
