@@ -19,7 +19,7 @@ from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.guarantees.exchanges import changes_of_one
 from sparsewise.guarantees.fit import Fit
-from sparsewise.parameters import check_constraints, check_count, check_function
+from sparsewise.parameters import check_constraints, check_function, check_whole, shown
 from sparsewise.problem import DependentColumnsError, Problem, problem
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch
 from sparsewise.selection.reduction import NARROW
@@ -383,12 +383,11 @@ def search(
 ) -> MultistartSolution:
     """Search from so many starts at most: the best model any of them came to."""
     data = problem(A, y)
-    most = check_count(effort, "effort", 1) or 1
-    seed = check_count(seed, "seed", 0) or 0
+    most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
-    if criterion not in CHARGES:
+    if not isinstance(criterion, str) or criterion not in CHARGES:
         raise InputError(
-            f"must be one of {', '.join(CHARGES)}, not {criterion!r}.", parameter="criterion"
+            f"must be one of {', '.join(CHARGES)}, not {shown(criterion)}.", parameter="criterion"
         )
     forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
