@@ -349,6 +349,14 @@ def _heed() -> None:
         raise Halted
 
 
+def check_charge(criterion: object) -> None:
+    """Refuse what is not the name of a criterion by charge."""
+    if not isinstance(criterion, str) or criterion not in CHARGES:
+        raise InputError(
+            f"must be one of {', '.join(CHARGES)}, not {shown(criterion)}.", parameter="criterion"
+        )
+
+
 # --- from data to a solution ----------------------------------------------------------------------
 
 
@@ -369,10 +377,7 @@ def search(
     data = problem(A, y)
     most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
-    if not isinstance(criterion, str) or criterion not in CHARGES:
-        raise InputError(
-            f"must be one of {', '.join(CHARGES)}, not {shown(criterion)}.", parameter="criterion"
-        )
+    check_charge(criterion)
     forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
     m = data.shape[1] - len(barred)
