@@ -192,6 +192,7 @@ WORDS: dict[str, Callable[[Problem], Words]] = {
     "fast_sbl": lambda p: {"sigma": p.delta or None},
     # EM takes hundreds of updates; on the larger problems MacKay's few dozen do.
     "sbl": lambda p: {"sigma": p.delta or None, "updates": "em" if p.A.size < 10**4 else "mackay"},
+    "solve": lambda p: {},
 }
 
 RECORDS = {name: ALGORITHMS[name] for name in WORDS}
@@ -199,7 +200,9 @@ BY_COLUMNS = list(WORDS)  # the contract of these tests; ℓ1 has its own
 L1 = [name for name, record in ALGORITHMS.items() if record.family is Family.L1]
 # A posterior mean in place of least squares.
 BAYES = [name for name, record in RECORDS.items() if record.family is Family.BAYESIAN]
-BY_PROPERTY = ["sbl"]  # how it prunes is its own choice: no reference takes the same steps
+SEARCHES = [name for name, record in RECORDS.items() if record.family is Family.SEARCH]
+# How they come to a model is their own choice: no reference takes the same steps.
+BY_PROPERTY = ["sbl", *SEARCHES]
 BY_DELTA = [name for name, record in RECORDS.items() if record.stopping == ("delta",)]
 BY_CRITERION = [name for name, record in RECORDS.items() if record.takes("criterion")]
 TAKES_START = [name for name, record in RECORDS.items() if record.takes("start")]

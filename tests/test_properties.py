@@ -129,7 +129,7 @@ def test_residuals_and_sizes_of_the_path(name, case):
     solution = ALGORITHMS[name](case.A, case.y, **case.words(name))
     size = len(solution.path.start)
     for step in solution.path:
-        size += 1 if step.action == "add" else -1
+        size += len(step.columns) if step.action == "add" else -len(step.columns)
         assert step.size == size
         assert 0 <= step.squared_residual <= 1.001 * np.linalg.norm(case.y) ** 2
     assert size == len(solution.support)

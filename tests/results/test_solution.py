@@ -7,7 +7,7 @@ import pytest
 
 import sparsewise
 from sparsewise import ALGORITHMS, Stop
-from tests.problems import BAYES, BY_COLUMNS, FAMILIES, KNOWN, LEAST_SQUARES, words
+from tests.problems import BAYES, BY_COLUMNS, FAMILIES, KNOWN, LEAST_SQUARES, SEARCHES, words
 
 TALL = next(p for p in KNOWN if p.name == "tall")
 
@@ -70,7 +70,8 @@ def test_path_is_a_sequence(solution):
         assert step.action in ("add", "drop", *updates)
         assert isinstance(step.log_evidence, float)
         assert np.isnan(step.log_evidence) == (solution.algorithm not in BAYES)
-        assert 0 <= step.column < TALL.A.shape[1]
+        assert all(0 <= j < TALL.A.shape[1] for j in step.columns)
+        assert len(step.columns) == 1 or solution.algorithm in SEARCHES
         assert isinstance(step.column, int)
         assert isinstance(step.size, int)
         assert isinstance(step.squared_residual, float)

@@ -211,8 +211,8 @@ class Multistart:
             _heed()
             found = min(self._polished(found), found, key=lambda one: one.cost)
             further = self._changed(found)
-            if not further.cost < found.cost:
-                return further
+            if further.support == found.support:
+                return found
             found = further
 
     def _polished(self, found: Found) -> Found:
@@ -240,9 +240,9 @@ class Multistart:
         return self._on_the_way_back(active.order)
 
     def _changed(self, found: Found) -> Found:
-        """The best model that differs by one column, or by the exchange of one.
+        """The best model that differs by one column, or by the exchange of one, if it costs less.
 
-        If there is none, the same, of equal columns the lowest: starts that come to copies agree.
+        If none does, the same, of equal columns the lowest: starts that come to copies agree.
         """
         if not self._may_change(found):
             return found
@@ -251,10 +251,12 @@ class Multistart:
             one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes_of_one(fit)
         }
         support = min(costs, key=costs.__getitem__, default=found.support)
-        if not costs.get(support, np.inf) < found.cost:
-            return self._lowest(found, fit)
-        active = self.model(support, basis=False)
-        return self._found(active.order, active.rss)
+        if costs.get(support, np.inf) < found.cost:
+            active = self.model(support, basis=False)
+            further = self._found(active.order, active.rss)
+            if further.cost < found.cost:
+                return further
+        return self._lowest(found, fit)
 
     def _lowest(self, found: Found, fit: Fit) -> Found:
         """The same model with the lowest of columns that fit as well."""
