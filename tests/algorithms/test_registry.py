@@ -84,5 +84,8 @@ def test_families_and_what_they_return():
             assert record.result is sw.BayesianSolution
         if record.starts_full:
             assert record.family is Family.ELIMINATION
-        if record.least_squares:
+        if record.family is Family.SEARCH:
+            assert record.result is sw.MultistartSolution
+            assert record.least_squares
+        elif record.least_squares:
             assert record.result is sw.Solution

@@ -13,7 +13,7 @@ import numpy as np
 from sparsewise import Stop
 from sparsewise.errors import InputError
 from tests.hostile.algorithms import judge
-from tests.hostile.calls import BY_COLUMNS, Call, length, words
+from tests.hostile.calls import BY_COLUMNS, SEARCHES, Call, length, words
 from tests.hostile.campaign import Case, family, oracle
 from tests.hostile.inputs import matrix
 from tests.hostile.refusals import REASONS, one_sentence
@@ -125,6 +125,14 @@ def criteria() -> list[Value]:
     ]
 
 
+def charges() -> list[Value]:
+    """Criteria of a search."""
+    return [
+        *map(answer, ("ric", "bic", np.str_("aic"))),
+        *map(refusal, ("RIC", "", "cp", None, 3, [], object(), b"ric", ["ric"], lambda r, k: r)),
+    ]
+
+
 def values(word: str, call: Call) -> list[Value]:
     """Hostile values of a word."""
     n, m = call.A.shape
@@ -133,7 +141,12 @@ def values(word: str, call: Call) -> list[Value]:
     if word == "noise_prior":
         return priors()
     if word == "criterion":
-        return criteria()
+        return charges() if call.algorithm in SEARCHES else criteria()
+    if word == "effort":  # as many as are asked for are made
+        few = [value for value in counts(3) if value.owed != "either"]
+        return [*few, refusal(0), refusal(None), *not_numbers()]
+    if word == "seed":
+        return [*counts(3), refusal(None), *not_numbers()]
     if word == "updates":
         return [*map(answer, ("em", "mackay")), *map(refusal, ("EM", "", None, 3, [], {}, b"em"))]
     if word == "callback":

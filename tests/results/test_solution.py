@@ -72,7 +72,7 @@ def test_path_is_a_sequence(solution):
         assert np.isnan(step.log_evidence) == (solution.algorithm not in BAYES)
         assert all(0 <= j < TALL.A.shape[1] for j in step.columns)
         assert len(step.columns) == 1 or solution.algorithm in SEARCHES
-        assert isinstance(step.column, int)
+        assert all(isinstance(j, int) for j in step.columns)
         assert isinstance(step.size, int)
         assert isinstance(step.squared_residual, float)
     assert fits_one_screen(repr(path))

@@ -29,9 +29,9 @@ def solve(
     sigma: float | None = None,
     criterion: ByCharge = "ric",
     effort: int = EFFORT,
+    seed: int = 0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
-    seed: int = 0,
     callback: Callable[[Start], bool | None] | None = None,
 ) -> MultistartSolution:
     """The sparse model to take when in doubt: nothing is to be told, and the odds are.
@@ -62,10 +62,10 @@ def solve(
         What a column costs: 2 log m, log n or 2, the more, the fewer come in.
     effort : int
         Most starts.
-    include, exclude : iterable of int
-        Columns that must, and must not, be in the model.
     seed : int
         Other starts; the same seed has the same answer.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
     callback : callable, optional
         Called with what each `Start` came to; returning True stops.
 
