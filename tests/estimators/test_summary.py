@@ -212,7 +212,7 @@ def test_coefficients_without_standard_errors_say_why(model, why):
 def test_the_rule_of_choice_and_among_how_many_sizes():
     X, y = table()
     told = facts(StepwiseRegressor().fit(X, y))
-    assert told["choice"] == "least BIC of 9 sizes (0 to 8 features) on the forward path"
+    assert told["choice"] == "least RIC of 9 sizes (0 to 8 features) on the forward path"
     told = facts(StepwiseRegressor("backward", criterion="adjusted_r2", include=[3]).fit(X, y))
     assert told["choice"] == (
         "largest adjusted R² of 8 sizes (1 to 8 features) on the backward path"
@@ -228,7 +228,7 @@ def test_the_rule_of_choice_and_among_how_many_sizes():
     told = facts(StepwiseRegressor("both", delta="bic").fit(X, y))
     assert "delta² = s² log n, the price of a feature in the BIC (s² = " in told["choice"]
     told = facts(PursuitRegressor().fit(X, y))
-    assert told["choice"] == "as many features as have the least BIC on the path of omp"
+    assert told["choice"] == "as many features as have the least RIC on the path of omp"
     told = facts(PursuitRegressor("omp", sparsity=3, residual=1.0).fit(X, y))
     assert told["choice"] == "at most 3 features, as asked for and a residual of norm 1"
 

@@ -265,6 +265,7 @@ CRITERIA: dict[str, Callable] = {
         n * np.log(rss) + 2 * k + 2 * (k + 1) * (k + 2) / (n - k - 2) if k < n - 2 else np.inf
     ),
     "bic": lambda rss, k, n, m: n * np.log(rss) + np.log(n) * k,
+    "ric": lambda rss, k, n, m: (n - k) * np.log(rss) + 2 * k * np.log(m),
     "ebic": lambda rss, k, n, m: n * np.log(rss) + np.log(n) * k + 2 * np.log(comb(m, k)),
     "adjusted_r2": lambda rss, k, n, m: rss / (n - k) if k < n else np.inf,
 }

@@ -137,7 +137,7 @@ def _(model: PursuitRegressor) -> Decision:
         asked.append(f"a change of the squared residual by delta², delta = {model.delta:.4g}")
     exchanges = ALGORITHMS[model.algorithm].family is Family.EXCHANGE
     if not asked or (model.sparsity is None and exchanges):
-        asked.append("as many features as have the least BIC on the path of omp")
+        asked.append("as many features as have the least RIC on the path of omp")
     unfitted = f"{model.algorithm} does not refit the coefficients (omp does)"
     return Decision(" and ".join(asked), unfitted=unfitted)
 
