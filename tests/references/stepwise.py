@@ -265,16 +265,22 @@ CRITERIA: dict[str, Callable] = {
         n * np.log(rss) + 2 * k + 2 * (k + 1) * (k + 2) / (n - k - 2) if k < n - 2 else np.inf
     ),
     "bic": lambda rss, k, n, m: n * np.log(rss) + np.log(n) * k,
-    "ric": lambda rss, k, n, m: (n - k) * np.log(rss) + 2 * k * np.log(m),
     "ebic": lambda rss, k, n, m: n * np.log(rss) + np.log(n) * k + 2 * np.log(comb(m, k)),
     "adjusted_r2": lambda rss, k, n, m: rss / (n - k) if k < n else np.inf,
 }
+
+
+def ric(rss, k, n, m, parts) -> float:
+    """A complex number is two measurements; an exact fit has just the squared error of rounding."""
+    left = np.log(max(rss, EXACT**2))
+    return parts * (n - k) * left + 2 * k * np.log(max(m, 2)) if k < n else np.inf
 
 
 def stepwise(A, y, *, criterion, include=(), exclude=(), start=()):
     """Every single step is tried; a criterion by name is that of a target of norm one."""
     u = Unit(A, y, include, exclude)
     n, m = A.shape[0], A.shape[1] - len(u.exclude)
+    parts = 2 if np.iscomplexobj(A) or np.iscomplexobj(y) else 1
 
     def cost(S) -> float:
         error = u.error(S)
@@ -282,6 +288,8 @@ def stepwise(A, y, *, criterion, include=(), exclude=(), start=()):
             return criterion((error * u.scale) ** 2, len(S))
         with np.errstate(divide="ignore"):
             squared = np.float64(0.0 if error <= EXACT else error**2)
+            if criterion == "ric":
+                return ric(squared, len(S), n, m, parts)
             return CRITERIA[criterion](squared, len(S), n, m)
 
     S = u.begin(start)
