@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sparsewise import PursuitRegressor, StepwiseRegressor, forward
 from sparsewise.errors import InputError
-from sparsewise.selection import path_end
+from sparsewise.selection import choice, path_end
 from sparsewise.selection.criteria import Criteria
 from sparsewise.selection.path_end import AHEAD, Outlook, as_far_as, worth
 
@@ -76,7 +76,8 @@ def test_an_exact_fit_is_an_end():
 
 
 def test_as_far_as():
-    assert as_far_as(7)(np.ones(3), np.arange(3)) == 7
+    assert as_far_as(7, 8)(np.ones(3), np.arange(3)) == 7
+    assert as_far_as(7, 7) is None
 
 
 # --- on data -------------------------------------------------------------------------------------
@@ -201,6 +202,45 @@ def test_max_features(direction, shape, criterion):
     assert model.warnings_ == ()  # it was asked for
     if criterion == "cv":
         assert model.cv_errors_.sizes.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("criterion", ["ric", "loo", "cv"])
+@DIRECTIONS
+def test_a_choice_as_large_as_the_cap_says_so(direction, criterion):
+    X, y = signal(80, 12, 6)
+    at, below = (
+        dict(
+            StepwiseRegressor(direction, criterion=criterion, max_features=most)
+            .fit(X, y)
+            .summary()
+            .facts
+        )
+        for most in (4, 11)
+    )
+    assert at["cap"] == "max_features=4 allows no more: raise it to see whether others help"
+    assert "cap" not in below
+
+
+def test_begin_with_as_many_as_the_cap_allows():
+    X, y = signal(80, 12, 3)
+    model = StepwiseRegressor("both", start="full", max_features=5).fit(X, y)
+    assert len(model.solution_.path.start) == 5
+    assert model.get_support(indices=True).tolist() == [0, 1, 2]
+    listed = StepwiseRegressor("both", start=list(range(8)), max_features=5).fit(X, y)
+    assert listed.get_support(indices=True).tolist() == [0, 1, 2]
+
+
+def test_folds_of_a_path_from_all_features_take_one_round(monkeypatch):
+    """It meets all sizes, wanted or not."""
+    monkeypatch.setattr(path_end, "AHEAD", 4)
+    calls = []
+    whole = choice.PATHS["backward"]
+    monkeypatch.setitem(choice.PATHS, "backward", lambda *a: calls.append(1) or whole(*a))
+    X, y = signal(120, 30, 6)
+    model = StepwiseRegressor("backward", criterion="cv").fit(X, y)
+    assert len(calls) == 6
+    assert model.cv_errors_.sizes[-1] == 30
+    assert model.get_support(indices=True).tolist() == list(range(6))
 
 
 @DIRECTIONS

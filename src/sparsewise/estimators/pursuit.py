@@ -17,7 +17,7 @@ from sparsewise.parameters import check_number
 from sparsewise.results import Solution
 from sparsewise.selection import choice
 from sparsewise.selection.data import Data
-from sparsewise.selection.path_end import Outlook
+from sparsewise.selection.path_end import outlook
 
 PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity")}
 """Algorithms that can be asked for so many features."""
@@ -118,7 +118,7 @@ class PursuitRegressor(SparseRegressor):
 def usual_sparsity(data: Data) -> int:
     """As many features as the RIC chooses on the path of Orthogonal Matching Pursuit."""
     most, costs = choice.most_features(data, "ric"), partial(data.criteria().costs, "ric")
-    path = data.run(there, sparsity=most, further=Outlook(costs, most), by="corr").path
+    path = data.run(there, sparsity=most, further=outlook(costs, most), by="corr").path
     rss, size = choice.path_sizes(path)
     best = choice.least(costs(rss, size), size)
     choice.warn_if_still_better(data, path.after(best), "ric")

@@ -25,7 +25,7 @@ from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.cross_validation import Errors, cross_validate
 from sparsewise.selection.data import Data
 from sparsewise.selection.leave_one_out import leave_one_out
-from sparsewise.selection.path_end import Costs, Outlook, as_far_as, generalised_cross_validation
+from sparsewise.selection.path_end import Costs, as_far_as, generalised_cross_validation, outlook
 from sparsewise.selection.residual_variance import residual_variance
 from sparsewise.wording import printable
 
@@ -210,12 +210,12 @@ class StepwiseRegressor(SparseRegressor):
             data, path, self.cv, self.one_standard_error, self.n_jobs, self.max_features
         )
         chosen, followed = self.cv_errors_.chosen, self.cv_errors_.followed
-        return self._by_size(data, chosen, most, Stop.BEST, as_far_as(followed))
+        return self._by_size(data, chosen, most, Stop.BEST, as_far_as(followed, most))
 
     def _along_path(self, data: Data, most: int) -> Solution:
         """One path to the end; the model of least cost on it."""
         of_residual = self._costs(data)
-        run = choice.PATHS[self.direction](data, most, Outlook(of_residual, most))
+        run = choice.PATHS[self.direction](data, most, outlook(of_residual, most))
         if self.criterion == "loo":
             self._loo_ = leave_one_out(data, run.path)
         rss, size = choice.path_sizes(run.path)
@@ -237,7 +237,7 @@ class StepwiseRegressor(SparseRegressor):
 
         watch = trace if self.verbose else None
         run = self._begin(
-            data, most, stepwise, Outlook(costs, most), criterion=bounded, watch=watch
+            data, most, stepwise, outlook(costs, most), criterion=bounded, watch=watch
         )
         model = Model(run.support, run.coef, run.residual_norm**2)
         choice.warn_if_still_better(data, model, self.criterion)

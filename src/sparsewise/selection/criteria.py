@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.selection.score import score
+from sparsewise.selection.score import Score, score
 from sparsewise.tolerances import tolerances
 
 BY_RESIDUAL = ("aic", "aicc", "bic", "ebic", "ric", "cp", "adjusted_r2")
@@ -127,9 +128,13 @@ class Criteria:
     def _ric(self, rss: Array, k: Array, p: Array) -> Array:
         if self.total == 0:
             return np.full(rss.shape, np.nan)
+        return np.where(self.rows > p, self._score.costs(rss / self.total, k), np.nan)
+
+    @cached_property
+    def _score(self) -> Score:
+        """The RIC of a target of norm one: the intercept takes one of the rows."""
         ric = score("ric", self.rows - self.intercept, self.features)
-        costs = ric._replace(parts=self.parts, exact=self.exact).costs(rss / self.total, k)
-        return np.where(self.rows > p, costs, np.nan)
+        return ric._replace(parts=self.parts, exact=self.exact)
 
     def _cp(self, rss: Array, k: Array, p: Array) -> Array:
         if self.variance is None:

@@ -70,15 +70,17 @@ def cross_validate(
     run = delayed(_fold_errors)
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
-    included, wanted = len(data.include), 0
+    included = last = len(data.include)
     further = worth(included)
-    while further > wanted:
+    while further > last:
         wanted = further
         folds = at_once(run(data, path, *split, wanted, max_features) for split in splits)
         by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
         mean = by_fold.mean(axis=0)
-        if included + mean.size > wanted:  # else there are no more features to follow
-            further = worth(included + int(np.argmin(mean)))
+        last = included + mean.size - 1
+        if last < wanted:  # there are no more features to follow
+            break
+        further = worth(included + int(np.argmin(mean)))
     unit = float(mean.max()) or 1.0  # squares of squares are in range, whatever the units
     std = unit * (by_fold / unit).std(axis=0, ddof=min(1, len(splits) - 1)) / np.sqrt(len(splits))
     best = int(np.argmin(mean))
@@ -151,14 +153,14 @@ def _without_dependent(path: PathOf, fold: Data, most: int, wanted: int) -> tupl
     Some may say nothing in these rows, being constant there, say: they count, but are left out.
     """
     try:
-        return path(fold, most, as_far_as(wanted)), len(fold.include)
+        return path(fold, most, as_far_as(wanted, most)), len(fold.include)
     except DependentColumnsError as error:
         included = [j for j in fold.include if j not in error.columns]
         less = len(fold.include) - len(included)
         if not less:
             raise
         rest = replace(fold, include=included)
-        return path(rest, most - less, as_far_as(wanted - less)), len(included)
+        return path(rest, most - less, as_far_as(wanted - less, most - less)), len(included)
 
 
 def _coefficients(path: Path, least: int, most: int) -> tuple[Array, Array]:

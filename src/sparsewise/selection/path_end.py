@@ -24,9 +24,14 @@ def worth(best: int) -> int:
     return 2 * best + AHEAD
 
 
-def as_far_as(size: int) -> Further:
-    """A path of so many features."""
-    return lambda rss, sizes: size
+def as_far_as(size: int, most: int) -> Further | None:
+    """So many features of at most `most`; None where that is all."""
+    return (lambda rss, sizes: size) if size < most else None
+
+
+def outlook(costs: Costs, most: int) -> Further | None:
+    """The `Outlook` of a path of at most so many features; None where it would not be cut."""
+    return Outlook(costs, most) if most > AHEAD else None
 
 
 @dataclass(frozen=True)
