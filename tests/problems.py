@@ -279,7 +279,7 @@ def variants(name: str, p: Problem) -> dict[str, Words]:
     if name == "foba":
         calls["bold"] = base | {"nu": 0.9}
     if name == "stepwise":
-        criteria = ["aicc", "ebic", *(["aic", "bic", "adjusted_r2"] if tall(p) else [])]
+        criteria = ["aicc", "ebic", "ric", *(["aic", "bic", "adjusted_r2"] if tall(p) else [])]
         calls |= {criterion: {"criterion": criterion} for criterion in criteria}
         calls["from all"] = {"criterion": "aicc", "start": usable}
         calls["ebic and include"] = {"criterion": "ebic", "include": [other], "start": some}

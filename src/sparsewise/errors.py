@@ -45,8 +45,11 @@ def in_python(part: Parameter | Either) -> str:
 
 def spelled(words: Words, spelling: Spelling = in_python) -> str:
     """A clause, in somebody's spelling."""
-    parts = (words,) if isinstance(words, str) else words
-    return "".join(part if isinstance(part, str) else spelling(part) for part in parts)
+    return "".join(part if isinstance(part, str) else spelling(part) for part in _parts(words))
+
+
+def _parts(words: Words) -> tuple[Part, ...]:
+    return (words,) if isinstance(words, str) else words
 
 
 class Message(Exception):  # noqa: N818  (an error or a warning)
@@ -70,11 +73,16 @@ class Message(Exception):  # noqa: N818  (an error or a warning)
         # The arguments of an exception are its text; what it is made of has to travel, too.
         return partial(type(self), parameter=self.parameter), (self.wrong, self.advice)
 
+    @property
+    def words(self) -> tuple[Part, ...]:
+        """The sentence, to be spelled."""
+        subject = () if self.parameter is None else (Parameter(self.parameter), " ")
+        advice = ("; ", *_parts(self.advice)) if self.advice else ()
+        return (*subject, *_parts(self.wrong), *advice)
+
     def sentence(self, spelling: Spelling = in_python) -> str:
         """The sentence, in somebody's spelling."""
-        subject = "" if self.parameter is None else f"{spelling(Parameter(self.parameter))} "
-        advice = f"; {spelled(self.advice, spelling)}" if self.advice else ""
-        text = f"{subject}{spelled(self.wrong, spelling)}{advice}"
+        text = spelled(self.words, spelling)
         # It may quote what a user or a file has given, and none of that should control a terminal.
         return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 

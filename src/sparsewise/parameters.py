@@ -18,7 +18,7 @@ OWN = ("sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "u
 LONGEST = 60
 """Characters of a value that are shown of it."""
 
-CHOICES = ("criterion", "cv")
+CHOICES = ("criterion", "cv", "max_features")
 """Parameters of estimators that choose a model on a path."""
 
 

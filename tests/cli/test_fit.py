@@ -629,6 +629,19 @@ BAD_ARGUMENTS = {
         ["--example", "diabetes", "--criterion", "bic", "--sparsity", "2"],
         "--sparsity, --criterion both say when to stop",
     ),
+    "a negative cap": (["--example", "diabetes", "--max-features", "-1"], "at least 0, not -1"),
+    "cap and size": (
+        ["--example", "diabetes", "--max-features", "2", "--sparsity", "3"],
+        "--sparsity, --max-features both say when to stop",
+    ),
+    "cap for rmp": (
+        ["--example", "diabetes", "--method", "rmp", "--max-features", "2"],
+        "rmp does not take --max-features; it takes --sigma, --price",
+    ),
+    "cap below include": (
+        ["--example", "diabetes", "--max-features", "1", "--include", "bmi,bp"],
+        "--max-features allows 1, but --include names 2: raise it",
+    ),
     "criterion for rmp": (
         ["--example", "diabetes", "--method", "rmp", "--criterion", "bic"],
         "rmp does not take --criterion; it takes --sigma, --price",

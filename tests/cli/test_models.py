@@ -180,7 +180,9 @@ def test_certify_by_weights(run, csv):
 # --- criteria -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("criterion", ["aic", "aicc", "bic", "ebic", "cp", "adjusted_r2", "loo"])
+@pytest.mark.parametrize(
+    "criterion", ["ric", "aic", "aicc", "bic", "ebic", "cp", "adjusted_r2", "loo"]
+)
 @pytest.mark.parametrize("method", ["forward", "backward", "foba", "stepwise"])
 def test_criteria_choose_as_the_estimator_does(run, criterion, method):
     direction = "both" if method == "stepwise" else method
@@ -194,6 +196,20 @@ def test_criteria_choose_as_the_estimator_does(run, criterion, method):
 def test_a_criterion_means_forward(run):
     assert "method forward," in run(*FIT, "--criterion", "aic")
     assert "method forward," in run(*FIT, "--cv", 5)
+
+
+def test_a_path_of_at_most_so_many_features(run):
+    """`--max-features` caps every path on which a criterion chooses, and means forward."""
+    out = run(*FIT, "--max-features", 3)
+    assert "method forward," in out
+    assert "least RIC of 4 sizes (0 to 3 features) on the forward path" in " ".join(out.split())
+    for method in ("forward", "backward", "foba", "stepwise"):
+        found = from_json(run(*FIT, "--method", method, "--max-features", 4, "--json"))
+        assert len(found["features"]) == max(row["size"] for row in found["path"]) == 4
+    found = from_json(
+        run("path", "--example", "diabetes", "--cv", 5, "--max-features", 2, "--json")
+    )
+    assert [row["size"] for row in found["path"]] == [0, 1, 2]
 
 
 def test_folds(run):
@@ -244,9 +260,14 @@ def test_warnings_become_notes(run, csv):
     X, y = rng.normal(size=(12, 30)), rng.normal(size=12)
     text = ",".join([*(f"x{j}" for j in range(30)), "y"]) + "\n"
     text += "\n".join(",".join(f"{v:.17g}" for v in row) for row in np.column_stack([X, y]))
-    out = " ".join(run("fit", csv(text), "--target", "y", "--criterion", "aic").split())
+    args = "fit", csv(text), "--target", "y", "--criterion", "aic"
+    out = " ".join(run(*args).split())
+    assert out.count("was still improving") == 1
+    (note,) = from_json(run(*args, "--json"))["notes"]
+    assert note.startswith("aic was still improving at 5 features")
+    assert not note.endswith(".")
     assert re.search(r"note aic was still \w+ at 5 features", out)
-    assert "use --criterion cv, --method rmp, or --sparsity" in out
+    assert "use --criterion ric, --criterion cv, --method rmp, or --sparsity" in out
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -333,7 +354,7 @@ def test_predictions_from_text_and_weights(run, csv, tmp_path):
     assert table["prediction"].to_list() == found
     assert (table["std"] > 0.05).all()
     facts = LinearModel.load(saved).facts
-    assert facts["criterion"] == "bic"
+    assert facts["criterion"] == "ric"
     assert facts["candidates"] == 6
 
 
@@ -459,7 +480,10 @@ def test_a_path_tells_every_criterion(run):
     rows = section(out, "Criteria")
     frame = model.path_
     assert len(rows) == len(frame) == 11
-    names = ["aic", "aicc", "bic", "ebic", "cp", "adjusted_r2", "loo"]
+    # The eighth has no room beside the others.
+    rest = re.search(r"\n\n  step +LOO\n.*\n((?: +\d+ +\S+\n)+)", out)[1].splitlines()
+    rows = [[*row, line.split()[1]] for row, line in zip(rows, rest, strict=True)]
+    names = ["aic", "aicc", "bic", "ebic", "ric", "cp", "adjusted_r2", "loo"]
     for i, name in enumerate(names, start=1):
         cells = [row[i] for row in rows]
         values = frame[name].to_numpy()
@@ -489,7 +513,7 @@ def test_a_path_as_data(run):
 
 def test_a_path_with_folds(run):
     out = run("path", "--example", "diabetes", "--cv", 5)
-    assert re.search(r"\n\n  step +CV\n", out)  # the eighth has no room beside the others
+    assert re.search(r"\n\n  step +LOO +CV\n", out)  # these have no room beside the others
     model = sparsewise.StepwiseRegressor(criterion="cv").fit(DIABETES.data, DIABETES.target)
     best = int(model.cv_errors_.mean.argmin())
     assert f"CV          best at step {best}, with {best} features" in out

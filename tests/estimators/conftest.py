@@ -142,8 +142,9 @@ def assert_same(one, other, X, rtol=1e-8, leave_out=()):
         if value is None:
             assert theirs[name] is None, name
             continue
-        # R² is relative to one, however small it is.
-        assert_close(value, theirs[name], rtol, name, size=float(name.endswith("r2")))
+        # R² is relative to one, however small it is; so is the RIC, of which that of nothing is 0.
+        size = float(name.endswith(("r2", "ric")))
+        assert_close(value, theirs[name], rtol, name, size=size)
 
 
 def assert_close(value, expected, rtol=1e-8, name="", size=0.0):

@@ -185,5 +185,9 @@ def test_advice_in_both_spellings():
         return part.command_line if isinstance(part, Either) else f"--{part.name}"
 
     warning = caught[0].message
-    assert str(warning).endswith('use criterion="cv", SparseBayesRegressor, or sparsity.')
-    assert warning.sentence(in_options).endswith("--criterion cv, --method rmp, or --sparsity.")
+    assert str(warning).endswith(
+        'use criterion="ric", criterion="cv", SparseBayesRegressor, or sparsity.'
+    )
+    assert warning.sentence(in_options).endswith(
+        "use --criterion ric, --criterion cv, --method rmp, or --sparsity."
+    )

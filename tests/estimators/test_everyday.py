@@ -414,14 +414,14 @@ def test_paths_are_frames_of_the_kind_that_came_in(diabetes):
     X, y = diabetes
     columns = [
         "step", "action", "feature", "size", "rss", "r2",
-        "aic", "aicc", "bic", "ebic", "cp", "adjusted_r2", "loo",
+        "aic", "aicc", "bic", "ebic", "ric", "cp", "adjusted_r2", "loo",
     ]  # fmt: skip
     path = StepwiseRegressor().fit(X, y).path_
     assert isinstance(path, pd.DataFrame)
     assert path.columns.tolist() == columns
     assert path["feature"].tolist()[1:4] == ["bmi", "s5", "bp"]
     assert path["action"].tolist() == ["start"] + ["add"] * 10
-    assert path["bic"].idxmin() == 6
+    assert path["bic"].idxmin() == path["ric"].idxmin() == 6
     again = StepwiseRegressor().fit(pl.DataFrame(X.to_dict("list")), y.to_numpy()).path_
     assert isinstance(again, pl.DataFrame)
     assert again.columns == columns

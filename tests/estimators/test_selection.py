@@ -29,7 +29,7 @@ from tests.estimators.conftest import (
     table,
 )
 
-RESIDUAL = ["aic", "aicc", "bic", "ebic", "cp", "adjusted_r2"]
+RESIDUAL = ["aic", "aicc", "bic", "ebic", "ric", "cp", "adjusted_r2"]
 INTERCEPT = pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "none"])
 
 
@@ -63,6 +63,7 @@ def formulas(rss, k, n, m, intercept, total, variance):
         "aicc": likelihood + 2 * p + 2 * q * (q + 1) / (n - q - 1),
         "bic": likelihood + p * math.log(n),
         "ebic": likelihood + p * math.log(n) + 2 * math.log(comb(m, k, exact=True)),
+        "ric": (n - p) * math.log(rss / total) + 2 * k * math.log(m),
         "cp": rss / variance - n + 2 * p,
         "adjusted_r2": 1 - (rss / (n - p)) / (total / (n - intercept)),
     }
@@ -196,7 +197,7 @@ def test_criteria_of_shrunk_models(name):
             path["rss"][i], path["size"][i], 40, 6 - len(model.exclude or ()),
             model.fit_intercept, float(centred @ centred), 1.0,
         )  # fmt: skip
-        for criterion in ("aic", "bic", "ebic", "adjusted_r2"):
+        for criterion in ("aic", "bic", "ebic", "ric", "adjusted_r2"):
             assert path[criterion][i] == pytest.approx(expected[criterion], rel=1e-9, abs=1e-8)
 
 
@@ -406,10 +407,13 @@ def test_the_right_features_among_many():
 def test_a_criterion_that_is_still_improving_says_so(direction):
     X, y = table(20, 60, noise=1.0)
     with pytest.warns(UserWarning, match="still improving at 9 features, .* 20 rows") as caught:
-        StepwiseRegressor(direction, criterion="aic").fit(X, y)
+        model = StepwiseRegressor(direction, criterion="aic").fit(X, y)
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="SparseBayesRegressor"):
-        PursuitRegressor().fit(X, y)
+    assert 'use criterion="ric", criterion="cv", SparseBayesRegressor,' in str(caught[0].message)
+    assert [str(one) for one in model.warnings_] == [str(caught[0].message)]
+    # The RIC, by which a pursuit goes if it is not told otherwise, has an end of its own.
+    for other in (StepwiseRegressor(direction), PursuitRegressor()):
+        assert other.fit(X, y).warnings_ == ()
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward", "both", "foba"])

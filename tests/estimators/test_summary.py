@@ -1,6 +1,8 @@
 """The summary says what the estimator holds, in words that are true, on 80 columns."""
 
+import pickle
 import re
+from html import escape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -17,6 +19,8 @@ from sparsewise import (
     StepwiseRegressor,
 )
 from sparsewise.description import Summary
+from sparsewise.errors import InputWarning
+from sparsewise.estimators.describe import describe
 from sparsewise.wording import width
 
 LONG = "a name that goes on and on, beyond what any terminal of eighty columns is able to hold"
@@ -212,7 +216,7 @@ def test_coefficients_without_standard_errors_say_why(model, why):
 def test_the_rule_of_choice_and_among_how_many_sizes():
     X, y = table()
     told = facts(StepwiseRegressor().fit(X, y))
-    assert told["choice"] == "least BIC of 9 sizes (0 to 8 features) on the forward path"
+    assert told["choice"] == "least RIC of 9 sizes (0 to 8 features) on the forward path"
     told = facts(StepwiseRegressor("backward", criterion="adjusted_r2", include=[3]).fit(X, y))
     assert told["choice"] == (
         "largest adjusted R² of 8 sizes (1 to 8 features) on the backward path"
@@ -228,7 +232,7 @@ def test_the_rule_of_choice_and_among_how_many_sizes():
     told = facts(StepwiseRegressor("both", delta="bic").fit(X, y))
     assert "delta² = s² log n, the price of a feature in the BIC (s² = " in told["choice"]
     told = facts(PursuitRegressor().fit(X, y))
-    assert told["choice"] == "as many features as have the least BIC on the path of omp"
+    assert told["choice"] == "as many features as have the least RIC on the path of omp"
     told = facts(PursuitRegressor("omp", sparsity=3, residual=1.0).fit(X, y))
     assert told["choice"] == "at most 3 features, as asked for and a residual of norm 1"
 
@@ -266,6 +270,48 @@ def test_criteria_are_those_of_the_path():
         f"EBIC = {values['ebic']:.2f}, AIC = {values['aic']:.2f}, BIC = {values['bic']:.2f}, "
         f"adjusted R² = {values['adjusted_r2']:.4f}"
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "weights", "begins"),
+    [
+        (
+            StepwiseRegressor(criterion="aic"),
+            (20, 60),
+            None,
+            "aic was still improving at 9 features",
+        ),
+        (StepwiseRegressor("both", criterion="bic"), (20, 60), None, "bic was still improving at"),
+        (SparseBayesRegressor(), (30, 3), np.full(30, 0.05), "sample_weight adds up to 1.5"),
+    ],
+    ids=["aic", "bic", "weights"],
+)
+def test_what_was_warned_stands_in_the_summary(model, shape, weights, begins):
+    """As text, as HTML, and as data; a later fit that warns of nothing says nothing."""
+    X, y = noisy(*shape)
+    model = clone(model)
+    with pytest.warns(InputWarning) as caught:
+        model.fit(X, y, sample_weight=weights)
+    (warning,) = model.warnings_
+    assert str(warning) == str(caught[0].message)
+    note = facts(model)["note"]
+    assert note.startswith(begins)
+    assert f"{note}." == str(warning)
+    summary = model.summary()
+    assert f"note {note}" in " ".join(str(summary).split())
+    assert escape(note) in summary._repr_html_()
+    assert describe(model).fields()["notes"] == [note]
+    again = pickle.loads(pickle.dumps(model))
+    assert str(again.summary()) == str(summary)
+    model.set_params(include=None).fit(*noisy(60, 3))
+    assert model.warnings_ == ()
+    assert "note" not in facts(model)
+    assert describe(model).fields()["notes"] == []
+
+
+def noisy(n, m):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, m)), rng.standard_normal(n)
 
 
 def test_evidence_price_and_noise():

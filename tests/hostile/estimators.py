@@ -220,7 +220,7 @@ def estimator(case: Case, given: Given) -> Any:
     settings = (
         lambda: sw.StepwiseRegressor(
             case.choose("forward", "backward", "both", "foba"),
-            criterion=case.choose("aic", "aicc", "bic", "ebic", "adjusted_r2", "loo"),
+            criterion=case.choose("aic", "aicc", "bic", "ebic", "ric", "adjusted_r2", "loo"),
         ),
         lambda: sw.StepwiseRegressor("both", start=case.choose(None, "full", "empty", [0])),
         lambda: sw.StepwiseRegressor(sparsity=case.choose(0, 1, 3, 50)),

@@ -117,7 +117,10 @@ def returning(value: Any) -> Callable[..., Any]:
 
 def criteria() -> list[Value]:
     return [
-        *map(answer, ("aic", "bic", "ebic", "adjusted_r2", np.str_("aicc"), lambda r, k: r + k)),
+        *map(
+            answer,
+            ("aic", "bic", "ebic", "ric", "adjusted_r2", np.str_("aicc"), lambda r, k: r + k),
+        ),
         *map(either, (returning(0.0), returning(float("inf")), returning(-float("inf")))),
         *map(either, (raising, returning(True), returning(np.float32(1)), returning(HUGE))),
         *map(refusal, (returning(float("nan")), "BIC", "", None, 3, [], object(), b"aic", ["aic"])),

@@ -236,7 +236,7 @@ def test_places_apart_are_the_nearest():
     assert spread_apart(np.zeros(0), 0.5).size == 0
 
 
-@pytest.mark.parametrize("name", ["aic", "bic", "ebic", "adjusted_r2", "loo", "cp"])
+@pytest.mark.parametrize("name", ["aic", "bic", "ebic", "ric", "adjusted_r2", "loo", "cp"])
 def test_a_criterion_is_that_of_the_path(name):
     X, y = table()
     model = StepwiseRegressor(criterion=name).fit(X, y)
@@ -255,10 +255,10 @@ def test_a_choice_that_is_not_the_best_is_told_from_it():
     X, y = table()
     model = StepwiseRegressor("backward", sparsity=1).fit(X, y)
     display = CriterionDisplay.from_estimator(model)
-    values = dict(zip(*display.lines_["bic"].get_data(), strict=True))
-    (best,) = display.best_["bic"].get_xydata().tolist()
+    values = dict(zip(*display.lines_["ric"].get_data(), strict=True))
+    (best,) = display.best_["ric"].get_xydata().tolist()
     assert best == [min(values, key=values.get), min(values.values())]
-    assert display.chosen_["bic"].get_xydata().tolist() == [[1, values[1]]]
+    assert display.chosen_["ric"].get_xydata().tolist() == [[1, values[1]]]
     assert any("least: " in text.get_text() for text in display.ax_.texts)
 
 
@@ -455,9 +455,17 @@ def test_an_empty_model_says_so():
 
 
 def test_an_exact_fit_is_marked_without_a_value():
-    display = CriterionDisplay.from_estimator(exact_fit())
+    display = CriterionDisplay.from_estimator(exact_fit(), "bic")
     assert display.mark_.get_xdata()[0] == 1
     assert not display.chosen_
+    assert "chosen: 1 feature (exact fit)" in [text.get_text() for text in display.ax_.texts]
+
+
+def test_an_exact_fit_has_a_ric():
+    """It is finite, and so large that the choice is marked as what it is."""
+    model = exact_fit()
+    display = CriterionDisplay.from_estimator(model)
+    assert display.chosen_["ric"].get_xydata().tolist() == [[1, model.path_["ric"][1]]]
     assert "chosen: 1 feature (exact fit)" in [text.get_text() for text in display.ax_.texts]
 
 
@@ -494,7 +502,7 @@ def test_words_for_lines_are_passed_on():
     path = PathDisplay.from_estimator(model, line_kwargs={"linewidth": 7})
     assert {line.get_linewidth() for line in path.lines_} == {7}
     criterion = CriterionDisplay.from_estimator(model, line_kwargs={"linewidth": 7})
-    assert criterion.lines_["bic"].get_linewidth() == 7
+    assert criterion.lines_["ric"].get_linewidth() == 7
     coefficients = CoefficientDisplay.from_estimator(model, bar_kwargs={"markersize": 3})
     assert coefficients.points_.get_markersize() == 3
 
@@ -520,7 +528,8 @@ def test_weights_count_in_the_spread():
 @pytest.mark.parametrize(
     ("model", "titles"),
     [
-        (StepwiseRegressor(), "BIC"),
+        (StepwiseRegressor(), "RIC"),
+        (StepwiseRegressor(criterion="bic"), "BIC"),
         (StepwiseRegressor(criterion="cv"), "of folds left out"),
         (StepwiseRegressor(sparsity=2), "standard deviation"),
         (SparseBayesRegressor(), "standard deviation"),
@@ -538,7 +547,7 @@ def test_one_figure_of_a_model(model, titles):
     other = model_figure(model, beside="path", units="own").axes[1]
     assert other.get_ylabel() == "coefficient, per unit of the feature"
     other = model_figure(model, beside="criterion").axes[1]
-    assert other.get_ylabel().startswith(("BIC", "mean squared error", "log evidence"))
+    assert other.get_ylabel().startswith(("RIC", "BIC", "mean squared error", "log evidence"))
 
 
 def test_a_solver_without_a_path_has_none_to_draw():

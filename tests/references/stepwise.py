@@ -270,10 +270,17 @@ CRITERIA: dict[str, Callable] = {
 }
 
 
+def ric(rss, k, n, m, parts) -> float:
+    """A complex number is two measurements; an exact fit has just the squared error of rounding."""
+    left = np.log(max(rss, EXACT**2))
+    return parts * (n - k) * left + 2 * k * np.log(max(m, 2)) if k < n else np.inf
+
+
 def stepwise(A, y, *, criterion, include=(), exclude=(), start=()):
     """Every single step is tried; a criterion by name is that of a target of norm one."""
     u = Unit(A, y, include, exclude)
     n, m = A.shape[0], A.shape[1] - len(u.exclude)
+    parts = 2 if np.iscomplexobj(A) or np.iscomplexobj(y) else 1
 
     def cost(S) -> float:
         error = u.error(S)
@@ -281,6 +288,8 @@ def stepwise(A, y, *, criterion, include=(), exclude=(), start=()):
             return criterion((error * u.scale) ** 2, len(S))
         with np.errstate(divide="ignore"):
             squared = np.float64(0.0 if error <= EXACT else error**2)
+            if criterion == "ric":
+                return ric(squared, len(S), n, m, parts)
             return CRITERIA[criterion](squared, len(S), n, m)
 
     S = u.begin(start)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from sparsewise import solve
 from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, Criteria, first_least
 from tests.data import NAMES, searches, table
 
@@ -43,6 +44,9 @@ def written_out(name, rss, k, c):
         return n * math.log(rss / n) + math.log(n) * p
     if name == "ebic":
         return n * math.log(rss / n) + math.log(n) * p + 2 * math.log(math.comb(c.features, k))
+    if name == "ric":
+        charge = 2 * math.log(max(c.features, 2))
+        return (n - p) * math.log(rss / c.total) + charge * k
     if name == "cp":
         return rss / c.variance - n + 2 * p
     left, all_left = n - p, n - (1 if c.intercept else 0)
@@ -239,6 +243,7 @@ def test_exact_fits(rss):
     c = Criteria(20, 8, True, 7.0, 0.1)
     for name in ("aic", "aicc", "bic", "ebic"):
         assert c.cost(name)(rss, 3) == -math.inf
+    assert c.cost("ric")(rss, 3) == 16 * math.log(EXACT) + 6 * math.log(8)
     assert c.cost("adjusted_r2")(rss, 3) == -1
     assert c.cost("cp")(rss, 3) == pytest.approx(2 * 4 - 20)
 
@@ -256,8 +261,9 @@ def test_too_few_rows(intercept):
     for k in range(n + 3):
         p = k + intercept
         assert math.isnan(c.values("aicc", 1.0, k)) == (p + 1 >= n - 1)
-        assert math.isnan(c.values("adjusted_r2", 1.0, k)) == (p >= n)
-        for name in ("aicc", "adjusted_r2"):
+        for name in ("adjusted_r2", "ric"):
+            assert math.isnan(c.values(name, 1.0, k)) == (p >= n)
+        for name in ("aicc", "adjusted_r2", "ric"):
             assert (c.cost(name)(1.0, k) == math.inf) == math.isnan(c.values(name, 1.0, k))
         for name in ("aic", "bic", "ebic"):
             assert math.isfinite(c.cost(name)(1.0, k))
@@ -268,6 +274,9 @@ def test_too_few_rows_and_an_exact_fit():
     c = Criteria(10, 30, True, 5.0)
     assert c.cost("aicc")(0.0, 9) == math.inf
     assert c.cost("adjusted_r2")(0.0, 9) == math.inf
+    assert c.cost("ric")(0.0, 9) == math.inf
+    # With one row to spare, what noise may well leave is not taken for a fit, either.
+    assert c.cost("ric")(1e-6, 8) > c.cost("ric")(5.0, 0) > c.cost("ric")(1e-6, 3)
 
 
 def test_cp_without_a_variance():
@@ -287,6 +296,7 @@ def test_cp_of_an_exact_full_model():
 def test_a_target_that_is_zero():
     c = Criteria(20, 8, True, 0.0, 0.0)
     assert math.isnan(c.values("adjusted_r2", 0.0, 0))
+    assert math.isnan(c.values("ric", 0.0, 0))
     assert c.cost("aic")(0.0, 0) == -math.inf
     assert not math.isnan(c.cost("cp")(0.0, 0))
 
@@ -323,8 +333,30 @@ def test_weights_count_as_rows():
     other = Criteria(float(w.sum()), 3, True, c.total)
     rss, _ = fit(X, y, [0, 1])
     assert weighted == pytest.approx(rss)
-    for name in ("aic", "aicc", "bic", "ebic", "adjusted_r2"):
+    for name in ("aic", "aicc", "bic", "ebic", "ric", "adjusted_r2"):
         assert other.cost(name)(weighted, 2) == pytest.approx(c.cost(name)(rss, 2))
+
+
+@pytest.mark.parametrize("exact", [EXACT, 1e-10])
+def test_of_exact_fits_the_ric_takes_the_smallest(exact):
+    """Rounding errors differ, and count as one; what is above them is none."""
+    c = Criteria(40, 60, True, 7.0, exact=exact)
+    level = exact * 7.0
+    cost = c.cost("ric")
+    assert cost(0.9 * level, 5) < cost(0.0, 6) < cost(1e-3 * level, 7) < cost(100 * level, 7)
+
+
+def test_the_ric_is_that_of_solve():
+    """One formula: what `solve` says of its model, for real and complex data."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((30, 50))
+    for B in (A, A + 1j * rng.standard_normal((30, 50))):
+        y = B[:, 3] - B[:, 7] + 0.1 * rng.standard_normal(30)
+        solution = solve(B, y)
+        total = float(np.vdot(y, y).real)
+        c = Criteria(30, 50, False, total, parts=2 if np.iscomplexobj(B) else 1)
+        found = c.cost("ric")(solution.residual_norm**2, solution.support.size)
+        assert found == pytest.approx(solution.score)
 
 
 # --- the least of them ---------------------------------------------------------------------------

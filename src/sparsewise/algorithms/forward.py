@@ -16,7 +16,7 @@ from sparsewise.results import Solution
 @algorithm(
     Family.STEPWISE,
     "a path of models on which a criterion or folds choose",
-    meant_by=("sparsity", "residual", "criterion", "cv"),
+    meant_by=("sparsity", "residual", "criterion", "cv", "max_features"),
 )
 def forward(
     A: Any,

@@ -23,7 +23,7 @@ def stepwise(
     A: Any,
     y: ArrayLike,
     *,
-    criterion: str | Cost = "bic",
+    criterion: str | Cost = "ric",
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     start: Iterable[int] | None = (),
@@ -37,7 +37,7 @@ def stepwise(
     the cheaper of the two models is taken if it costs less than the present one by more than
     rounding. Equal costs: the smaller model.
 
-    A fit to rounding error costs -∞ by most criteria; it loses what it doesn't need, and is the
+    A fit to rounding error costs -∞, or nearly so; it loses what it doesn't need, and is the
     answer. Where a model has too few rows to be judged, columns go until it can be.
 
     Parameters
@@ -47,7 +47,7 @@ def stepwise(
     y : array-like of shape (n,)
         The target.
     criterion : str or callable
-        "aic", "aicc", "bic", "ebic", "cp" or "adjusted_r2" for n rows and no intercept (see
+        "ric", "aic", "aicc", "bic", "ebic", "cp" or "adjusted_r2" for n rows and no intercept (see
         `sparsewise.selection.Criteria`), or a function of ‖r‖² (in the units of y) and the number
         of columns that grows with ‖r‖² and is to be small.
     include, exclude : iterable of int

@@ -1,14 +1,61 @@
-"""Forward, then all the way back: the better model of each size from two greedy paths."""
+"""Paths forward as far as they are worth it, and all the way back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.engine.active_set import begin
-from sparsewise.results import Solution, Stop
+from sparsewise.design.base import Array
+from sparsewise.engine.active_set import ActiveSet, begin
+from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.results import Path, Solution, Stop
+
+Further = Callable[[Array, Array], int]
+"""From ‖r‖² and size of all models met so far to the size that is worth going on to, if any is."""
+
+ROOM = 128
+"""Columns to make room for at first, where nobody knows how many will come."""
+
+
+def there(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int,
+    further: Further | None = None,
+    by: Literal["gain", "corr"] = "gain",
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+) -> Solution:
+    """`forward`, or by "corr" `omp`, to `sparsity` columns, or until it is not worth going on.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int
+        Most features.
+    further : callable, optional
+        Called with ‖r‖² and sizes of the models met so far: the size to go on to before it is asked
+        again. None larger than that of the last: enough.
+    by : {"gain", "corr"}
+        What the best column is best by.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+
+    Returns
+    -------
+    Solution
+        The last model, and the path that led there.
+    """
+    name = {"gain": "forward", "corr": "omp"}[by]
+    active, stopping = _begin(name, A, y, sparsity, further, include, exclude)
+    return active.solve(name, lambda: go_on(active, stopping, further, by))
 
 
 def there_and_back(
@@ -16,10 +63,11 @@ def there_and_back(
     y: ArrayLike,
     *,
     sparsity: int,
+    further: Further | None = None,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
 ) -> Solution:
-    """`forward` to `sparsity` columns, then `backward` until only those of include are left.
+    """`there`, then `backward` until only the columns of include are left.
 
     What matters is the way: ``path.at(k)`` is the better of two models of each size. (One round
     of RMP₀ for every δ at once: the backward stage drops by increasing loss.)
@@ -31,7 +79,9 @@ def there_and_back(
     y : array-like of shape (n,)
         The target.
     sparsity : int
-        Where to turn.
+        Where to turn at the latest.
+    further : callable, optional
+        As for `there`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
 
@@ -40,12 +90,47 @@ def there_and_back(
     Solution
         The last model, and the path that led there and back.
     """
-    active, stopping = begin(
-        "there_and_back", A, y, sparsity=sparsity, include=include, exclude=exclude
-    )
+    active, stopping = _begin("there_and_back", A, y, sparsity, further, include, exclude)
 
     def steps() -> Stop:
-        active.grow(stopping)
+        go_on(active, stopping, further)
         return active.shrink(stopping._replace(most=0))
 
     return active.solve("there_and_back", steps)
+
+
+def _begin(
+    name: str,
+    A: Any,
+    y: ArrayLike,
+    sparsity: int,
+    further: Further | None,
+    include: Iterable[int],
+    exclude: Iterable[int],
+) -> tuple[ActiveSet, StoppingCriterion]:
+    """An active set with room for all columns that may come, unless hardly any may be worth it."""
+    forced = list(include)
+    room = sparsity if further is None else min(sparsity, len(forced) + ROOM)
+    active, stopping = begin(name, A, y, sparsity=room, include=forced, exclude=exclude)
+    return active, stopping._replace(most=sparsity)
+
+
+def go_on(
+    active: ActiveSet,
+    stopping: StoppingCriterion,
+    further: Further | None,
+    by: Literal["gain", "corr"] = "gain",
+) -> Stop:
+    """Add the best column for as long as that is worth it; why it ended."""
+    while further is not None:
+        path = Path(active.log.stretches, active.problem.units, float(not active.problem.is_zero))
+        rss = path.losses
+        wanted = further(rss, active.size - np.arange(rss.size)[::-1])
+        if wanted <= active.size:
+            return Stop.BEST
+        if wanted >= stopping.most:
+            break
+        stop = active.grow(stopping._replace(most=wanted), by=by)
+        if active.size < wanted:
+            return stop
+    return active.grow(stopping, by=by)

@@ -8,7 +8,7 @@ import json
 from sparsewise.algorithms import Family
 from sparsewise.cli.methods import DEFAULT, DEFAULTS, choosers, family, starters, takers
 from sparsewise.cli.options import Command, add_table, at_least, check_place, not_negative, positive
-from sparsewise.cli.spelling import as_option
+from sparsewise.cli.spelling import OPTIONS, as_option
 from sparsewise.cli.table_fit import TableFit, fit_table
 
 
@@ -45,11 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--criterion",
         metavar="NAME",
-        help="what chooses on a path: aic, aicc, bic, ebic, cp, adjusted_r2, loo or cv (methods "
-        f"{choosers()})",
+        help="what chooses on a path: aic, aicc, bic, ebic, ric, cp, adjusted_r2, loo or cv "
+        f"(methods {choosers()})",
     )
     how.add_argument(
         "--cv", type=at_least(2), metavar="K", help="let the error of K folds choose (same methods)"
+    )
+    how.add_argument(
+        "--max-features",
+        type=at_least(0),
+        metavar="K",
+        help="let the path have K features at most (same methods; default: as many as may help)",
     )
     how.add_argument("--sparsity", type=at_least(0), metavar="K", help="at most K features")
     how.add_argument(
@@ -110,14 +116,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _epilog() -> str:
-    meant = ", ".join(f"--{option} {method}" for option, method in DEFAULTS.items())
+    meant = ", ".join(f"{OPTIONS[option]} {method}" for option, method in DEFAULTS.items())
     bounded = takers("residual", Family.L1)
     return (
         f"The method is {DEFAULT}, Sparse Bayesian Learning with the noise inferred, unless it is "
         f"named or an option means another: {meant}. {choosers()}, if named without an option "
-        "that stops them, choose by the BIC; other stepwise methods ask of a feature to lower the "
+        "that stops them, choose by the RIC; other stepwise methods ask of a feature to lower the "
         "squared residual by s² log n, its price in the BIC (s²: residual variance with all "
-        "features), and those that take --sparsity have as many features as the BIC chooses on a "
+        "features), and those that take --sparsity have as many features as the RIC chooses on a "
         f"path. {bounded}, if named without --residual, leave a residual as large as the noise of "
         "all n rows, s √n. NAMES are separated by commas."
     )

@@ -20,6 +20,7 @@ PRECEDENCE = (
     "residual",
     "criterion",
     "cv",
+    "max_features",
     "delta",
     "updates",
 )

@@ -12,7 +12,7 @@ TABLE_OPTIONS = ("target", "features", "include", "exclude", "categorical", "wei
 """Options that say what of a table is used."""
 
 OPTIONS = {
-    **{name: f"--{name}" for name in (*METHOD_OPTIONS, *TABLE_OPTIONS)},
+    **{name: f"--{name.replace('_', '-')}" for name in (*METHOD_OPTIONS, *TABLE_OPTIONS)},
     "sample_weight": "--weights",
     "drop_missing": "--drop-missing",
     "time_limit": "--time-limit",

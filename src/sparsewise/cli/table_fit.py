@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsewise.cli import methods
 from sparsewise.cli.options import dependent_columns, load, reduced
-from sparsewise.cli.spelling import as_option, sentence
+from sparsewise.cli.spelling import as_option
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.wording import count, printable
 
@@ -75,7 +75,7 @@ class TableFit:
             "weight": float(self.model.n_rows_),
             "candidates": len(self.table.names),
             **model,
-            "notes": list(self.notes),
+            "notes": [*model.get("notes", ()), *self.notes],
             "path": [
                 {
                     name: finite(value) if isinstance(value, float) else value
@@ -121,7 +121,9 @@ def fit_table(
             _check_included(table, include, model.fit_intercept)
             raise
     interrupted = model.solution_.stop is Stop.INTERRUPTED
-    notes = [*table.notes, *(_words(one.message) for one in caught if not path_only)]
+    # Our own are part of the description.
+    others = [one.message for one in caught if not isinstance(one.message, InputWarning)]
+    notes = [*table.notes, *(str(one) for one in others if not path_only)]
     if args.no_intercept:
         notes.append(WITHOUT_INTERCEPT)
     if interrupted:
@@ -149,7 +151,3 @@ def _can_be_certified(table: Table) -> bool:
     """Return whether a certificate takes no longer than reading the table."""
     n, m = table.X.shape
     return max(n, 50) * m**2 <= MOST_STEPS
-
-
-def _words(message: Warning | str) -> str:
-    return sentence(message) if isinstance(message, InputWarning) else str(message)

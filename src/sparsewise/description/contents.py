@@ -15,6 +15,9 @@ from sparsewise.wording import count, printable
 Fact = tuple[str, Words]
 """A label, and what there is to say; parameters in it are spelled by whoever shows it."""
 
+NOTE = "note"
+"""The label of what the user was warned of."""
+
 
 class Coefficient(NamedTuple):
     """A feature, its coefficient, and the standard deviation of that, where it is known."""
@@ -133,6 +136,7 @@ class Description:
             "criterion": self.criterion,
             "criteria": {name: finite(value) for name, value in self.criteria.items()},
             "certificate": dict(self.sentences(spelling)).get("subset"),
+            "notes": [words for label, words in self.sentences(spelling) if label == NOTE],
             "stop": str(self.stop),
             "advice": self.stop.advised(spelling),
         }

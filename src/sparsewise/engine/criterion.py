@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -164,8 +165,9 @@ def _by_name(name: str, data: Problem, excluded: list[int]) -> tuple[Cost, Cost]
     variance = _full_variance(data, excluded) if name == "cp" else None
     total = data.units.squared(1.0)
     scaled = None if variance is None else variance * total
-    unit = Criteria(rows, features, False, 1.0, variance)
-    return unit.cost(name), Criteria(rows, features, False, total, scaled).cost(name)
+    exact, parts = tolerances(data.y.dtype).exact, 2 if data.y.dtype.kind == "c" else 1
+    unit = Criteria(rows, features, False, 1.0, variance, exact, parts)
+    return unit.cost(name), replace(unit, total=total, variance=scaled).cost(name)
 
 
 def _full_variance(data: Problem, excluded: list[int]) -> float:
@@ -177,7 +179,7 @@ def _full_variance(data: Problem, excluded: list[int]) -> float:
         raise InputError(
             f"cp needs the residual variance of the full model, and {full.size} columns leave none "
             f"of {data.design.rows:g} rows",
-            ("take another ", Parameter("criterion"), ", such as ebic."),
+            ("take another ", Parameter("criterion"), ", such as ric."),
         )
     return full.rss / left
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -90,6 +89,8 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         Means of the chosen features.
     n_rows_ : float
         The sum of the weights.
+    warnings_ : tuple of InputWarning
+        What `fit` has warned of; `summary` says it, too.
     n_features_in_, feature_names_in_
         As in scikit-learn.
     """
@@ -147,6 +148,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
             try:
                 self.solution_ = self._solve(data)
                 self._keep(data)
+                self.warnings_ = tuple(data.warnings)
             except DependentColumnsError as error:
                 names = [self._name(j) for j in error.columns if j in data.include]
                 raise indistinguishable(names) from error
@@ -288,7 +290,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
                 "scale it to a mean of 1 unless this is meant.",
                 parameter="sample_weight",
             )
-            warnings.warn(warning, stacklevel=3)
+            data.warn(warning, stacklevel=4)
         data.check_target()
         if len(include) > data.design.shape[0]:
             raise InputError(

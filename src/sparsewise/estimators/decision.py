@@ -113,16 +113,17 @@ def _(model: StepwiseRegressor) -> Decision:
     if model.criterion == "cv":
         errors = model.cv_errors_
         folds = Folds(errors.sizes, errors.mean, errors.std, model.one_standard_error)
-        return Decision(_folds(model), "cv", folds)
+        return Decision(_folds(model), "cv", folds, facts=_capped(model))
     if model.direction == "both" and model.criterion in BY_RESIDUAL:
         change = "raises" if model.criterion == "adjusted_r2" else "lowers"
-        return Decision(f"no single feature more or less {change} {name}", model.criterion)
+        rule = f"no single feature more or less {change} {name}"
+        return Decision(rule, model.criterion, facts=_capped(model))
     among = f"of {_span(model.solution_.path.sizes)} on the {way}"
     if model.criterion == "loo":
         rule = f"least {name} (mean square {model.loo_:.5g}) {among}"
-        return Decision(rule, "loo", left_out=model.loo_)
+        return Decision(rule, "loo", left_out=model.loo_, facts=_capped(model))
     most = "largest" if model.criterion == "adjusted_r2" else "least"
-    return Decision(f"{most} {name} {among}", model.criterion)
+    return Decision(f"{most} {name} {among}", model.criterion, facts=_capped(model))
 
 
 @decide.register
@@ -137,9 +138,25 @@ def _(model: PursuitRegressor) -> Decision:
         asked.append(f"a change of the squared residual by delta², delta = {model.delta:.4g}")
     exchanges = ALGORITHMS[model.algorithm].family is Family.EXCHANGE
     if not asked or (model.sparsity is None and exchanges):
-        asked.append("as many features as have the least BIC on the path of omp")
+        asked.append("as many features as have the least RIC on the path of omp")
     unfitted = f"{model.algorithm} does not refit the coefficients (omp does)"
     return Decision(" and ".join(asked), unfitted=unfitted)
+
+
+def _capped(model: StepwiseRegressor) -> tuple[Fact, ...]:
+    """That more features might have been chosen, had they been allowed."""
+    size = model.solution_.support.size
+    if size != model.max_features or size >= model.criteria_.features:
+        return ()
+    return (
+        (
+            "cap",
+            (
+                Parameter("max_features", size),
+                " allows no more: raise it to see whether others help",
+            ),
+        ),
+    )
 
 
 def _price_in_the_bic(delta: float, rows: float) -> str:

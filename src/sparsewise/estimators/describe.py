@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from sparsewise.description.contents import Coefficient, Description, Fact, PathRow
+from sparsewise.description.contents import NOTE, Coefficient, Description, Fact, PathRow
 from sparsewise.description.shares import rounded, share
-from sparsewise.errors import Either, Words
+from sparsewise.errors import Either, InputWarning, Words
 from sparsewise.estimators.base import OUT_OF_RANGE, SparseRegressor
 from sparsewise.estimators.decision import Decision, decide
 from sparsewise.results import Stop
@@ -144,7 +144,7 @@ def _facts(
     if (total > 0) if solution.posterior is None else not is_exact:
         yield from solution.facts()
     if criteria and not is_exact:
-        yield "criteria", ", ".join(_values(criteria, decision.criterion or "bic"))
+        yield "criteria", ", ".join(_values(criteria, decision.criterion or "ric"))
     yield "noise", _noise(model, decision, is_exact)
     yield from _subset(model)
     if total == 0:
@@ -152,6 +152,14 @@ def _facts(
         yield "stopped", f"the target is {what}"
     elif solution.stop not in OBVIOUS:
         yield "stopped", solution.stop.reason
+    for warning in model.warnings_:
+        yield NOTE, _clause(warning)
+
+
+def _clause(warning: InputWarning) -> Words:
+    """What was warned of, as facts are told: without the full stop."""
+    *words, last = warning.words
+    return (*words, last.removesuffix(".") if isinstance(last, str) else last)
 
 
 def _std_title(model: SparseRegressor) -> str:

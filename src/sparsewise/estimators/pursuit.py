@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsewise.algorithms import ALGORITHMS, Algorithm, omp
+from sparsewise.algorithms import ALGORITHMS, Algorithm
+from sparsewise.algorithms.there_and_back import there
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor
 from sparsewise.parameters import check_number
 from sparsewise.results import Solution
 from sparsewise.selection import choice
 from sparsewise.selection.data import Data
+from sparsewise.selection.path_end import outlook
 
 PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity")}
 """Algorithms that can be asked for so many features."""
@@ -32,7 +35,7 @@ class PursuitRegressor(SparseRegressor):
         what lowers the residual most; "srr", "ompr" and "subspace_pursuit" exchange features of a
         model of fixed size; "backward" and "lace" drop features from the full model.
     sparsity : int, optional
-        At most so many features. None, and no `residual` either: as many as the BIC chooses on the
+        At most so many features. None, and no `residual` either: as many as the RIC chooses on the
         path of "omp".
     residual : float, optional
         Stop once the norm of the residual, Σ w r² under the root, is at most this; in the units of
@@ -53,7 +56,7 @@ class PursuitRegressor(SparseRegressor):
     Attributes
     ----------
     sparsity_ : int or None
-        The most features: as asked for, or as the BIC chose; None where none of them set it.
+        The most features: as asked for, or as the RIC chose; None where none of them set it.
 
     Examples
     --------
@@ -113,10 +116,10 @@ class PursuitRegressor(SparseRegressor):
 
 
 def usual_sparsity(data: Data) -> int:
-    """As many features as the BIC chooses on the path of Orthogonal Matching Pursuit."""
-    most = choice.most_features(data)
-    path = data.run(omp, sparsity=most).path
+    """As many features as the RIC chooses on the path of Orthogonal Matching Pursuit."""
+    most, costs = choice.most_features(data, "ric"), partial(data.criteria().costs, "ric")
+    path = data.run(there, sparsity=most, further=outlook(costs, most), by="corr").path
     rss, size = choice.path_sizes(path)
-    best = choice.least(data.criteria().costs("bic", rss, size), size)
-    choice.warn_if_still_better(data, path.after(best), most, "bic")
+    best = choice.least(costs(rss, size), size)
+    choice.warn_if_still_better(data, path.after(best), "ric")
     return int(size[best])

@@ -29,7 +29,7 @@ TITLES = {
     "cv": "mean squared error\nof folds left out",
     "log_evidence": "log evidence",
 }
-LIKELIHOODS = ("aic", "aicc", "bic", "ebic")
+LIKELIHOODS = ("aic", "aicc", "bic", "ebic", "ric")
 """Criteria on one scale, so that several of them share a panel."""
 
 LARGEST_IS_BEST = ("adjusted_r2", "log_evidence")
@@ -61,6 +61,8 @@ class CriterionDisplay:
         Whether the choice is the smallest model within one standard error of the best.
     price : float
         What each feature costs, where "log_evidence" has been lowered by that.
+    exact : bool
+        Whether the model of choice fits but for rounding.
 
     Attributes
     ----------
@@ -84,6 +86,7 @@ class CriterionDisplay:
     errors: Mapping[str, ArrayLike] | None = None
     one_standard_error: bool = False
     price: float = 0.0
+    exact: bool = False
 
     @classmethod
     def from_estimator(
@@ -102,7 +105,7 @@ class CriterionDisplay:
         estimator : estimator
             A fitted linear estimator of sparsewise, or a pipeline that ends with one.
         criteria : str or list of str, optional
-            Columns of `path_`. None: what the estimator chose by; BIC if that was no criterion.
+            Columns of `path_`. None: what the estimator chose by; RIC if that was no criterion.
             "log_evidence" is lowered by the price of the features, as it was for the choice.
         whole, ax, line_kwargs
             As for `plot`.
@@ -130,6 +133,7 @@ class CriterionDisplay:
             errors=errors,
             one_standard_error=folds is not None and folds.one_standard_error,
             price=description.price,
+            exact=description.loss == 0 and model.criteria_.total > 0,
         )
         return display.plot(ax, whole=whole, line_kwargs=line_kwargs)
 
@@ -142,7 +146,7 @@ class CriterionDisplay:
     ) -> Self:
         """Draw the criteria.
 
-        AIC, AICc, BIC and EBIC share a panel, each above its own minimum if there are several;
+        AIC, AICc, BIC, EBIC and RIC share a panel, each above its own minimum if there are several;
         any other has its own.
 
         Parameters
@@ -178,9 +182,11 @@ class CriterionDisplay:
         return self
 
     def _exact(self) -> bool:
-        """Whether a criterion is without bound at the choice."""
+        """Whether the choice is known to be exact, or a criterion without bound there."""
         at = np.asarray(self.sizes) == self.chosen
-        return any(bool(np.isinf(np.asarray(v, float)[at]).any()) for v in self.criteria.values())
+        return self.exact or any(
+            bool(np.isinf(np.asarray(v, float)[at]).any()) for v in self.criteria.values()
+        )
 
     def _panel(self, ax: Axes, names: list[str], whole: bool, line_kwargs: dict[str, Any]) -> None:
         sizes = np.asarray(self.sizes)
@@ -355,10 +361,10 @@ def _zoom(drawn: list[Array], names: list[str]) -> tuple[float, float] | None:
 
 
 def _own(description: Description) -> str:
-    """What the choice was made by; the BIC where that was no criterion."""
+    """What the choice was made by; the RIC where that was no criterion."""
     if description.log_evidence is not None:
         return "log_evidence"
-    return description.criterion or "bic"
+    return description.criterion or "ric"
 
 
 def _columns(model: SparseRegressor) -> dict[str, Array]:

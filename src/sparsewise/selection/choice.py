@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -10,57 +9,86 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.algorithms import Algorithm, backward, foba, forward
-from sparsewise.algorithms.there_and_back import there_and_back
+from sparsewise.algorithms import Algorithm, backward, foba
+from sparsewise.algorithms.there_and_back import Further, there, there_and_back
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputWarning, Parameter
 from sparsewise.problem import DependentColumnsError
-from sparsewise.results import Model, Path, Solution, Stop
+from sparsewise.results import Model, Path, Solution, Step, Stop
 from sparsewise.selection.criteria import first_least
 from sparsewise.selection.data import Data
 from sparsewise.wording import count
+
+PathOf = Callable[[Data, int, Further | None], Solution]
+"""A path with at most so many features, as far as it is worth following."""
 
 FINAL = (Stop.ZERO_TARGET, Stop.INTERRUPTED)
 """Reasons that stand, whichever model is chosen."""
 
 
-def most_features(data: Data) -> int:
-    """How many features a path may have: all, or half as many as rows where all would fit any y."""
+def most_features(data: Data, criterion: str = "", max_features: int | None = None) -> int:
+    """How many features a path may have: all, or as many as `max_features`.
+
+    Where all features would fit any target, half as many as rows; the RIC, which knows how few rows
+    a model leaves, can be followed to the last of them.
+    """
     most = data.candidates
     if data.saturates:
-        most = min(most, int(data.rows - data.intercept) // 2)
+        rows = int(data.rows - data.intercept)
+        most = min(most, rows - 1 if criterion == "ric" else rows // 2)
+    if max_features is not None:
+        most = min(most, max_features)
     return min(max(most, len(data.include)), *data.design.shape)
 
 
-def forward_path(data: Data, most: int) -> Solution:
+def forward_path(data: Data, most: int, further: Further | None = None) -> Solution:
     """Add the best feature again and again."""
-    return data.run(forward, sparsity=most)
+    return data.run(there, sparsity=most, further=further)
 
 
-def backward_path(data: Data, most: int) -> Solution:
+def backward_path(data: Data, most: int, further: Further | None = None) -> Solution:
     """Drop the least feature again and again, from the full model."""
-    return from_full(data, most, backward, sparsity=len(data.include))
+    return from_full(data, most, backward, further, sparsity=len(data.include))
 
 
-def both_path(data: Data, most: int) -> Solution:
+def both_path(data: Data, most: int, further: Further | None = None) -> Solution:
     """Forward, then all the way back."""
-    return data.run(there_and_back, sparsity=most)
+    return data.run(there_and_back, sparsity=most, further=further)
 
 
-def foba_path(data: Data, most: int) -> Solution:
+def foba_path(data: Data, most: int, further: Further | None = None) -> Solution:
     """Forward, and back after each step where that costs little."""
     if most <= len(data.include):
         return forward_path(data, most)
-    return data.run(foba, delta=0.0, callback=lambda step: step.size >= most)
+    return data.run(foba, delta=0.0, callback=_until(data, most, further))
 
 
-PATHS: dict[str, Callable[[Data, int], Solution]] = {
+def _until(data: Data, most: int, further: Further | None) -> Callable[[Step], bool]:
+    """A callback that stops where `there` would."""
+    if further is None:
+        return lambda step: step.size >= most
+    fewest = len(data.include)
+    rss, size = [forward_path(data, fewest).residual_norm ** 2], [fewest]
+    wanted = further(np.array(rss), np.array(size))
+
+    def stop(step: Step) -> bool:
+        nonlocal wanted
+        rss.append(step.loss)
+        size.append(step.size)
+        if step.size >= wanted:
+            wanted = further(np.array(rss), np.array(size))
+        return step.size >= min(wanted, most)
+
+    return stop
+
+
+PATHS: dict[str, PathOf] = {
     "forward": forward_path,
     "backward": backward_path,
     "both": both_path,
     "foba": foba_path,
 }
-"""By direction, one run that meets models of every size up to the number given."""
+"""By direction, one run that meets models of every size as far as it goes."""
 
 
 def has_choice(record: Algorithm) -> bool:
@@ -69,14 +97,20 @@ def has_choice(record: Algorithm) -> bool:
 
 
 def from_full(
-    data: Data, most: int, algorithm: Callable[..., Solution], **parameters: Any
+    data: Data,
+    most: int,
+    algorithm: Callable[..., Solution],
+    further: Further | None = None,
+    **parameters: Any,
 ) -> Solution:
     """Run from all features but those that depend on the ones before them, as R's ``lm`` does.
 
-    Where all features would fit any target, from the forward choice of `most` of them.
+    Where all features would fit any target, or are more than `most`, from where the path forward
+    ends.
     """
-    if data.saturates:
-        return data.run(algorithm, start=forward_path(data, most).support, **parameters)
+    if data.saturates or most < min(data.candidates, data.design.shape[0]):
+        start = forward_path(data, most, further).support
+        return data.run(algorithm, start=start, **parameters)
     return from_columns(data, None, algorithm, **parameters)
 
 
@@ -136,16 +170,18 @@ def at_most(best: dict[int, int], k: int) -> int:
     return best[max(sizes) if sizes else min(best)]
 
 
-def warn_if_still_better(data: Data, model: Model, most: int, criterion: str) -> None:
+def warn_if_still_better(data: Data, model: Model, criterion: str) -> None:
     """Say so if nothing but the end of the path has stopped a criterion."""
+    most = most_features(data, criterion)
     exact = data.is_exact(model.squared_residual)
     if data.saturates and len(model.support) == most > len(data.include) and not exact:
         bayesian = Either("SparseBayesRegressor", "--method rmp")
-        others = Parameter("criterion", "cv"), ", ", bayesian, ", or ", Parameter("sparsity")
+        names = ("cv",) if criterion == "ric" else ("ric", "cv")
+        others = [part for name in names for part in (Parameter("criterion", name), ", ")]
         warning = InputWarning(
             f"{criterion} was still improving at {count(most, 'feature')}, where the path ends "
             f"because the features could fit any target of {data.rows:g} rows: the choice is "
             "likely to fit noise",
-            ("use ", *others, "."),
+            ("use ", *others, bayesian, ", or ", Parameter("sparsity"), "."),
         )
-        warnings.warn(warning, stacklevel=5)
+        data.warn(warning, stacklevel=6)

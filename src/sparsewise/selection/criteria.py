@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sparsewise.design.base import Array
+from sparsewise.selection.score import Score, score
 from sparsewise.tolerances import tolerances
 
-BY_RESIDUAL = ("aic", "aicc", "bic", "ebic", "cp", "adjusted_r2")
+BY_RESIDUAL = ("aic", "aicc", "bic", "ebic", "ric", "cp", "adjusted_r2")
 """Criteria that squared residual and size are enough for."""
 
 NAMES = {
@@ -19,6 +21,7 @@ NAMES = {
     "aicc": "AICc",
     "bic": "BIC",
     "ebic": "EBIC",
+    "ric": "RIC",
     "cp": "Mallows' Cp",
     "adjusted_r2": "adjusted R²",
     "loo": "leave-one-out error",
@@ -43,6 +46,7 @@ class Criteria:
                             1989)
     bic                     n log(RSS/n) + p log n (Schwarz 1978)
     ebic                    bic + 2 log (m choose k) (Chen and Chen 2008, their γ = 1)
+    ric                     (n - p) log(RSS/TSS) + 2 k log m (Foster and George 1994; see `Score`)
     cp                      RSS/s² - n + 2 p, s² the residual variance with all features (Mallows)
     adjusted_r2             1 - (RSS/(n - p)) / (TSS/(n - intercept)); the largest is best
     ======================  =====================================================================
@@ -61,6 +65,10 @@ class Criteria:
         s² of Mallows' Cp; None where there are too few rows to tell.
     exact : float
         A squared residual below this share of the target's is rounding error: the fit is exact.
+        By most criteria it costs -∞; by the RIC as much as one that has just this share left, so
+        that the smallest of such models is best, and none wins that has hardly a row to spare.
+    parts : int
+        2 for complex data, which the RIC counts as twice as many measurements; else 1.
     """
 
     rows: float
@@ -69,6 +77,7 @@ class Criteria:
     total: float
     variance: float | None = None
     exact: float = EXACT
+    parts: int = 1
 
     def is_exact(self, rss: Array | float) -> Array:
         """Whether squared residuals are but rounding error."""
@@ -115,6 +124,17 @@ class Criteria:
         m = self.features
         choices = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
         return self._bic(rss, k, p) + 2 * choices
+
+    def _ric(self, rss: Array, k: Array, p: Array) -> Array:
+        if self.total == 0:
+            return np.full(rss.shape, np.nan)
+        return np.where(self.rows > p, self._score.costs(rss / self.total, k), np.nan)
+
+    @cached_property
+    def _score(self) -> Score:
+        """The RIC of a target of norm one: the intercept takes one of the rows."""
+        ric = score("ric", self.rows - self.intercept, self.features)
+        return ric._replace(parts=self.parts, exact=self.exact)
 
     def _cp(self, rss: Array, k: Array, p: Array) -> Array:
         if self.variance is None:

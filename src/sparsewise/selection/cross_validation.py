@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -17,8 +17,9 @@ from sparsewise.engine.halting import interrupted
 from sparsewise.errors import InputError, Parameter
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Path, Solution
-from sparsewise.selection.choice import at_most, best_by_size, most_features
+from sparsewise.selection.choice import PathOf, at_most, best_by_size, most_features
 from sparsewise.selection.data import Data
+from sparsewise.selection.path_end import AHEAD, as_far_as, worth
 from sparsewise.tolerances import tolerances
 from sparsewise.wording import count
 
@@ -39,6 +40,8 @@ class Errors(NamedTuple):
         Mean over the folds, and its standard error.
     chosen : int
         The size of choice.
+    followed : int
+        The size that paths were followed to, if there were as many features.
     """
 
     sizes: Array
@@ -46,35 +49,46 @@ class Errors(NamedTuple):
     mean: Array
     std: Array
     chosen: int
+    followed: int
 
 
 def cross_validate(
     data: Data,
-    path: Callable[[Data, int], Solution],
+    path: PathOf,
     cv: Any,
     one_standard_error: bool,
     n_jobs: int | None,
+    max_features: int | None = None,
 ) -> Errors:
     """Errors of every size, and the best; or the smallest within a standard error of it.
 
     The rule of one standard error is that of Breiman et al. (1984): errors this close can't be
-    told apart, so the simpler model has it.
+    told apart, so the simpler model has it. Paths are followed to twice as many features as the
+    least error has, and 100 more (`worth`).
     """
     splits = _splits(data, cv)
     run = delayed(_fold_errors)
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
-    folds = at_once(run(data, path, train, test) for train, test in splits)
-    by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
-    mean = by_fold.mean(axis=0)
+    included = last = len(data.include)
+    further = worth(included)
+    while further > last:
+        wanted = further
+        folds = at_once(run(data, path, *split, wanted, max_features) for split in splits)
+        by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
+        mean = by_fold.mean(axis=0)
+        last = included + mean.size - 1
+        if last < wanted:  # there are no more features to follow
+            break
+        further = worth(included + int(np.argmin(mean)))
     unit = float(mean.max()) or 1.0  # squares of squares are in range, whatever the units
     std = unit * (by_fold / unit).std(axis=0, ddof=min(1, len(splits) - 1)) / np.sqrt(len(splits))
     best = int(np.argmin(mean))
     level = mean[best] + (std[best] if one_standard_error else 0.0)
     # Below this, errors are rounding: of models that fit exactly the smallest is as good as any.
     level = max(level, ROUNDING * tolerances(data.design.dtype).exact * data.total / data.rows)
-    sizes = len(data.include) + np.arange(mean.size)
-    return Errors(sizes, by_fold, mean, std, int(sizes[np.argmax(mean <= level)]))
+    sizes = included + np.arange(mean.size)
+    return Errors(sizes, by_fold, mean, std, int(sizes[np.argmax(mean <= level)]), wanted)
 
 
 def _splits(data: Data, cv: Any) -> list[tuple[Array, Array]]:
@@ -108,15 +122,22 @@ def _splits(data: Data, cv: Any) -> list[tuple[Array, Array]]:
 
 
 def _fold_errors(
-    data: Data, path: Callable[[Data, int], Solution], train: Array, test: Array
+    data: Data,
+    path: PathOf,
+    train: Array,
+    test: Array,
+    wanted: int = AHEAD,
+    max_features: int | None = None,
 ) -> Array:
     """The mean squared error in the rows `test` of the best model of each size on the others."""
     fold, held = data.part(train), data.part(test)
-    most = most_features(fold)
-    run, included = _without_dependent(path, fold, most)
+    most = most_features(fold, max_features=max_features)
+    run, included = _without_dependent(path, fold, most, wanted)
     if interrupted():  # half a path says nothing of the sizes it has not reached
         raise KeyboardInterrupt
-    columns, coefs = _coefficients(run.path, included, most - len(data.include) + included)
+    # A path that begins with all features has met all sizes, wanted or not.
+    last = max(min(most, wanted) - len(data.include) + included, *run.path.sizes)
+    columns, coefs = _coefficients(run.path, included, last)
     squares = np.zeros(coefs.shape[1])
     for rows in held.parts():
         Z = held.row_block(rows)[:, columns] - fold.reduced.means[columns]
@@ -126,21 +147,20 @@ def _fold_errors(
     return squares / (len(held.y) if held.weights is None else held.weights.sum())
 
 
-def _without_dependent(
-    path: Callable[[Data, int], Solution], fold: Data, most: int
-) -> tuple[Solution, int]:
+def _without_dependent(path: PathOf, fold: Data, most: int, wanted: int) -> tuple[Solution, int]:
     """The path, and how many of the features of include are on it from the start.
 
     Some may say nothing in these rows, being constant there, say: they count, but are left out.
     """
     try:
-        return path(fold, most), len(fold.include)
+        return path(fold, most, as_far_as(wanted, most)), len(fold.include)
     except DependentColumnsError as error:
         included = [j for j in fold.include if j not in error.columns]
-        if len(included) == len(fold.include):
+        less = len(fold.include) - len(included)
+        if not less:
             raise
-        fewer = most - len(fold.include) + len(included)
-        return path(replace(fold, include=included), fewer), len(included)
+        rest = replace(fold, include=included)
+        return path(rest, most - less, as_far_as(wanted - less, most - less)), len(included)
 
 
 def _coefficients(path: Path, least: int, most: int) -> tuple[Array, Array]:

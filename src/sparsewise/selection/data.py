@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ import numpy as np
 from sparsewise.design import Rows
 from sparsewise.design.base import Array, Design
 from sparsewise.design.unit_columns import unit_factor
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, InputWarning
 from sparsewise.selection.criteria import Criteria
 from sparsewise.selection.reduction import Reduced, reduce, some_rows
 from sparsewise.tolerances import tolerances
@@ -44,6 +45,8 @@ class Data:
         For each row of the table its number among these, -1 if it was left out.
     factors : list of (columns, R)
         Triangles that `factor` has made, for `triangle` to look at.
+    warnings : list of InputWarning
+        What the user was warned of.
     """
 
     X: Any
@@ -54,6 +57,7 @@ class Data:
     exclude: list[int]
     places: Array | None = None
     factors: list[tuple[Array, Array]] = field(default_factory=list, compare=False, repr=False)
+    warnings: list[InputWarning] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
     def of_table(cls, X: Any, y: Array, weights: Array | None, *others: Any) -> Data:
@@ -99,6 +103,11 @@ class Data:
         if vanishes or math.isinf(self.total):
             size = "small" if vanishes else "large"
             raise InputError(f"is too {size}: its square is out of range; scale it.", parameter="y")
+
+    def warn(self, warning: InputWarning, stacklevel: int) -> None:
+        """Warn the user, and keep it for whoever describes the model."""
+        self.warnings.append(warning)
+        warnings.warn(warning, stacklevel=stacklevel)
 
     @property
     def candidates(self) -> int:
