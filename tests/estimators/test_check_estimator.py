@@ -383,7 +383,7 @@ def assert_unfitted(model, X, y):
 @pytest.mark.parametrize(
     "where",
     [
-        "sparsewise.estimators.base.SparseRegressor._validate_params",
+        "sparsewise.estimators.base.SparseLinearModel._validate_params",
         "sparsewise.estimators.base.validate_data",
         "sparsewise.selection.data.reduce",
         "sparsewise.estimators.base._noise_and_covariance",

@@ -16,7 +16,7 @@ from sparsewise.wording import count, printable
 
 if TYPE_CHECKING:
     from sparsewise.description import Description
-    from sparsewise.estimators.base import SparseRegressor
+    from sparsewise.estimators.base import SparseLinearModel
     from sparsewise.tables import Table
 
 # A certificate takes about n m² steps, or 50 m² where there are fewer rows: its m² inner products
@@ -31,7 +31,7 @@ class TableFit:
     """A fitted model, its description, and the table that it is of."""
 
     method: str
-    model: SparseRegressor
+    model: SparseLinearModel
     description: Description
     table: Table
     weights: str | None  # the column of weights

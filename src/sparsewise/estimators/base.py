@@ -52,7 +52,7 @@ SEARCH_SECONDS = 1.0
 
 # scikit-learn ships no types: its base classes are Any to the checker.
 @dataclass(kw_only=True, eq=False, repr=False)
-class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model of few features; a selector of these, too.
 
     As a selector (`transform`, `get_support`, `get_feature_names_out`) it keeps what it has chosen,
@@ -110,7 +110,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         """Add the attributes that all have to the documentation of a subclass."""
         super().__init_subclass__(**kwargs)
         if cls.__doc__:
-            common = (inspect.getdoc(SparseRegressor) or "").partition("\n----------\n")[2]
+            common = (inspect.getdoc(SparseLinearModel) or "").partition("\n----------\n")[2]
             own = inspect.cleandoc(cls.__doc__)
             cls.__doc__ = own.replace("\n\nExamples\n", f"\n{common}\n\nExamples\n")
 

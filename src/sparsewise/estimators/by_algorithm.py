@@ -7,7 +7,7 @@ from typing import Any
 
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import SparseLinearModel
 from sparsewise.estimators.basis_pursuit import BasisPursuitRegressor
 from sparsewise.estimators.pursuit import PursuitRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
@@ -19,13 +19,13 @@ from sparsewise.wording import look_up
 STOPS = ("sparsity", "residual", "delta")
 """What ends a path, so that there is nothing to choose."""
 
-BY_FAMILY: dict[Family, type[SparseRegressor]] = {
+BY_FAMILY: dict[Family, type[SparseLinearModel]] = {
     Family.BAYESIAN: SparseBayesRegressor,
     Family.L1: BasisPursuitRegressor,
 }
 
 
-def for_algorithm(name: str, **parameters: Any) -> SparseRegressor:
+def for_algorithm(name: str, **parameters: Any) -> SparseLinearModel:
     """The estimator that runs an algorithm, not fitted yet.
 
     Parameters
@@ -38,7 +38,7 @@ def for_algorithm(name: str, **parameters: Any) -> SparseRegressor:
 
     Returns
     -------
-    SparseRegressor
+    SparseLinearModel
         A `SparseBayesRegressor` or `BasisPursuitRegressor` for algorithms of these families. A
         `StepwiseRegressor` for one that makes a path on which a criterion or delta chooses, a
         `PursuitRegressor` for all others, and where sparsity or residual are given.
@@ -65,7 +65,7 @@ def parameters_of(name: str) -> dict[str, bool]:
     return own | dict.fromkeys(CHOICES, False) if has_choice(record) else own
 
 
-def _estimator(record: Algorithm, given: dict[str, Any]) -> type[SparseRegressor]:
+def _estimator(record: Algorithm, given: dict[str, Any]) -> type[SparseLinearModel]:
     if record.family in BY_FAMILY:
         return BY_FAMILY[record.family]
     makes_path = record.family is Family.STEPWISE or has_choice(record)

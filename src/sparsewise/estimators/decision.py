@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.description.contents import Fact, Folds
 from sparsewise.errors import Parameter, Words
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import SparseLinearModel
 from sparsewise.estimators.basis_pursuit import BasisPursuitRegressor
 from sparsewise.estimators.pursuit import PursuitRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
@@ -54,7 +54,7 @@ class Decision(NamedTuple):
 
 
 @singledispatch
-def decide(model: SparseRegressor) -> Decision:
+def decide(model: SparseLinearModel) -> Decision:
     """What decided on the features; an estimator says more if it is registered below."""
     return Decision(f"that of {model.solution_.algorithm}")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from sparsewise.description.contents import Coefficient, Description, Fact, PathRow
 from sparsewise.description.shares import rounded, share
 from sparsewise.errors import Either, Words
-from sparsewise.estimators.base import OUT_OF_RANGE, SparseRegressor
+from sparsewise.estimators.base import OUT_OF_RANGE, SparseLinearModel
 from sparsewise.estimators.decision import Decision, decide
 from sparsewise.results import Stop
 from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, NAMES
@@ -28,7 +28,7 @@ OBVIOUS = (
 """Reasons for stopping that go without saying once the rule of choice has been told."""
 
 
-def describe(model: SparseRegressor) -> Description:
+def describe(model: SparseLinearModel) -> Description:
     """All there is to say of a fitted estimator."""
     solution, decision = model.solution_, decide(model)
     is_exact, loss = _is_exact(model, decision), _loss(model, model.solution_.residual_norm**2)
@@ -58,11 +58,11 @@ def describe(model: SparseRegressor) -> Description:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def _loss(model: SparseRegressor, squared: float) -> float:
+def _loss(model: SparseLinearModel, squared: float) -> float:
     return rounded(squared, model.criteria_.total, model.criteria_.exact)
 
 
-def _is_exact(model: SparseRegressor, decision: Decision) -> bool:
+def _is_exact(model: SparseLinearModel, decision: Decision) -> bool:
     """Whether there is no noise to speak of: the evidence has no bound then."""
     if model.noise_ == 0 or decision.sigma_given:
         return model.noise_ == 0
@@ -70,7 +70,7 @@ def _is_exact(model: SparseRegressor, decision: Decision) -> bool:
     return model.solution_.is_noiseless(model.criteria_.total, rows)
 
 
-def _intercept(model: SparseRegressor, is_exact: bool) -> Coefficient | None:
+def _intercept(model: SparseLinearModel, is_exact: bool) -> Coefficient | None:
     """The constant; zero where it is the rounding error of a difference."""
     if not model.fit_intercept:
         return None
@@ -81,7 +81,7 @@ def _intercept(model: SparseRegressor, is_exact: bool) -> Coefficient | None:
     return Coefficient("(intercept)", 0.0 if is_rounding else value, known)
 
 
-def _features(model: SparseRegressor, is_exact: bool) -> Iterator[Coefficient]:
+def _features(model: SparseLinearModel, is_exact: bool) -> Iterator[Coefficient]:
     stds = model.coef_std_
     for j in model.solution_.support.tolist():
         std = None if stds is None else 0.0 if is_exact else float(stds[j])
@@ -89,7 +89,7 @@ def _features(model: SparseRegressor, is_exact: bool) -> Iterator[Coefficient]:
 
 
 def _criteria(
-    model: SparseRegressor, decision: Decision, loss: float
+    model: SparseLinearModel, decision: Decision, loss: float
 ) -> Iterator[tuple[str, float]]:
     """The criteria of a least-squares model, those that are defined."""
     if not model.solution_.least_squares or model.criteria_.total == 0:
@@ -102,7 +102,7 @@ def _criteria(
         yield "loo", decision.left_out
 
 
-def _path(model: SparseRegressor, is_exact: bool) -> Iterator[PathRow]:
+def _path(model: SparseLinearModel, is_exact: bool) -> Iterator[PathRow]:
     """The start, every step, and what leads from the last to the model."""
     solution, total = model.solution_, model.criteria_.total
     start, rows = solution.path.start, model.n_rows_ - model.fit_intercept
@@ -124,7 +124,7 @@ def _path(model: SparseRegressor, is_exact: bool) -> Iterator[PathRow]:
 
 
 def _facts(
-    model: SparseRegressor,
+    model: SparseLinearModel,
     decision: Decision,
     is_exact: bool,
     no_std: Words,
@@ -154,11 +154,11 @@ def _facts(
         yield "stopped", solution.stop.reason
 
 
-def _std_title(model: SparseRegressor) -> str:
+def _std_title(model: SparseLinearModel) -> str:
     return "std. error" if model.solution_.posterior is None else "± std"
 
 
-def _std(model: SparseRegressor, no_std: Words) -> Words:
+def _std(model: SparseLinearModel, no_std: Words) -> Words:
     """What the standard deviations are, or why there are none; nothing of an empty model."""
     chosen = model.solution_.support.tolist()
     if no_std:
@@ -180,7 +180,7 @@ def _std(model: SparseRegressor, no_std: Words) -> Words:
     )
 
 
-def _no_std(model: SparseRegressor, decision: Decision, is_exact: bool) -> Words:
+def _no_std(model: SparseLinearModel, decision: Decision, is_exact: bool) -> Words:
     """Why the coefficients have no standard deviations; empty if they do."""
     if is_exact:
         return "the fit is exact"
@@ -199,7 +199,7 @@ def _rows(rows: float) -> str:
     return f"{rows:.0f}" if float(rows).is_integer() else f"{rows:g}, the sum of the weights"
 
 
-def _noise(model: SparseRegressor, decision: Decision, is_exact: bool) -> str:
+def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
     posterior = model.solution_.posterior is not None
     if is_exact and posterior:
         return "σ = 0: the fit is exact to eight digits, and the evidence without bound"
@@ -211,7 +211,7 @@ def _noise(model: SparseRegressor, decision: Decision, is_exact: bool) -> str:
     return f"σ = {model.noise_:.4g}, {'as given' if decision.sigma_given else fitted}"
 
 
-def _subset(model: SparseRegressor) -> Iterator[Fact]:
+def _subset(model: SparseLinearModel) -> Iterator[Fact]:
     """Whether other features, as many, fit better, or how to ask that."""
     found = vars(model)  # attributes that are there only if they were asked for
     if "certificate_" in found:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
     from sparsewise.description import Description
-    from sparsewise.estimators.base import SparseRegressor
+    from sparsewise.estimators.base import SparseLinearModel
 
 TITLES = {
     **NAMES,
@@ -361,7 +361,7 @@ def _own(description: Description) -> str:
     return description.criterion or "bic"
 
 
-def _columns(model: SparseRegressor) -> dict[str, Array]:
+def _columns(model: SparseLinearModel) -> dict[str, Array]:
     """The numbers of the path by name."""
     path = model.path_
     return {
@@ -371,7 +371,7 @@ def _columns(model: SparseRegressor) -> dict[str, Array]:
     }
 
 
-def _check_names(model: SparseRegressor, names: list[str], path: dict[str, Array]) -> None:
+def _check_names(model: SparseLinearModel, names: list[str], path: dict[str, Array]) -> None:
     known = [name for name in path if name in TITLES and not _unknown(model, path[name])]
     if not known:
         raise InputError(
@@ -384,12 +384,12 @@ def _check_names(model: SparseRegressor, names: list[str], path: dict[str, Array
         raise InputError(f"The path does not tell {listing(bad)}; there are {listing(known)}.")
 
 
-def _unknown(model: SparseRegressor, values: Array) -> bool:
+def _unknown(model: SparseLinearModel, values: Array) -> bool:
     return bool(np.isnan(values).all()) and model.criteria_.total > 0
 
 
 def _by_size(
-    model: SparseRegressor,
+    model: SparseLinearModel,
     description: Description,
     name: str,
     path: dict[str, Array],
