@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from sparsewise.estimators import PursuitRegressor as PursuitRegressor
     from sparsewise.estimators import RelevanceVectorRegressor as RelevanceVectorRegressor
     from sparsewise.estimators import SparseBayesRegressor as SparseBayesRegressor
+    from sparsewise.estimators import SparseRegressor as SparseRegressor
     from sparsewise.estimators import StepwiseRegressor as StepwiseRegressor
     from sparsewise.plots import CoefficientDisplay as CoefficientDisplay
     from sparsewise.plots import CriterionDisplay as CriterionDisplay
@@ -62,6 +63,7 @@ _ON_DEMAND = {
         "PursuitRegressor",
         "RelevanceVectorRegressor",
         "SparseBayesRegressor",
+        "SparseRegressor",
         "StepwiseRegressor",
     ),
     "plots": ("CoefficientDisplay", "CriterionDisplay", "PathDisplay"),

@@ -16,13 +16,18 @@ EFFORT = 32
 """Starts at most, unless told otherwise: two do where the answer is plain."""
 
 
-@algorithm(Family.SEARCH, "anything: nothing has to be tuned", result=MultistartSolution)
+@algorithm(
+    Family.SEARCH,
+    "anything: nothing has to be tuned",
+    result=MultistartSolution,
+    meant_by=("nothing", "effort", "seed"),
+)
 def solve(
     A: Any,
     y: ArrayLike,
     *,
     sigma: float | None = None,
-    criterion: ByCharge = "ric",
+    criterion: ByCharge | float = "ric",
     effort: int = EFFORT,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
@@ -53,8 +58,8 @@ def solve(
         The target.
     sigma : float, optional
         Standard deviation of the noise, if it is known.
-    criterion : {"ric", "bic", "aic"}
-        What a column costs: 2 log m, log n or 2, the more, the fewer come in.
+    criterion : {"ric", "bic", "aic"} or float
+        What a column costs: 2 log m, log n or 2, or this; the more, the fewer come in.
     effort : int
         Most starts.
     include, exclude : iterable of int

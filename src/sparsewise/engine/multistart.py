@@ -347,7 +347,7 @@ def search(
     A: Any,
     y: ArrayLike,
     *,
-    criterion: ByCharge,
+    criterion: ByCharge | float,
     sigma: float | None,
     effort: int,
     include: Iterable[int],
@@ -360,9 +360,10 @@ def search(
     most = check_count(effort, "effort", 1) or 1
     seed = check_count(seed, "seed", 0) or 0
     check_function(callback, "callback")
-    if criterion not in CHARGES:
+    if isinstance(criterion, str) and criterion not in CHARGES:
         raise InputError(
-            f"must be one of {', '.join(CHARGES)}, not {criterion!r}.", parameter="criterion"
+            f"must be one of {', '.join(CHARGES)}, or what a column costs, not {criterion!r}.",
+            parameter="criterion",
         )
     forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)

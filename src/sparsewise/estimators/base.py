@@ -431,7 +431,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         columns: dict[str, list[Any]] = {
             "step": list(range(len(rss))),
             "action": ["start", *(step.action for step in steps)],
-            "feature": [None, *(self._name(step.column) for step in steps)],
+            "feature": [None, *(", ".join(map(self._name, step.columns)) for step in steps)],
             "size": size.tolist(),
             "rss": rss.tolist(),
             "r2": (1 - np.minimum(rss / total, 1) if total > 0 else np.ones_like(rss)).tolist(),

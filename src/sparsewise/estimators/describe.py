@@ -141,7 +141,7 @@ def _facts(
         yield "choice", decision.rule
         yield from decision.facts
     # The evidence is worth telling even of a constant target, but not of an exact fit.
-    if (total > 0) if solution.posterior is None else not is_exact:
+    if (total > 0) if decision.log_evidence is None else not is_exact:
         yield from solution.facts()
     if criteria and not is_exact:
         yield "criteria", ", ".join(_values(criteria, decision.criterion or "bic"))
@@ -154,8 +154,13 @@ def _facts(
         yield "stopped", solution.stop.reason
 
 
+def _is_posterior(model: SparseLinearModel) -> bool:
+    """Whether coefficients are posterior means, with standard deviations to match."""
+    return model.solution_.posterior is not None and not model.solution_.least_squares
+
+
 def _std_title(model: SparseLinearModel) -> str:
-    return "std. error" if model.solution_.posterior is None else "± std"
+    return "± std" if _is_posterior(model) else "std. error"
 
 
 def _std(model: SparseLinearModel, no_std: Words) -> Words:
@@ -164,7 +169,7 @@ def _std(model: SparseLinearModel, no_std: Words) -> Words:
     if no_std:
         why = (no_std,) if isinstance(no_std, str) else no_std
         return ("none: ", *why) if chosen else ""
-    if model.solution_.posterior is not None:
+    if _is_posterior(model):
         return (
             "posterior standard deviation, conditional on the selection: as if these features, "
             "their prior variances and the noise had been given"
@@ -200,14 +205,13 @@ def _rows(rows: float) -> str:
 
 
 def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
-    posterior = model.solution_.posterior is not None
-    if is_exact and posterior:
+    if is_exact and decision.log_evidence is not None:
         return "σ = 0: the fit is exact to eight digits, and the evidence without bound"
     if is_exact:
         return "σ = 0: the fit is exact, but for rounding"
     if model.noise_ is None:
         return f"unknown: {NOTHING_LEFT}"
-    fitted = "inferred" if posterior else "that of the residual"
+    fitted = "that of the residual" if decision.log_evidence is None else "inferred"
     return f"σ = {model.noise_:.4g}, {'as given' if decision.sigma_given else fitted}"
 
 

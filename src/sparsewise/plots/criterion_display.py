@@ -28,6 +28,7 @@ TITLES = {
     "loo": "mean squared error,\neach row left out once",
     "cv": "mean squared error\nof folds left out",
     "log_evidence": "log evidence",
+    "score": "score of the search",
 }
 LIKELIHOODS = ("aic", "aicc", "bic", "ebic")
 """Criteria on one scale, so that several of them share a panel."""
@@ -113,9 +114,9 @@ class CriterionDisplay:
         """
         style.need_matplotlib()
         model, description = fitted(estimator, cls.__name__)
-        criteria = _own(description) if criteria is None else criteria
-        names = [criteria] if isinstance(criteria, str) else list(criteria)
         path = _columns(model)
+        criteria = _own(description, path) if criteria is None else criteria
+        names = [criteria] if isinstance(criteria, str) else list(criteria)
         _check_names(model, names, path)
         chosen, folds = len(description.features), description.folds
         sizes = np.unique([*path["size"], chosen]).astype(int)
@@ -354,8 +355,10 @@ def _zoom(drawn: list[Array], names: list[str]) -> tuple[float, float] | None:
 # --- what an estimator has ------------------------------------------------------------------------
 
 
-def _own(description: Description) -> str:
+def _own(description: Description, path: Mapping[str, Array]) -> str:
     """What the choice was made by; the BIC where that was no criterion."""
+    if "score" in path:
+        return "score"
     if description.log_evidence is not None:
         return "log_evidence"
     return description.criterion or "bic"

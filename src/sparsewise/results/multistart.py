@@ -50,6 +50,11 @@ class MultistartSolution(UncertainSolution):
     goal: Score
 
     @property
+    def counts_features(self) -> bool:
+        """Those of the models on the path are their features, even if the last one is shrunk."""
+        return True
+
+    @property
     def times_found(self) -> int:
         """How many starts came to the model."""
         return sum(start.support == tuple(self.support.tolist()) for start in self.starts)

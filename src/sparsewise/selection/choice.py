@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.algorithms import Algorithm, backward, foba, forward
+from sparsewise.algorithms import Algorithm, Family, backward, foba, forward
 from sparsewise.algorithms.there_and_back import there_and_back
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputWarning, Parameter
@@ -65,7 +65,9 @@ PATHS: dict[str, Callable[[Data, int], Solution]] = {
 
 def has_choice(record: Algorithm) -> bool:
     """Whether an algorithm makes a path on which a criterion may choose."""
-    return record.name in PATHS or record.takes("criterion")
+    return record.name in PATHS or (
+        record.family is Family.STEPWISE and record.takes("criterion")
+    )
 
 
 def from_full(

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from sparsewise.design.base import Array
+from sparsewise.parameters import check_tolerance
 from sparsewise.tolerances import tolerances
 
 ByCharge = Literal["ric", "bic", "aic"]
@@ -95,14 +96,14 @@ class Score(NamedTuple):
 
 
 def score(
-    criterion: ByCharge,
+    criterion: ByCharge | float,
     rows: float,
     columns: int,
     *,
     noise: float | None = None,
     dtype: np.dtype[Any] | None = None,
 ) -> Score:
-    """The score by name, for data of this type."""
+    """The score by name, or by what a column costs, for data of this type."""
     dtype = np.dtype(np.float64) if dtype is None else dtype
     charges: dict[ByCharge, float] = {
         "ric": 2 * math.log(max(columns, 2)),
@@ -110,7 +111,11 @@ def score(
         "aic": 2.0,
     }
     parts = 2 if dtype.kind == "c" else 1
-    return Score(rows, columns, charges[criterion], noise, parts, tolerances(dtype).exact)
+    if isinstance(criterion, str):
+        charge = charges[criterion]
+    else:
+        charge = check_tolerance(criterion, "criterion") or 0.0
+    return Score(rows, columns, charge, noise, parts, tolerances(dtype).exact)
 
 
 def log_beta(x: float, a: float, b: float) -> float:
