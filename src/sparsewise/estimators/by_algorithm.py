@@ -46,7 +46,8 @@ def for_algorithm(name: str, **parameters: Any) -> SparseLinearModel:
     SparseLinearModel
         A `SparseRegressor`, `SparseBayesRegressor` or `BasisPursuitRegressor` for algorithms of
         their families. A `StepwiseRegressor` for one that makes a path on which a criterion or
-        delta chooses, a `PursuitRegressor` for all others, and where sparsity or residual are given.
+        delta chooses, a `PursuitRegressor` for all others, and where sparsity or residual are
+        given.
 
     Examples
     --------

@@ -65,9 +65,7 @@ PATHS: dict[str, Callable[[Data, int], Solution]] = {
 
 def has_choice(record: Algorithm) -> bool:
     """Whether an algorithm makes a path on which a criterion may choose."""
-    return record.name in PATHS or (
-        record.family is Family.STEPWISE and record.takes("criterion")
-    )
+    return record.name in PATHS or (record.family is Family.STEPWISE and record.takes("criterion"))
 
 
 def from_full(

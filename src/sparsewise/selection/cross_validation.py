@@ -17,6 +17,7 @@ from sparsewise.selection.choice import at_most, best_by_size, most_features
 from sparsewise.selection.data import Data
 from sparsewise.selection.folds import good_enough, held_out_errors, mean_and_error, train_and_test
 
+
 class Errors(NamedTuple):
     """Mean squared errors of rows that were left out, by size of the model.
 
