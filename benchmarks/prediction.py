@@ -21,7 +21,7 @@ import polars as pl
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import ARDRegression, LassoCV
 from sklearn.model_selection import KFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from sparsewise import SparseRegressor, StepwiseRegressor
@@ -135,19 +135,26 @@ OURS: dict[str, Callable[[], Any]] = {
 
 
 def score(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """R² of rows held out, and features, over all folds of several shuffles."""
-    r2, sizes = [], []
-    for shuffle in range(SHUFFLES):
-        predicted = np.empty(len(y))
-        for train, test in KFold(FOLDS, shuffle=True, random_state=shuffle).split(X):
-            model = make()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                model.fit(X[train], y[train])
-            predicted[test] = model.predict(X[test])
-            sizes.append(np.count_nonzero(getattr(model, "steps", [(0, model)])[-1][1].coef_))
-        r2.append(1 - np.sum((y - predicted) ** 2) / np.sum((y - y.mean()) ** 2))
-    return float(np.mean(r2)), float(np.mean(sizes))
+    """R² of rows held out, and features, on average over several shuffles."""
+    r2, size = np.mean([held_out(make, X, y, shuffle) for shuffle in range(SHUFFLES)], axis=0)
+    return float(r2), float(size)
+
+
+def held_out(
+    make: Callable[[], Any], X: np.ndarray, y: np.ndarray, shuffle: int
+) -> tuple[float, float]:
+    """R² of rows held out, of all folds together, and features on average."""
+    predicted, sizes = np.empty(len(y)), []
+    for train, test in KFold(FOLDS, shuffle=True, random_state=shuffle).split(X):
+        model = make()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X[train], y[train])
+        predicted[test] = model.predict(X[test])
+        last = model[-1] if isinstance(model, Pipeline) else model
+        sizes.append(np.count_nonzero(last.coef_))
+    r2 = 1 - np.sum((y - predicted) ** 2) / np.sum((y - y.mean()) ** 2)
+    return float(r2), float(np.mean(sizes))
 
 
 # --- the page -------------------------------------------------------------------------------------

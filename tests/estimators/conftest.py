@@ -36,13 +36,13 @@ STEPWISE = {
     "certified": StepwiseRegressor("both", certify=True),
     "included": StepwiseRegressor(include=[2], exclude=[0]),
 }
-BY_FOLDS = {
+STEPWISE_BY_FOLDS = {
     "cv": StepwiseRegressor(criterion="cv"),
     "cv, backward": StepwiseRegressor("backward", criterion="cv", one_standard_error=False),
     "cv, both, three folds": StepwiseRegressor("both", criterion="cv", cv=3),
     "cv, foba": StepwiseRegressor("foba", criterion="cv"),
-    "search, cv": SparseRegressor("cv", cv=3),
 }
+BY_FOLDS = STEPWISE_BY_FOLDS | {"search, cv": SparseRegressor("cv", cv=3)}
 BAYESIAN = {
     "rmp": SparseBayesRegressor(),
     "fast_sbl": SparseBayesRegressor("fast_sbl"),
