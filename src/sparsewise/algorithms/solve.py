@@ -20,6 +20,7 @@ EFFORT = 32
     Family.SEARCH,
     "anything: nothing has to be tuned",
     result=MultistartSolution,
+    least_squares=True,
     meant_by=("nothing", "effort", "seed"),
 )
 def solve(
