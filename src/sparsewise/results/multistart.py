@@ -58,11 +58,6 @@ class MultistartSolution(UncertainSolution):
     goal: Score
 
     @property
-    def counts_features(self) -> bool:
-        """Those of the models on the path are their features, even if the last one is shrunk."""
-        return True
-
-    @property
     def times_found(self) -> int:
         """How many starts came to the model."""
         return sum(start.support == tuple(self.support.tolist()) for start in self.starts)
@@ -147,6 +142,8 @@ class _Recomputed:
 
     def chance_error(self) -> _Off:
         """That of log₁₀ of the odds."""
+        if self.data.is_zero:
+            return _Off(abs(self.told.chance), 0.0)
         chance = self._of_norm(self.goal.chance)
         slack = CLOSE * (1 + abs(chance)) + self._slack(self.goal.chance)
         return _Off(_difference(self.told.chance, chance), slack)
