@@ -27,7 +27,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sparsewise import SparseRegressor, StepwiseRegressor
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "prediction.md"
-BEGIN, END = "<!-- prediction:begin -->", "<!-- prediction:end -->"
+MARKS = "<!-- {}:begin -->", "<!-- {}:end -->"
 FOLDS, SHUFFLES = 10, 3
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -76,8 +76,8 @@ def tables() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
 
 def _plain() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     yield "diabetes", *load_diabetes(return_X_y=True, scaled=False)
-    boston = files("sparsewise.experiments") / "data" / "boston.csv"
-    rows = np.loadtxt(boston.open(), delimiter=",", skiprows=1)
+    with (files("sparsewise.experiments") / "data" / "boston.csv").open() as boston:
+        rows = np.loadtxt(boston, delimiter=",", skiprows=1)
     yield "Boston, 13 features", rows[:, :-1], rows[:, -1]
     spec = find_spec("ISLP")
     if spec is None or spec.origin is None:
@@ -157,9 +157,43 @@ def held_out(
     return float(r2), float(np.mean(sizes))
 
 
+# --- false features -------------------------------------------------------------------------------
+
+SHAPES = {(200, 20): 0, (50, 500): 0, (100, 300): 5}
+"""Rows and columns of tables of random numbers, and how many of these matter."""
+
+DRAWS = 10
+
+
+def false_features(criterion: str, n: int, m: int, k: int) -> float:
+    """Chosen features that don't matter, on average; those that do make up most of the target."""
+    found = []
+    for draw in range(DRAWS):
+        rng = np.random.default_rng(draw)
+        X = rng.standard_normal((n, m))
+        y = X[:, :k].sum(axis=1) + (0.6 * k**0.5 or 1.0) * rng.standard_normal(n)
+        found.append(SparseRegressor(criterion).fit(X, y).get_support()[k:].sum())
+    return float(np.mean(found))
+
+
+def noise_page() -> str:
+    """A row for each shape of table."""
+    criteria = ("ric", "bic", "aic", "cv")
+    rows = [["table", *(f'`"{name}"`' for name in criteria)], ["---"] * 5]
+    for (n, m), k in SHAPES.items():
+        cells = (f"{false_features(name, n, m, k):.1f}" for name in criteria)
+        rows.append([f"{n}×{m}, {k} features matter", *cells])
+    return markdown(rows)
+
+
 # --- the page -------------------------------------------------------------------------------------
 
 Scores = dict[str, tuple[float, float]]
+
+
+def markdown(rows: list[list[str]]) -> str:
+    """A table."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def short_of(scores: Scores) -> dict[str, float]:
@@ -184,7 +218,7 @@ def page(found: dict[str, tuple[tuple[int, int], Scores]]) -> str:
     rows.append(["**R² above the best of the first three, on average**", *above])
     sizes = average(lambda scores, name: scores[name][1] / scores["LassoCV"][1], ".2f")
     rows.append(["**features relative to LassoCV, on average**", *sizes])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown(rows)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -209,11 +243,22 @@ def main(words: Sequence[str] | None = None) -> None:
                     args.json.write_text(json.dumps(kept, indent=1))
         found[name] = X.shape, scores
         print(name, file=sys.stderr, flush=True)
-    print(page(found))
+    told = {"prediction": page(found)}
+    if not args.table:
+        told["noise"] = noise_page()
+    print("\n\n".join(told.values()))
     if args.write:
-        before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-        text = f"{before}{BEGIN}\n{page(found)}\n{END}{rest.split(END)[1]}"
+        text = PAGE.read_text(encoding="utf-8")
+        for part, table in told.items():
+            text = rewritten(text, part, table)
         PAGE.write_text(text, encoding="utf-8")
+
+
+def rewritten(text: str, part: str, table: str) -> str:
+    """The page with this table between the marks of its part."""
+    begin, end = (mark.format(part) for mark in MARKS)
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ from sparsewise.results import MultistartCheck as MultistartCheck
 from sparsewise.results import MultistartSolution as MultistartSolution
 from sparsewise.results import Path as Path
 from sparsewise.results import Reweighted as Reweighted
+from sparsewise.results import ShrunkSolution as ShrunkSolution
 from sparsewise.results import Solution as Solution
 from sparsewise.results import Start as Start
 from sparsewise.results import Step as Step
