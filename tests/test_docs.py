@@ -113,6 +113,16 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch, capsys):
     assert Path("MODEL.png").exists()
 
 
+def test_what_make_run_prints(capsys):
+    block = (
+        (ROOT / "README.md").read_text().split("`make run` ends with\n\n")[1].split("\n\nfoll")[0]
+    )
+    assert main(["fit", "--example", "diabetes"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(re.sub("^    ", "", block, flags=re.MULTILINE))
+    assert "certified best subset of 6" in told
+
+
 def test_the_three_lines_and_the_figures_of_the_readme(capsys):
     names: dict = {}
     exec(examples()[0], names)
@@ -125,7 +135,11 @@ def test_the_three_lines_and_the_figures_of_the_readme(capsys):
 def test_the_ten_lines_of_the_readme(capsys):
     names: dict = {}
     exec(examples()[2], names)
-    assert "Solution by rmp0: 12 features of 128" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "Solution by rmp0: 12 features of 128" in told
+    found = sparsewise.solve(names["A"], names["y"])
+    np.testing.assert_array_equal(found.support, np.flatnonzero(names["x"]))
+    assert f": {found.sigma:.4f}\n" in examples()[2]
     np.testing.assert_array_equal(names["solution"].support, np.flatnonzero(names["x"]))
     assert names["solution"].check(names["A"], names["y"]).ok
     bayes = names["bayes"]

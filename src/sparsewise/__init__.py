@@ -43,6 +43,7 @@ from sparsewise.results import MultistartCheck as MultistartCheck
 from sparsewise.results import MultistartSolution as MultistartSolution
 from sparsewise.results import Path as Path
 from sparsewise.results import Reweighted as Reweighted
+from sparsewise.results import ShrunkSolution as ShrunkSolution
 from sparsewise.results import Solution as Solution
 from sparsewise.results import Start as Start
 from sparsewise.results import Step as Step
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from sparsewise.estimators import PursuitRegressor as PursuitRegressor
     from sparsewise.estimators import RelevanceVectorRegressor as RelevanceVectorRegressor
     from sparsewise.estimators import SparseBayesRegressor as SparseBayesRegressor
+    from sparsewise.estimators import SparseRegressor as SparseRegressor
     from sparsewise.estimators import StepwiseRegressor as StepwiseRegressor
     from sparsewise.plots import CoefficientDisplay as CoefficientDisplay
     from sparsewise.plots import CriterionDisplay as CriterionDisplay
@@ -65,6 +67,7 @@ _ON_DEMAND = {
         "PursuitRegressor",
         "RelevanceVectorRegressor",
         "SparseBayesRegressor",
+        "SparseRegressor",
         "StepwiseRegressor",
     ),
     "plots": ("CoefficientDisplay", "CriterionDisplay", "PathDisplay"),

@@ -137,7 +137,7 @@ class LinearModel:
 
         Parameters
         ----------
-        estimator : SparseRegressor
+        estimator : SparseLinearModel
             Or anything with ``coef_``, ``intercept_``, ``means_``, ``covariance_``, ``noise_``,
             ``n_rows_``, ``fit_intercept`` and ``get_support``.
         target : str

@@ -12,7 +12,10 @@ import numpy as np
 from sparsewise.errors import InputError, InputTypeError, Parameter
 from sparsewise.wording import shortened
 
-OWN = ("sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "updates", "debias")
+OWN = (
+    "sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "updates", "debias",
+    "effort", "seed",
+)  # fmt: skip
 """Parameters by which algorithms differ."""
 
 LONGEST = 60

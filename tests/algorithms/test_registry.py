@@ -75,7 +75,7 @@ def test_records_are_called_as_functions():
 def test_every_parameter_stands_for_one_algorithm():
     meant = [parameter for record in sw.ALGORITHMS.values() for parameter in record.meant_by]
     assert len(meant) == len(set(meant))
-    assert "nothing" in meant
+    assert "nothing" in sw.ALGORITHMS["solve"].meant_by
 
 
 def test_families_and_what_they_return():

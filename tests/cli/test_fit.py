@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import sparsewise
-from sparsewise import StepwiseRegressor, cli
+from sparsewise import SparseRegressor, StepwiseRegressor, cli
 from sparsewise.description.terminal import FIRST_STEPS, LAST_STEPS
 from sparsewise.numerals import numerals
 
@@ -96,14 +96,17 @@ NOISE, EVIDENCE = "noise       σ =", "evidence    log evidence ="
 
 
 def noise_and_evidence(out):
-    found = (re.search(rf"^{what} (\S+)", out, re.MULTILINE) for what in (NOISE, EVIDENCE))
-    return [float(one[1].rstrip(",")) for one in found]
+    return [number(what, out) for what in (NOISE, EVIDENCE)]
+
+
+def number(what, out):
+    return float(re.search(rf"^{what} (\S+)", out, re.MULTILINE)[1].rstrip(","))
 
 
 DIABETES = load_diabetes(scaled=False)
 NAMES = list(DIABETES.feature_names)
 BIC_CHOICE = ["sex", "bmi", "bp", "s1", "s2", "s5"]
-DEFAULT_CHOICE = ["sex", "bmi", "bp", "s3", "s5"]
+BAYESIAN_CHOICE = ["sex", "bmi", "bp", "s3", "s5"]
 
 
 def least_squares(names, intercept=True):
@@ -142,15 +145,17 @@ def test_diabetes_as_a_process():
     done = run_process("fit", "--example", "diabetes")
     assert (done.returncode, done.stderr) == (0, "")
     out = done.stdout
-    assert coefficients(out).keys() == deviations(out).keys() == {"(intercept)", *DEFAULT_CHOICE}
+    assert coefficients(out).keys() == deviations(out).keys() == {"(intercept)", *BIC_CHOICE}
     path = section(out, "Path")
-    assert path[0][:3] == ["0", "start", "0"]
-    evidence = [float(row[-3]) for row in path]
-    assert evidence == sorted(evidence)
-    assert evidence[-1] == noise_and_evidence(out)[1]
-    assert {row[2] for row in path[1:]} == set(DEFAULT_CHOICE)
-    for words in ("stopped", "advice", "442 rows, 10 features", "method rmp,", "over A"):
+    assert path[0][:2] == ["0", "start"]
+    assert [name.rstrip(",") for name in path[-1][2:-3]] == BIC_CHOICE
+    assert float(path[-1][-2]) == pytest.approx(least_squares(BIC_CHOICE)[1], rel=1e-5)
+    for words in ("stopped", "advice", "442 rows, 10 features", "method solve,", "over A"):
         assert words in out
+    assert "each feature costs 4.605 = 2 log m, being one of 10" in out
+    assert re.search(r"^starts +\d+ of \d+ starts came to this$", out, re.MULTILINE)
+    assert re.search(r"^chance +.*10\^-6", out, re.MULTILINE)
+    assert "certified best subset of 6" in out
     assert "\x1b" not in out
     assert max(map(len, out.splitlines())) <= 80
     assert not any(line.endswith(" ") for line in out.splitlines())
@@ -197,7 +202,7 @@ def test_the_default_delta_is_the_price_in_the_bic(run):
 
 
 def test_the_default_price_is_log_m(run):
-    default = run("fit", "--example", "diabetes")
+    default = run("fit", "--example", "diabetes", "--method", "rmp")
     assert "each feature had to raise the log evidence by 2.303 = log 10, being" in default
     explicit = run("fit", "--example", "diabetes", "--price", repr(float(np.log(10))))
     assert section(explicit, "Path") == section(default, "Path")
@@ -209,8 +214,14 @@ def test_the_default_price_is_log_m(run):
 @pytest.mark.parametrize(
     ("words", "method"),
     [
-        ([], "rmp"),
-        (["--sigma", 50], "rmp"),
+        ([], "solve"),
+        (["--sigma", 50], "solve"),
+        (["--effort", 3], "solve"),
+        (["--seed", 3, "--criterion", "bic"], "solve"),
+        (["--cv", 3, "--effort", 2], "solve"),
+        (["--sigma", 50, "--price", 1], "rmp"),
+        (["--criterion", "bic"], "forward"),
+        (["--cv", 3], "forward"),
         (["--price", 1], "rmp"),
         (["--updates", "mackay"], "sbl"),
         (["--delta", 100], "rmp0"),
@@ -263,12 +274,12 @@ def test_numbers_are_those_of_the_function(run, case, sigma, intercept):
 
 def test_the_intercept_has_the_deviation_of_a_flat_prior(run):
     """Against the posterior of the model in which the constant is one of the columns."""
-    out = run("fit", "--example", "diabetes", "--sigma", 50)
-    columns = [NAMES.index(name) for name in DEFAULT_CHOICE]
+    out = run("fit", "--example", "diabetes", "--method", "rmp", "--sigma", 50)
+    columns = [NAMES.index(name) for name in BAYESIAN_CHOICE]
     X = np.column_stack([np.ones(len(DIABETES.target)), DIABETES.data[:, columns]])
     gamma = bayesian("rmp", sigma=50.0, price=np.log(10)).gamma[columns]
     covariance = np.linalg.inv(X.T @ X / 50**2 + np.diag([0, *1 / gamma]))
-    names = ["(intercept)", *DEFAULT_CHOICE]
+    names = ["(intercept)", *BAYESIAN_CHOICE]
     expected = dict(zip(names, np.sqrt(np.diag(covariance)), strict=True))
     assert deviations(out) == pytest.approx(expected, rel=6e-3)
     mean = covariance @ X.T @ DIABETES.target / 50**2
@@ -279,7 +290,8 @@ def test_the_start_of_a_path_tells_its_evidence(run):
     """Of the model with nothing but what has a flat prior."""
     n, log_2pi = len(DIABETES.target), np.log(2 * np.pi * 60**2)
     for include in ([], ["age", "s5"]):
-        out = run("fit", "--example", "diabetes", "--sigma", 60, "--include", ",".join(include))
+        words = ("--method", "rmp", "--sigma", 60, "--include", ",".join(include))
+        out = run("fit", "--example", "diabetes", *words)
         squared = least_squares(include)[1]
         expected = -((n - 1 - len(include)) * log_2pi + squared / 60**2) / 2
         assert float(section(out, "Path")[0][-3]) == pytest.approx(expected, abs=0.006)
@@ -311,7 +323,7 @@ def wide_text(n=40, m=90):
     return "\n".join(lines), size
 
 
-@pytest.mark.parametrize("method", [[], ["--method", "fast-sbl"], ["--method", "sbl"]])
+@pytest.mark.parametrize("method", [[], *(["--method", one] for one in ("rmp", "fast-sbl", "sbl"))])
 def test_a_wide_table_needs_no_word(run, csv, method):
     text, size = wide_text()
     out = run("fit", csv(text), "--target", "y", *method)
@@ -320,12 +332,12 @@ def test_a_wide_table_needs_no_word(run, csv, method):
     for j, value in {3: 30, 50: -20, 70: 25}.items():
         name = f"gene_{j}"
         assert abs(found[name] - value / size[j]) < 5 * std[name]
-    assert noise_and_evidence(out)[0] == pytest.approx(2, rel=0.3)
+    assert number(NOISE, out) == pytest.approx(2, rel=0.3)
     assert max(map(len, out.splitlines())) <= 80
 
 
 def test_a_single_feature_pays_as_one_of_two(run):
-    out = run("fit", "--example", "diabetes", "--features", "bmi")
+    out = run("fit", "--example", "diabetes", "--features", "bmi", "--method", "rmp")
     assert "each feature had to raise the log evidence by 0.6931 = log 2\n" in out
 
 
@@ -354,14 +366,14 @@ def test_a_file_gives_what_the_example_gives(run, csv, monkeypatch, name, separa
 
 def test_standard_input():
     out = run_process("fit", "-", "--target", "progression", stdin=diabetes_text()).stdout
-    assert coefficients(out).keys() == {"(intercept)", *DEFAULT_CHOICE}
+    assert coefficients(out).keys() == {"(intercept)", *BIC_CHOICE}
     assert "standard input: 442 rows" in out
 
 
 def test_windows_files_are_read(run, csv):
     text = diabetes_text().replace("\n", "\r\n")
     out = run("fit", csv(b"\xef\xbb\xbf" + text.encode()), "--target", "progression")
-    assert coefficients(out).keys() == {"(intercept)", *DEFAULT_CHOICE}
+    assert coefficients(out).keys() == {"(intercept)", *BIC_CHOICE}
     assert "10 features" in out
 
 
@@ -385,9 +397,10 @@ def test_include_exclude_and_features(run):
     )
     out = run(*args, "--include", "age")
     assert "3 features" in out
-    assert section(out, "Path")[0][1:4] == ["start", "age", "1"]
     assert "age" in coefficients(out)
     assert not coefficients(out).keys() & {"s1", "s5", "bp"}
+    args = (*args, "--method", "rmp")
+    assert section(run(*args, "--include", "age"), "Path")[0][1:4] == ["start", "age", "1"]
     assert "age" not in coefficients(run(*args))
 
 
@@ -429,7 +442,7 @@ def test_a_long_path_is_shortened(run):
     assert "more steps)" in out
 
 
-@pytest.mark.parametrize("method", ["rmp", "fast-sbl", "sbl", "rmp0"])
+@pytest.mark.parametrize("method", ["solve", "rmp", "fast-sbl", "sbl", "rmp0"])
 @pytest.mark.parametrize("include", [[], ["--include", "a"]])
 def test_a_constant_target_is_its_mean(run, csv, method, include):
     # The mean of six times 0.1 is not 0.1 in floating point: no step may be seen in that.
@@ -438,7 +451,7 @@ def test_a_constant_target_is_its_mean(run, csv, method, include):
     assert coefficients(out) == {"(intercept)": 0.1, **({"a": 0.0} if include else {})}
     assert "constant: the model is its mean" in out
     assert not re.search(r"\b(nan|inf)\b|price", out)
-    if method != "rmp0":
+    if method not in ("rmp0", "solve"):
         assert "± std" not in out
         assert "σ = 0: the fit is exact" in out
 
@@ -446,6 +459,8 @@ def test_a_constant_target_is_its_mean(run, csv, method, include):
 def test_a_constant_target_with_noise(run, csv):
     path = csv("a,y\n" + "".join(f"{x},3\n" for x in range(4)))
     out = run("fit", path, "--target", "y", "--sigma", 2)
+    assert deviations(out) == {"(intercept)": 1.0}
+    out = run("fit", path, "--target", "y", "--sigma", 2, "--method", "rmp")
     assert deviations(out) == {"(intercept)": 1.0}
     assert noise_and_evidence(out) == pytest.approx([2, -1.5 * np.log(8 * np.pi)], abs=0.006)
     out = run("fit", csv("a,y\n1,0\n2,0\n4,0\n"), "--target", "y", "--no-intercept")
@@ -463,14 +478,14 @@ def test_a_constant_column_is_never_chosen(run, refuse, csv):
     assert "c" not in coefficients(run("fit", path, "--target", "y", "--delta", 0))
 
 
-@pytest.mark.parametrize("method", ["rmp", "fast-sbl", "sbl", "rmp0"])
+@pytest.mark.parametrize("method", ["solve", "rmp", "fast-sbl", "sbl", "rmp0"])
 def test_an_exact_relation(run, csv, method):
     rows = "".join(f"{x},{x * x % 7},{3 * x - 1}\n" for x in range(9))
     out = run("fit", csv("a,b,y\n" + rows), "--target", "y", "--method", method)
     assert coefficients(out) == pytest.approx({"(intercept)": -1, "a": 3})
     assert [float(cell) for cell in section(out, "Path")[-1][-2:]] == [0, 1]
     assert "e-" not in out
-    if method != "rmp0":
+    if method not in ("rmp0", "solve"):
         assert "± std" not in out
         assert "σ = 0: the fit is exact" in out
 
@@ -784,7 +799,7 @@ def test_numerals(values, written):
 @pytest.mark.parametrize("include", ["", "age,s5"])
 def test_json_has_the_evidence_of_the_text(run, include):
     """At the start, too; and it is said at which σ."""
-    args = ("fit", "--example", "diabetes", "--include", include)
+    args = ("fit", "--example", "diabetes", "--method", "rmp", "--include", include)
     out, path = run(*args), json.loads(run(*args, "--json"))["path"]
     told = [float(row[-3]) for row in section(out, "Path")]
     assert told == pytest.approx([row["log_evidence"] for row in path], abs=0.006)
@@ -808,9 +823,53 @@ def test_stepwise_begins_where_r_does_or_where_it_is_told_to(run, refuse):
     assert coefficients(run(*args)).keys() - {"(intercept)"} == chosen
     run("fit", "--example", "diabetes", "--method", "rmp0", "--start", "all")
     run(*args, "--cv", 5)  # on a path, wherever R would begin
-    assert "--start belongs to rmp0, stepwise, not to rmp" in refuse(
+    assert "--start belongs to rmp0, stepwise, not to solve" in refuse(
         "fit", "--example", "diabetes", "--start", "bmi"
     )
     assert 'there is no column "bmj"' in refuse(*args, "--start", "bmj")
     assert "can't be begun with and excluded" in refuse(*args, "--start", "bmi", "--exclude", "bmi")
     assert "--start has no say" in refuse(*args, "--start", "all", "--criterion", "loo")
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+def test_the_search_of_the_command_line_is_that_of_the_estimator(run):
+    X, y = DIABETES.data, DIABETES.target
+    out = run("fit", "--example", "diabetes", "--effort", 5, "--seed", 3, "--criterion", "aic")
+    model = SparseRegressor("aic", effort=5, random_state=3).fit(X, y)
+    chosen = [NAMES[j] for j in model.get_support(indices=True)]
+    assert list(coefficients(out)) == ["(intercept)", *chosen]
+    assert list(coefficients(out).values()) == pytest.approx(
+        [model.intercept_, *model.coef_[model.get_support()]], abs=6e-4
+    )
+    least = run("fit", "--example", "diabetes", "--method", "solve", "--debias")
+    assert coefficients(least) == pytest.approx(least_squares(BIC_CHOICE)[0], abs=6e-4)
+    assert "std. error" in least
+
+
+def test_json_of_a_search(run):
+    found = json.loads(run("fit", "--example", "diabetes", "--json"))
+    assert found["method"] == "solve"
+    assert found["criterion"] == "ric"
+    assert [one["name"] for one in found["features"]] == BIC_CHOICE
+    assert found["path"][-1]["size"] == 6
+    scores = [row["score"] for row in found["path"]]
+    assert min(scores) == scores[-1]
+
+
+def test_a_search_takes_no_other_criterion(refuse):
+    line = refuse("fit", "--example", "diabetes", "--method", "solve", "--criterion", "loo")
+    assert "solve chooses by ric, bic, aic, cv, not by loo" in line
+    line = refuse("fit", "--example", "diabetes", "--effort", 2, "--sparsity", 3)
+    assert "solve does not take --sparsity" in line
+    assert "effort: must be" in refuse("fit", "--example", "diabetes", "--effort", 0)
+
+
+def test_pure_noise_says_so(run, csv):
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((30, 41)).tolist()
+    names = [*(f"a{j}" for j in range(40)), "y"]
+    text = "\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)])
+    out = " ".join(run("fit", csv(text), "--target", "y").split())
+    assert "explained by 0 of 40 features" in out or "by chance" in out

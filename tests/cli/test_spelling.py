@@ -9,7 +9,7 @@ import sparsewise
 from sparsewise import cli
 from sparsewise.cli.spelling import OPTIONS, as_option, sentence
 from sparsewise.errors import Either, InputError, InputWarning, Parameter
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import SparseLinearModel
 from sparsewise.estimators.describe import describe
 from tests.cli import test_fit as test_cli
 from tests.cli.test_fit import DIABETES, NAMES
@@ -57,7 +57,7 @@ def test_only_bad_input_is_called_that(capsys, monkeypatch, error):
     def broken(*args, **parameters):
         raise error("n is a riddle")
 
-    monkeypatch.setattr(SparseRegressor, "fit", broken)
+    monkeypatch.setattr(SparseLinearModel, "fit", broken)
     assert cli.main(["fit", "--example", "diabetes"]) == 1
     monkeypatch.undo()
     monkeypatch.setattr("sparsewise.guarantees.certify", broken)

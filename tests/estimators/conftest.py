@@ -10,6 +10,7 @@ from sparsewise import (
     BasisPursuitRegressor,
     PursuitRegressor,
     SparseBayesRegressor,
+    SparseRegressor,
     StepwiseRegressor,
 )
 
@@ -35,12 +36,13 @@ STEPWISE = {
     "certified": StepwiseRegressor("both", certify=True),
     "included": StepwiseRegressor(include=[2], exclude=[0]),
 }
-BY_FOLDS = {
+STEPWISE_BY_FOLDS = {
     "cv": StepwiseRegressor(criterion="cv"),
     "cv, backward": StepwiseRegressor("backward", criterion="cv", one_standard_error=False),
     "cv, both, three folds": StepwiseRegressor("both", criterion="cv", cv=3),
     "cv, foba": StepwiseRegressor("foba", criterion="cv"),
 }
+BY_FOLDS = STEPWISE_BY_FOLDS | {"search, cv": SparseRegressor("cv", cv=3)}
 BAYESIAN = {
     "rmp": SparseBayesRegressor(),
     "fast_sbl": SparseBayesRegressor("fast_sbl"),
@@ -51,6 +53,14 @@ BAYESIAN = {
     "noise prior": SparseBayesRegressor(noise_prior=(2.0, 1.0)),
     "bayes, no intercept": SparseBayesRegressor(fit_intercept=False),
     "bayes, included": SparseBayesRegressor(include=[2], exclude=[0]),
+}
+SEARCHED = {
+    "search": SparseRegressor(),
+    "search, bic": SparseRegressor("bic"),
+    "search, aic": SparseRegressor("aic", debias=True),
+    "search, noise given": SparseRegressor(sigma=0.5),
+    "search, no intercept": SparseRegressor(fit_intercept=False),
+    "search, included": SparseRegressor(include=[2], exclude=[0]),
 }
 L1 = {
     "bpdn": BasisPursuitRegressor(),
@@ -79,7 +89,7 @@ PURSUITS = {
     "omp to a residual": PursuitRegressor(residual=5.0),
     "omp, no intercept": PursuitRegressor(fit_intercept=False),
 }
-WITHOUT_FOLDS = STEPWISE | BAYESIAN | L1 | PURSUITS
+WITHOUT_FOLDS = STEPWISE | BAYESIAN | SEARCHED | L1 | PURSUITS
 SETTINGS = WITHOUT_FOLDS | BY_FOLDS
 
 
@@ -121,7 +131,16 @@ def told(model, X):
     facts["predictions"] = model.predict(X)
     if model.covariance_ is not None and model.noise_ is not None:
         facts["deviations"] = model.predict(X, return_std=True)[1]
-    for name in ("gamma_", "log_evidence_", "sigma_", "price_", "residual_", "delta_", "loo_"):
+    for name in (
+        "gamma_",
+        "log_evidence_",
+        "sigma_",
+        "price_",
+        "residual_",
+        "delta_",
+        "loo_",
+        "chance_",
+    ):
         if hasattr(model, name):
             facts[name] = getattr(model, name)
     columns = model.path_.to_dict(as_series=False) if hasattr(model.path_, "clone") else {}

@@ -10,6 +10,7 @@ from sparsewise import (
     BasisPursuitRegressor,
     PursuitRegressor,
     SparseBayesRegressor,
+    SparseRegressor,
     StepwiseRegressor,
 )
 from sparsewise.algorithms import Family
@@ -24,6 +25,7 @@ KINDS = {
     Family.ELIMINATION: PursuitRegressor,
     Family.EXCHANGE: PursuitRegressor,
     Family.BAYESIAN: SparseBayesRegressor,
+    Family.SEARCH: SparseRegressor,
     Family.L1: BasisPursuitRegressor,
 }
 every_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
@@ -85,6 +87,10 @@ def test_the_algorithm_is_the_one_that_runs(name):
         ("bp_candes", {"residual": 2.0}, BasisPursuitRegressor("candes", residual=2.0)),
         ("focuss", {}, BasisPursuitRegressor("focuss")),
         ("ista", {"penalty": 2.0}, BasisPursuitRegressor(penalty=2.0, solver="ista")),
+        ("solve", {}, SparseRegressor()),
+        ("solve", {"criterion": "bic", "effort": 4}, SparseRegressor("bic", effort=4)),
+        ("solve", {"cv": 3, "seed": 7}, SparseRegressor("cv", cv=3, random_state=7)),
+        ("solve", {"sigma": 2.0, "debias": True}, SparseRegressor(sigma=2.0, debias=True)),
         ("omp", {"certify": 2.0, "include": [1]}, PursuitRegressor(certify=2.0, include=[1])),
     ],
 )
@@ -106,6 +112,14 @@ def in_options(part):
         ("rmp0", {"criterion": "aic"}, "rmp0 does not take --criterion; it takes --delta."),
         ("lace", {"cv": 5}, "lace does not take --cv; it takes --sparsity, --residual, --delta."),
         ("fista", {}, "fista needs --penalty."),
+        ("rmp", {"effort": 3}, "rmp does not take --effort; it takes --sigma, --price."),
+        (
+            "solve",
+            {"sparsity": 3},
+            "solve does not take --sparsity; it takes --sigma, --effort, --seed, --debias, "
+            "--criterion, --cv.",
+        ),
+        ("solve", {"criterion": "loo"}, "solve chooses by ric, bic, aic, cv, not by loo."),
         (
             "forward",
             {"cv": 5, "criterion": "aic"},

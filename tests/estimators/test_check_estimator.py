@@ -25,6 +25,7 @@ from sparsewise import (
     PursuitRegressor,
     RelevanceVectorRegressor,
     SparseBayesRegressor,
+    SparseRegressor,
     StepwiseRegressor,
 )
 from sparsewise.selection.choice import PATHS
@@ -47,6 +48,7 @@ CHECKED = [
     "rmp", "fast_sbl", "em", "mackay", "convex", "noise prior", "bayes, no intercept",
     "bpdn", "ard", "candes", "focuss", "penalty, debiased", "fista", "l1, no intercept",
     "omp", "mp", "gomp", "srr", "lace", "omp, no intercept",
+    "search", "search, aic", "search, noise given", "search, no intercept", "search, cv",
 ]  # fmt: skip
 COUNTS = np.random.default_rng(2).integers(1, 3, 60)
 
@@ -68,11 +70,12 @@ def test_all_checks_of_scikit_learn(estimator, check):
 def test_every_estimator_is_checked():
     kinds = {type(SETTINGS[name]) for name in CHECKED}
     assert kinds == {
-        StepwiseRegressor, SparseBayesRegressor, BasisPursuitRegressor, PursuitRegressor
+        StepwiseRegressor, SparseBayesRegressor, BasisPursuitRegressor, PursuitRegressor,
+        SparseRegressor,
     }  # fmt: skip
 
 
-@over(["forward", "rmp", "bpdn", "omp"])
+@over(["forward", "rmp", "bpdn", "omp", "search"])
 def test_tags(name):
     tags = get_tags(make(name))
     assert is_regressor(make(name))
@@ -85,7 +88,7 @@ def test_tags(name):
 # --- pipelines and searches ----------------------------------------------------------------------
 
 
-@over(["forward", "rmp", "bpdn", "omp"])
+@over(["forward", "rmp", "bpdn", "omp", "search"])
 def test_last_in_a_pipeline(name):
     X, y = table()
     pipeline = make_pipeline(StandardScaler(), make(name)).fit(X, y)
@@ -94,7 +97,7 @@ def test_last_in_a_pipeline(name):
     assert pipeline.score(X, y) > 0.9
 
 
-@over(["forward", "rmp", "ard", "omp"])
+@over(["forward", "rmp", "ard", "omp", "search"])
 def test_a_selector_before_another_regressor(name):
     X, y = table(seed=3)
     model = make(name).fit(X, y)
@@ -237,7 +240,7 @@ def test_include_by_name_is_include_by_number():
 # --- metadata ------------------------------------------------------------------------------------
 
 
-@over(["forward", "rmp", "bpdn", "omp"])
+@over(["forward", "rmp", "bpdn", "omp", "search"])
 def test_weights_are_routed(name):
     X, y = table()
     weights = np.random.default_rng(1).integers(0, 3, 60)
@@ -317,7 +320,7 @@ def test_attributes_of_another_criterion_go():
     assert not hasattr(model, "loo_")
 
 
-@over(["forward", "rmp", "bpdn", "omp"])
+@over(["forward", "rmp", "bpdn", "omp", "search"])
 def test_nothing_is_known_before_the_fit(name):
     X, _ = table()
     model = make(name)
@@ -383,7 +386,7 @@ def assert_unfitted(model, X, y):
 @pytest.mark.parametrize(
     "where",
     [
-        "sparsewise.estimators.base.SparseRegressor._validate_params",
+        "sparsewise.estimators.base.SparseLinearModel._validate_params",
         "sparsewise.estimators.base.validate_data",
         "sparsewise.selection.data.reduce",
         "sparsewise.estimators.base._noise_and_covariance",

@@ -19,8 +19,10 @@ from tests.estimators.conftest import (
     BY_FOLDS,
     L1,
     PURSUITS,
+    SEARCHED,
     SETTINGS,
     STEPWISE,
+    STEPWISE_BY_FOLDS,
     WITHOUT_FOLDS,
     assert_close,
     make,
@@ -338,7 +340,7 @@ def test_a_feature_that_is_constant_in_some_fold():
     assert model.cv_errors_.by_fold[0, 0] == pytest.approx(np.mean((y[:10] - expected) ** 2))
 
 
-@over([*STEPWISE, *BY_FOLDS])
+@over([*STEPWISE, *STEPWISE_BY_FOLDS])
 def test_exact_fits_need_no_more_than_they_need(name):
     X, _ = table(60, 8)
     y = 2 + X[:, 2] - 3 * X[:, 5] + X[:, 7]
@@ -350,7 +352,7 @@ def test_exact_fits_need_no_more_than_they_need(name):
             assert model.noise_ == 0.0
 
 
-@over([*STEPWISE, *BY_FOLDS])
+@over([*STEPWISE, *STEPWISE_BY_FOLDS])
 def test_steps_are_told(name, capsys):
     """A line for each step; adding and dropping by a criterion prints as R's step does."""
     X, y = table(40, 6)
@@ -374,7 +376,7 @@ def test_steps_are_told(name, capsys):
 
 NEED_ROWS = ("cp", "delta of the bic")  # more than features, to tell the noise
 GREEDY = [name for name in STEPWISE if name not in (*NEED_ROWS, "included", "certified")]
-MANY = [*GREEDY, *BY_FOLDS, *BAYESIAN, *L1, *PURSUITS]
+MANY = [*GREEDY, *BY_FOLDS, *BAYESIAN, *SEARCHED, *L1, *PURSUITS]
 
 
 @pytest.mark.parametrize("shape", [(30, 60), (20, 500)], ids=str)

@@ -557,7 +557,7 @@ def wrapped(where: Any, name: str, change: Any) -> AbstractContextManager[object
 @fault(predicts_what_it_says, family="estimators")
 def off_by_a_thousandth():
     return wrapped(
-        base.SparseRegressor,
+        base.SparseLinearModel,
         "_expected",
         lambda told, *_: (told[0] + 1e-3 * (1 + told[0]), told[1]),
     )
@@ -565,13 +565,13 @@ def off_by_a_thousandth():
 
 @fault(solves_the_normal_equations, family="estimators")
 def coefficients_too_large():
-    right = base.SparseRegressor._keep
+    right = base.SparseLinearModel._keep
 
     def keep(self, data):
         self.solution_ = replace(self.solution_, coef=1.01 * self.solution_.coef)
         right(self, data)
 
-    return patch.object(base.SparseRegressor, "_keep", keep)
+    return patch.object(base.SparseLinearModel, "_keep", keep)
 
 
 @fault(criteria_are_their_formulas, family="estimators")
@@ -604,13 +604,13 @@ def refuses_all():
 
 @fault(is_an_estimator, family="estimators")
 def forgetful_pickle():
-    right = base.SparseRegressor.__getstate__
+    right = base.SparseLinearModel.__getstate__
 
     def state(self):
         kept = right(self)
         return {**kept, "coef_": 2 * kept["coef_"]} if "coef_" in kept else kept
 
-    return patch.object(base.SparseRegressor, "__getstate__", state)
+    return patch.object(base.SparseLinearModel, "__getstate__", state)
 
 
 @fault(containers_do_not_matter, family="estimators")

@@ -22,7 +22,7 @@ from sparsewise.results import BayesianSolution, Stop
     Family.BAYESIAN,
     "any table: there is nothing to be set",
     result=BayesianSolution,
-    meant_by=("nothing",),
+    meant_by=("price",),
 )
 def rmp(
     A: Any,

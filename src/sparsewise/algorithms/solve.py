@@ -21,13 +21,14 @@ EFFORT = 32
     "anything: nothing has to be tuned",
     result=MultistartSolution,
     least_squares=True,
+    meant_by=("nothing", "effort", "seed"),
 )
 def solve(
     A: Any,
     y: ArrayLike,
     *,
     sigma: float | None = None,
-    criterion: ByCharge = "ric",
+    criterion: ByCharge | float = "ric",
     effort: int = EFFORT,
     seed: int = 0,
     include: Iterable[int] = (),
@@ -58,8 +59,8 @@ def solve(
         The target.
     sigma : float, optional
         Standard deviation of the noise, if it is known.
-    criterion : {"ric", "bic", "aic"}
-        What a column costs: 2 log m, log n or 2, the more, the fewer come in.
+    criterion : {"ric", "bic", "aic"} or float
+        What a column costs: 2 log m, log n or 2, or this; the more, the fewer come in.
     effort : int
         Most starts.
     seed : int

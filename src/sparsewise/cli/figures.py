@@ -14,7 +14,7 @@ from sparsewise.wording import quoted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from sparsewise.estimators.base import SparseRegressor
+    from sparsewise.estimators.base import SparseLinearModel
 
 FORMATS = (".png", ".pdf", ".svg")
 
@@ -31,14 +31,14 @@ def check_format(path: str) -> None:
         ) from None
 
 
-def draw_fit(model: SparseRegressor, path: str) -> None:
+def draw_fit(model: SparseLinearModel, path: str) -> None:
     """Draw the coefficients and the way to them."""
     from sparsewise.plots import model_figure
 
     _write(model_figure(model), path)
 
 
-def draw_path(model: SparseRegressor, path: str) -> None:
+def draw_path(model: SparseLinearModel, path: str) -> None:
     """Draw the coefficients along the path, and the criteria where there are any."""
     from matplotlib.figure import Figure
 

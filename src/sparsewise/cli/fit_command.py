@@ -6,6 +6,7 @@ import argparse
 import json
 
 from sparsewise.algorithms import Family
+from sparsewise.algorithms.solve import EFFORT
 from sparsewise.cli.methods import DEFAULT, DEFAULTS, choosers, family, starters, takers
 from sparsewise.cli.options import Command, add_table, at_least, check_place, not_negative, positive
 from sparsewise.cli.spelling import OPTIONS, as_option
@@ -80,6 +81,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"features to begin with, all or none (methods {starters()}; default: all for "
         "stepwise, as step of R, none for others)",
     )
+    search = parser.add_argument_group(f"search from several starts (method {DEFAULT})")
+    search.add_argument(
+        "--effort",
+        type=at_least(1),
+        metavar="K",
+        help=f"K starts at most (default: {EFFORT}; fewer are used where the answer is plain)",
+    )
+    search.add_argument(
+        "--seed", type=at_least(0), metavar="S", help="other starts, for another number"
+    )
     l1 = parser.add_argument_group(f"basis pursuit (methods {family(Family.L1)})")
     l1.add_argument(
         "--penalty",
@@ -89,7 +100,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(methods {takers('penalty')})",
     )
     l1.add_argument(
-        "--debias", action="store_true", default=None, help="refit the choice by least squares"
+        "--debias",
+        action="store_true",
+        default=None,
+        help=f"refit the choice by least squares (method {DEFAULT}, too)",
     )
     bayes = parser.add_argument_group(
         f"Sparse Bayesian Learning (methods {family(Family.BAYESIAN)})"
@@ -98,8 +112,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sigma",
         type=positive,
         metavar="S",
-        help="standard deviation of the noise, in the target's units (default: inferred; method "
-        f"{takers('sigma', Family.L1)} takes it, too)",
+        help="standard deviation of the noise, in the target's units (default: inferred; methods "
+        f"{takers('sigma', Family.SEARCH, Family.L1)} take it, too)",
     )
     bayes.add_argument(
         "--price",
@@ -119,8 +133,9 @@ def _epilog() -> str:
     meant = ", ".join(f"{OPTIONS[option]} {method}" for option, method in DEFAULTS.items())
     bounded = takers("residual", Family.L1)
     return (
-        f"The method is {DEFAULT}, Sparse Bayesian Learning with the noise inferred, unless it is "
-        f"named or an option means another: {meant}. {choosers()}, if named without an option "
+        f"The method is {DEFAULT}, which searches from several starts for the model of least RIC "
+        "(--criterion: ric, bic, aic or cv), unless it is named or an option means another: "
+        f"{meant}. {choosers()}, if named without an option "
         "that stops them, choose by the RIC; other stepwise methods ask of a feature to lower the "
         "squared residual by s² log n, its price in the BIC (s²: residual variance with all "
         "features), and those that take --sparsity have as many features as the RIC chooses on a "

@@ -13,6 +13,8 @@ from sparsewise.selection.choice import PATHS, has_choice
 from sparsewise.wording import look_up
 
 PRECEDENCE = (
+    "effort",
+    "seed",
     "batch",
     "penalty",
     "debias",
@@ -23,6 +25,7 @@ PRECEDENCE = (
     "max_features",
     "delta",
     "updates",
+    "price",
 )
 """Of options that stand for a method, the first that is given decides."""
 
@@ -55,9 +58,10 @@ def choose(method: str | None, parameters: dict[str, Any]) -> str:
 def check_names(parameters: dict[str, Any]) -> None:
     """Raise an error for a criterion or a rule of updates that there is not."""
     from sparsewise.algorithms.sbl import UPDATES
-    from sparsewise.estimators.stepwise import CRITERIA
+    from sparsewise.estimators import sparse, stepwise
 
-    for name, known, kind in (("criterion", CRITERIA, "criterion"), ("updates", UPDATES, "rule")):
+    criteria = dict.fromkeys((*stepwise.CRITERIA, *sparse.CRITERIA))
+    for name, known, kind in (("criterion", criteria, "criterion"), ("updates", UPDATES, "rule")):
         if name in parameters:
             look_up([parameters[name]], known, kind)
 
@@ -67,8 +71,9 @@ def beginning(method: str, parameters: dict[str, Any], start: str | None) -> str
     record = ALGORITHMS[method]
     if start is None:
         # As step of R, which begins with the model it is given; folds and rows left out take paths.
-        like_r = record.takes("criterion") and parameters.get("criterion") not in ("loo", "cv")
-        return "full" if like_r and "cv" not in parameters else "auto"
+        by_path = "cv" in parameters or parameters.get("criterion") in ("loo", "cv")
+        like_r = begins_anywhere(record) and record.takes("criterion") and not by_path
+        return "full" if like_r else "auto"
     if not begins_anywhere(record):
         raise InputError(f"belongs to {starters()}, not to {method}.", parameter="start")
     from sparsewise.tables import split_names

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from sparsewise.wording import count, printable
 
 if TYPE_CHECKING:
     from sparsewise.description import Description
-    from sparsewise.estimators.base import SparseRegressor
+    from sparsewise.estimators.base import SparseLinearModel
     from sparsewise.tables import Table
 
 # A certificate takes about n m² steps, or 50 m² where there are fewer rows: its m² inner products
@@ -31,7 +33,7 @@ class TableFit:
     """A fitted model, its description, and the table that it is of."""
 
     method: str
-    model: SparseRegressor
+    model: SparseLinearModel
     description: Description
     table: Table
     weights: str | None  # the column of weights
@@ -113,7 +115,12 @@ def fit_table(
     # By rows: of an array of as many rows as columns polars might take one for the other.
     X = pl.DataFrame(table.X, schema=list(table.names), orient="row")
     y = pl.Series(table.target, table.y)
-    with patience("fitting"), warnings.catch_warnings(record=True) as caught, interruptible():
+    with (
+        patience("fitting") as say,
+        _telling(model, say),
+        warnings.catch_warnings(record=True) as caught,
+        interruptible(),
+    ):
         warnings.simplefilter("always")
         try:
             model.fit(X, y, sample_weight=table.weights)
@@ -130,6 +137,20 @@ def fit_table(
         notes.append("Ctrl-C ended it early: the model is the one met so far")
     description = describe(model)
     return TableFit(method, model, description, table, args.weights, tuple(notes), interrupted)
+
+
+@contextmanager
+def _telling(model: SparseLinearModel, say: Callable[[str], None]) -> Iterator[None]:
+    """Say how far a search has come, if it is one."""
+    if "callback" not in model.get_params(deep=False):
+        yield
+        return
+    most, numbers = model.get_params()["effort"], itertools.count(1)
+    model.set_params(callback=lambda start: say(f"fitting: start {next(numbers)} of {most}"))
+    try:
+        yield
+    finally:
+        model.set_params(callback=None)
 
 
 def _features(table: Table, names: list[str]) -> list[str]:

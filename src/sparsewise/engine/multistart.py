@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -365,10 +367,13 @@ def _heed() -> None:
 
 
 def check_charge(criterion: object) -> None:
-    """Refuse what is not the name of a criterion by charge."""
-    if not isinstance(criterion, str) or criterion not in CHARGES:
+    """Refuse what is neither the name of a criterion by charge nor a charge."""
+    is_name = isinstance(criterion, str) and criterion in CHARGES
+    is_number = isinstance(criterion, Real) and not isinstance(criterion, bool)
+    if not (is_name or (is_number and 0 <= float(criterion) < math.inf)):  # type: ignore[arg-type]
         raise InputError(
-            f"must be one of {', '.join(CHARGES)}, not {shown(criterion)}.", parameter="criterion"
+            f"must be one of {', '.join(CHARGES)}, or what a column costs, not {shown(criterion)}.",
+            parameter="criterion",
         )
 
 
@@ -380,7 +385,7 @@ def search(
     A: Any,
     y: ArrayLike,
     *,
-    criterion: ByCharge,
+    criterion: ByCharge | float,
     sigma: float | None,
     effort: int,
     include: Iterable[int],

@@ -4,6 +4,7 @@ from sparsewise.estimators.basis_pursuit import BasisPursuitRegressor
 from sparsewise.estimators.by_algorithm import for_algorithm
 from sparsewise.estimators.pursuit import PursuitRegressor
 from sparsewise.estimators.relevance_vector import RelevanceVectorRegressor
+from sparsewise.estimators.sparse import SparseRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
 from sparsewise.estimators.stepwise import StepwiseRegressor
 
@@ -12,6 +13,7 @@ __all__ = [
     "PursuitRegressor",
     "RelevanceVectorRegressor",
     "SparseBayesRegressor",
+    "SparseRegressor",
     "StepwiseRegressor",
     "for_algorithm",
 ]

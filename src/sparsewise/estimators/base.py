@@ -51,7 +51,7 @@ SEARCH_SECONDS = 1.0
 
 # scikit-learn ships no types: its base classes are Any to the checker.
 @dataclass(kw_only=True, eq=False, repr=False)
-class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model of few features; a selector of these, too.
 
     As a selector (`transform`, `get_support`, `get_feature_names_out`) it keeps what it has chosen,
@@ -111,7 +111,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         """Add the attributes that all have to the documentation of a subclass."""
         super().__init_subclass__(**kwargs)
         if cls.__doc__:
-            common = (inspect.getdoc(SparseRegressor) or "").partition("\n----------\n")[2]
+            common = (inspect.getdoc(SparseLinearModel) or "").partition("\n----------\n")[2]
             own = inspect.cleandoc(cls.__doc__)
             cls.__doc__ = own.replace("\n\nExamples\n", f"\n{common}\n\nExamples\n")
 
@@ -433,7 +433,7 @@ class SparseRegressor(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ig
         columns: dict[str, list[Any]] = {
             "step": list(range(len(rss))),
             "action": ["start", *(step.action for step in steps)],
-            "feature": [None, *(self._name(step.column) for step in steps)],
+            "feature": [None, *(", ".join(map(self._name, step.columns)) for step in steps)],
             "size": size.tolist(),
             "rss": rss.tolist(),
             "r2": (1 - np.minimum(rss / total, 1) if total > 0 else np.ones_like(rss)).tolist(),

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family, bpdn, forward, l1_path
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import SparseLinearModel
 from sparsewise.parameters import check_number
 from sparsewise.results import L1Solution, Solution
 from sparsewise.selection.data import Data
@@ -34,7 +34,7 @@ REWEIGHTED = {weights: one for one in L1.values() if (weights := own_weights(one
 
 
 @dataclass(eq=False, repr=False)
-class BasisPursuitRegressor(SparseRegressor):
+class BasisPursuitRegressor(SparseLinearModel):
     """The smallest ℓ1 norm, Σ|β_j|, that leaves a residual of given size.
 
     Parameters
@@ -87,7 +87,7 @@ class BasisPursuitRegressor(SparseRegressor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SparseRegressor._parameter_constraints,
+        **SparseLinearModel._parameter_constraints,
         "weights": [StrOptions(set(REWEIGHTED)), "array-like", None],
         "residual": [Interval(Real, 0, None, closed="left"), None],
         "penalty": [Interval(Real, 0, None, closed="left"), None],

@@ -7,9 +7,10 @@ from typing import Any
 
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import SparseLinearModel
 from sparsewise.estimators.basis_pursuit import BasisPursuitRegressor
 from sparsewise.estimators.pursuit import PursuitRegressor
+from sparsewise.estimators.sparse import SparseRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
 from sparsewise.estimators.stepwise import StepwiseRegressor
 from sparsewise.parameters import CHOICES, OWN
@@ -19,13 +20,17 @@ from sparsewise.wording import look_up
 STOPS = ("sparsity", "residual", "delta")
 """What ends a path, so that there is nothing to choose."""
 
-BY_FAMILY: dict[Family, type[SparseRegressor]] = {
+BY_FAMILY: dict[Family, type[SparseLinearModel]] = {
     Family.BAYESIAN: SparseBayesRegressor,
     Family.L1: BasisPursuitRegressor,
+    Family.SEARCH: SparseRegressor,
 }
 
+ADDED = {Family.SEARCH: ("debias", "criterion", "cv")}
+"""Parameters that the estimators of a family have besides those of the algorithm."""
 
-def for_algorithm(name: str, **parameters: Any) -> SparseRegressor:
+
+def for_algorithm(name: str, **parameters: Any) -> SparseLinearModel:
     """The estimator that runs an algorithm, not fitted yet.
 
     Parameters
@@ -38,10 +43,11 @@ def for_algorithm(name: str, **parameters: Any) -> SparseRegressor:
 
     Returns
     -------
-    SparseRegressor
-        A `SparseBayesRegressor` or `BasisPursuitRegressor` for algorithms of these families. A
-        `StepwiseRegressor` for one that makes a path on which a criterion or delta chooses, a
-        `PursuitRegressor` for all others, and where sparsity or residual are given.
+    SparseLinearModel
+        A `SparseRegressor`, `SparseBayesRegressor` or `BasisPursuitRegressor` for algorithms of
+        their families. A `StepwiseRegressor` for one that makes a path on which a criterion or
+        delta chooses, a `PursuitRegressor` for all others, and where sparsity or residual are
+        given.
 
     Examples
     --------
@@ -61,11 +67,12 @@ def for_algorithm(name: str, **parameters: Any) -> SparseRegressor:
 def parameters_of(name: str) -> dict[str, bool]:
     """The parameters of an algorithm that `for_algorithm` takes, and whether it needs them."""
     record = ALGORITHMS[name]
+    added = CHOICES if has_choice(record) else ADDED.get(record.family, ())
     own = {word: word == "penalty" for word in OWN if record.takes(word)}
-    return own | dict.fromkeys(CHOICES, False) if has_choice(record) else own
+    return own | dict.fromkeys(added, False)
 
 
-def _estimator(record: Algorithm, given: dict[str, Any]) -> type[SparseRegressor]:
+def _estimator(record: Algorithm, given: dict[str, Any]) -> type[SparseLinearModel]:
     if record.family in BY_FAMILY:
         return BY_FAMILY[record.family]
     makes_path = record.family is Family.STEPWISE or has_choice(record)

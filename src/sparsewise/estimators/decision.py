@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import singledispatch
 from typing import NamedTuple
 
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.description.contents import Fact, Folds
 from sparsewise.errors import Parameter, Words
-from sparsewise.estimators.base import SparseRegressor
+from sparsewise.estimators.base import SparseLinearModel
 from sparsewise.estimators.basis_pursuit import BasisPursuitRegressor
 from sparsewise.estimators.pursuit import PursuitRegressor
+from sparsewise.estimators.sparse import SparseRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
 from sparsewise.estimators.stepwise import StepwiseRegressor
 from sparsewise.selection.criteria import BY_RESIDUAL, NAMES
-from sparsewise.wording import count
+from sparsewise.selection.score import CHARGES
+from sparsewise.wording import count, printable, shortened
 
 
 class Decision(NamedTuple):
@@ -54,7 +56,7 @@ class Decision(NamedTuple):
 
 
 @singledispatch
-def decide(model: SparseRegressor) -> Decision:
+def decide(model: SparseLinearModel) -> Decision:
     """What decided on the features; an estimator says more if it is registered below."""
     return Decision(f"that of {model.solution_.algorithm}")
 
@@ -157,6 +159,50 @@ def _capped(model: StepwiseRegressor) -> tuple[Fact, ...]:
             ),
         ),
     )
+
+
+@decide.register
+def _(model: SparseRegressor) -> Decision:
+    """What each feature was charged, and which other models came close."""
+    m, charge = model.criteria_.features, f"each feature costs {model.charge_:.4g}"
+    if model.criterion == "cv":
+        errors = model.cv_errors_
+        i = errors.charges.tolist().index(errors.chosen)
+        largest = "the largest within one standard error of" if model.one_standard_error else ""
+        rule = (
+            f"{charge}, {largest or 'with'} the least error of {len(errors.charges)} charges from "
+            f"{errors.charges[0]:.3g} to {errors.charges[-1]:.3g}: mean squared error "
+            f"{errors.mean[i]:.5g} ± {errors.std[i]:.3g} in {count(len(errors.by_fold), 'fold')}"
+        )
+    else:
+        name, formula = model.criterion.upper(), CHARGES[model.criterion]  # type: ignore[index]
+        rule = f"least {name}: {charge}" + (f" = {formula}" if "log" in formula else "")
+        rule += f", being one of {m}" if "m" in formula else ""
+    return Decision(
+        rule,
+        model.criterion,
+        sigma_given=model.sigma is not None,
+        facts=tuple(_runner_up(model)),
+        unfitted="the coefficients are shrunk",
+    )
+
+
+def _runner_up(model: SparseRegressor) -> Iterator[Fact]:
+    """The best of the other models that starts came to."""
+    chosen = set(model.solution_.support.tolist())
+    others = [start for start in model.starts_ if set(start.support) != chosen]
+    if not others:
+        return
+    best = others[0]
+    more, less = sorted(set(best.support) - chosen), sorted(chosen - set(best.support))
+    changes = [
+        f"{word} {shortened([printable(model._name(j)) for j in columns])}"
+        for word, columns in (("with", more), ("without", less))
+        if columns
+    ]
+    times = sum(start.support == best.support for start in others)
+    rise = f"a score higher by {best.score - model.solution_.score:.3g}"
+    yield "runner-up", f"{', '.join(changes)}: {rise}, from {count(times, 'start')}"
 
 
 def _price_in_the_bic(delta: float, rows: float) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from sparsewise.description.contents import NOTE, Coefficient, Description, Fact, PathRow
 from sparsewise.description.shares import rounded, share
 from sparsewise.errors import Either, InputWarning, Words
-from sparsewise.estimators.base import OUT_OF_RANGE, SparseRegressor
+from sparsewise.estimators.base import OUT_OF_RANGE, SparseLinearModel
 from sparsewise.estimators.decision import Decision, decide
 from sparsewise.results import Stop
 from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, NAMES
@@ -28,7 +28,7 @@ OBVIOUS = (
 """Reasons for stopping that go without saying once the rule of choice has been told."""
 
 
-def describe(model: SparseRegressor) -> Description:
+def describe(model: SparseLinearModel) -> Description:
     """All there is to say of a fitted estimator."""
     solution, decision = model.solution_, decide(model)
     is_exact, loss = _is_exact(model, decision), _loss(model, model.solution_.residual_norm**2)
@@ -58,11 +58,11 @@ def describe(model: SparseRegressor) -> Description:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def _loss(model: SparseRegressor, squared: float) -> float:
+def _loss(model: SparseLinearModel, squared: float) -> float:
     return rounded(squared, model.criteria_.total, model.criteria_.exact)
 
 
-def _is_exact(model: SparseRegressor, decision: Decision) -> bool:
+def _is_exact(model: SparseLinearModel, decision: Decision) -> bool:
     """Whether there is no noise to speak of: the evidence has no bound then."""
     if model.noise_ == 0 or decision.sigma_given:
         return model.noise_ == 0
@@ -70,7 +70,7 @@ def _is_exact(model: SparseRegressor, decision: Decision) -> bool:
     return model.solution_.is_noiseless(model.criteria_.total, rows)
 
 
-def _intercept(model: SparseRegressor, is_exact: bool) -> Coefficient | None:
+def _intercept(model: SparseLinearModel, is_exact: bool) -> Coefficient | None:
     """The constant; zero where it is the rounding error of a difference."""
     if not model.fit_intercept:
         return None
@@ -81,7 +81,7 @@ def _intercept(model: SparseRegressor, is_exact: bool) -> Coefficient | None:
     return Coefficient("(intercept)", 0.0 if is_rounding else value, known)
 
 
-def _features(model: SparseRegressor, is_exact: bool) -> Iterator[Coefficient]:
+def _features(model: SparseLinearModel, is_exact: bool) -> Iterator[Coefficient]:
     stds = model.coef_std_
     for j in model.solution_.support.tolist():
         std = None if stds is None else 0.0 if is_exact else float(stds[j])
@@ -89,7 +89,7 @@ def _features(model: SparseRegressor, is_exact: bool) -> Iterator[Coefficient]:
 
 
 def _criteria(
-    model: SparseRegressor, decision: Decision, loss: float
+    model: SparseLinearModel, decision: Decision, loss: float
 ) -> Iterator[tuple[str, float]]:
     """The criteria of a least-squares model, those that are defined."""
     if not model.solution_.least_squares or model.criteria_.total == 0:
@@ -102,7 +102,7 @@ def _criteria(
         yield "loo", decision.left_out
 
 
-def _path(model: SparseRegressor, is_exact: bool) -> Iterator[PathRow]:
+def _path(model: SparseLinearModel, is_exact: bool) -> Iterator[PathRow]:
     """The start, every step, and what leads from the last to the model."""
     solution, total = model.solution_, model.criteria_.total
     start, rows = solution.path.start, model.n_rows_ - model.fit_intercept
@@ -124,7 +124,7 @@ def _path(model: SparseRegressor, is_exact: bool) -> Iterator[PathRow]:
 
 
 def _facts(
-    model: SparseRegressor,
+    model: SparseLinearModel,
     decision: Decision,
     is_exact: bool,
     no_std: Words,
@@ -141,7 +141,7 @@ def _facts(
         yield "choice", decision.rule
         yield from decision.facts
     # The evidence is worth telling even of a constant target, but not of an exact fit.
-    if (total > 0) if solution.posterior is None else not is_exact:
+    if (total > 0) if decision.log_evidence is None else not is_exact:
         yield from solution.facts()
     if criteria and not is_exact:
         yield "criteria", ", ".join(_values(criteria, decision.criterion or "ric"))
@@ -162,17 +162,22 @@ def _clause(warning: InputWarning) -> Words:
     return (*words, last.removesuffix(".") if isinstance(last, str) else last)
 
 
-def _std_title(model: SparseRegressor) -> str:
-    return "std. error" if model.solution_.posterior is None else "± std"
+def _is_posterior(model: SparseLinearModel) -> bool:
+    """Whether coefficients are posterior means, with standard deviations to match."""
+    return model.solution_.posterior is not None and not model.solution_.least_squares
 
 
-def _std(model: SparseRegressor, no_std: Words) -> Words:
+def _std_title(model: SparseLinearModel) -> str:
+    return "± std" if _is_posterior(model) else "std. error"
+
+
+def _std(model: SparseLinearModel, no_std: Words) -> Words:
     """What the standard deviations are, or why there are none; nothing of an empty model."""
     chosen = model.solution_.support.tolist()
     if no_std:
         why = (no_std,) if isinstance(no_std, str) else no_std
         return ("none: ", *why) if chosen else ""
-    if model.solution_.posterior is not None:
+    if _is_posterior(model):
         return (
             "posterior standard deviation, conditional on the selection: as if these features, "
             "their prior variances and the noise had been given"
@@ -188,7 +193,7 @@ def _std(model: SparseRegressor, no_std: Words) -> Words:
     )
 
 
-def _no_std(model: SparseRegressor, decision: Decision, is_exact: bool) -> Words:
+def _no_std(model: SparseLinearModel, decision: Decision, is_exact: bool) -> Words:
     """Why the coefficients have no standard deviations; empty if they do."""
     if is_exact:
         return "the fit is exact"
@@ -207,19 +212,18 @@ def _rows(rows: float) -> str:
     return f"{rows:.0f}" if float(rows).is_integer() else f"{rows:g}, the sum of the weights"
 
 
-def _noise(model: SparseRegressor, decision: Decision, is_exact: bool) -> str:
-    posterior = model.solution_.posterior is not None
-    if is_exact and posterior:
+def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
+    if is_exact and decision.log_evidence is not None:
         return "σ = 0: the fit is exact to eight digits, and the evidence without bound"
     if is_exact:
         return "σ = 0: the fit is exact, but for rounding"
     if model.noise_ is None:
         return f"unknown: {NOTHING_LEFT}"
-    fitted = "inferred" if posterior else "that of the residual"
+    fitted = "that of the residual" if decision.log_evidence is None else "inferred"
     return f"σ = {model.noise_:.4g}, {'as given' if decision.sigma_given else fitted}"
 
 
-def _subset(model: SparseRegressor) -> Iterator[Fact]:
+def _subset(model: SparseLinearModel) -> Iterator[Fact]:
     """Whether other features, as many, fit better, or how to ask that."""
     found = vars(model)  # attributes that are there only if they were asked for
     if "certificate_" in found:

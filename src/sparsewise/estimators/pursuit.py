@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sparsewise.algorithms import ALGORITHMS, Algorithm
 from sparsewise.algorithms.there_and_back import there
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor
+from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel
 from sparsewise.parameters import check_number
 from sparsewise.results import Solution
 from sparsewise.selection import choice
@@ -24,7 +24,7 @@ PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity
 
 
 @dataclass(eq=False, repr=False)
-class PursuitRegressor(SparseRegressor):
+class PursuitRegressor(SparseLinearModel):
     """Greedy algorithms that are told how many features are wanted.
 
     Parameters
@@ -69,7 +69,7 @@ class PursuitRegressor(SparseRegressor):
 
     penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SparseRegressor._parameter_constraints,
+        **SparseLinearModel._parameter_constraints,
         "algorithm": [StrOptions(set(PURSUITS))],
         "sparsity": [Interval(Integral, 0, None, closed="left"), None],
         "residual": [Interval(Real, 0, None, closed="left"), None],

@@ -14,7 +14,7 @@ from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.sbl import UPDATES
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor, known
+from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, known
 from sparsewise.estimators.fitted import in_precision
 from sparsewise.parameters import check_number
 from sparsewise.results import BayesianSolution
@@ -25,7 +25,7 @@ BAYESIAN = {name: one for name, one in ALGORITHMS.items() if one.family is Famil
 
 
 @dataclass(eq=False, repr=False)
-class SparseBayesRegressor(SparseRegressor):
+class SparseBayesRegressor(SparseLinearModel):
     """Sparse Bayesian Learning: coefficients have normal priors, most of variance zero.
 
     The model is y = b + X β + e with β_j ~ N(0, γ_j), noise e of standard deviation σ and a flat
@@ -79,7 +79,7 @@ class SparseBayesRegressor(SparseRegressor):
 
     penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SparseRegressor._parameter_constraints,
+        **SparseLinearModel._parameter_constraints,
         "algorithm": [StrOptions(set(BAYESIAN))],
         "updates": [StrOptions(set(UPDATES)), None],
         "sigma": [Interval(Real, 0, None, closed="neither"), None],

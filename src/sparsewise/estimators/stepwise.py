@@ -16,7 +16,7 @@ from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, step
 from sparsewise.algorithms.there_and_back import Further
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputError, Parameter
-from sparsewise.estimators.base import LIKE_LASSO, SparseRegressor, known
+from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, known
 from sparsewise.estimators.trace import Trace
 from sparsewise.parameters import check_number
 from sparsewise.results import Model, Solution, Stop
@@ -37,7 +37,7 @@ CRITERIA = (*BY_RESIDUAL, "loo", "cv")
 
 
 @dataclass(eq=False, repr=False)
-class StepwiseRegressor(SparseRegressor):
+class StepwiseRegressor(SparseLinearModel):
     """Least squares on few features, added and dropped one at a time.
 
     By default the risk inflation criterion chooses, since it needs to know nothing of the shape of
@@ -127,7 +127,7 @@ class StepwiseRegressor(SparseRegressor):
 
     penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SparseRegressor._parameter_constraints,
+        **SparseLinearModel._parameter_constraints,
         "direction": [StrOptions(set(choice.PATHS))],
         "criterion": [StrOptions(set(CRITERIA))],
         "sparsity": [Interval(Integral, 0, None, closed="left"), None],

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
     from sparsewise.description import Description
-    from sparsewise.estimators.base import SparseRegressor
+    from sparsewise.estimators.base import SparseLinearModel
 
 TITLES = {
     **NAMES,
     "loo": "mean squared error,\neach row left out once",
     "cv": "mean squared error\nof folds left out",
     "log_evidence": "log evidence",
+    "score": "score of the search",
 }
 LIKELIHOODS = ("aic", "aicc", "bic", "ebic", "ric")
 """Criteria on one scale, so that several of them share a panel."""
@@ -116,9 +117,9 @@ class CriterionDisplay:
         """
         style.need_matplotlib()
         model, description = fitted(estimator, cls.__name__)
-        criteria = _own(description) if criteria is None else criteria
-        names = [criteria] if isinstance(criteria, str) else list(criteria)
         path = _columns(model)
+        criteria = _own(description, path) if criteria is None else criteria
+        names = [criteria] if isinstance(criteria, str) else list(criteria)
         _check_names(model, names, path)
         chosen, folds = len(description.features), description.folds
         sizes = np.unique([*path["size"], chosen]).astype(int)
@@ -360,14 +361,16 @@ def _zoom(drawn: list[Array], names: list[str]) -> tuple[float, float] | None:
 # --- what an estimator has ------------------------------------------------------------------------
 
 
-def _own(description: Description) -> str:
+def _own(description: Description, path: Mapping[str, Array]) -> str:
     """What the choice was made by; the RIC where that was no criterion."""
+    if "score" in path:
+        return "score"
     if description.log_evidence is not None:
         return "log_evidence"
     return description.criterion or "ric"
 
 
-def _columns(model: SparseRegressor) -> dict[str, Array]:
+def _columns(model: SparseLinearModel) -> dict[str, Array]:
     """The numbers of the path by name."""
     path = model.path_
     return {
@@ -377,7 +380,7 @@ def _columns(model: SparseRegressor) -> dict[str, Array]:
     }
 
 
-def _check_names(model: SparseRegressor, names: list[str], path: dict[str, Array]) -> None:
+def _check_names(model: SparseLinearModel, names: list[str], path: dict[str, Array]) -> None:
     known = [name for name in path if name in TITLES and not _unknown(model, path[name])]
     if not known:
         raise InputError(
@@ -390,12 +393,12 @@ def _check_names(model: SparseRegressor, names: list[str], path: dict[str, Array
         raise InputError(f"The path does not tell {listing(bad)}; there are {listing(known)}.")
 
 
-def _unknown(model: SparseRegressor, values: Array) -> bool:
+def _unknown(model: SparseLinearModel, values: Array) -> bool:
     return bool(np.isnan(values).all()) and model.criteria_.total > 0
 
 
 def _by_size(
-    model: SparseRegressor,
+    model: SparseLinearModel,
     description: Description,
     name: str,
     path: dict[str, Array],

@@ -12,23 +12,23 @@ from sparsewise.results import Model, Stop
 
 if TYPE_CHECKING:
     from sparsewise.description import Description
-    from sparsewise.estimators.base import SparseRegressor
+    from sparsewise.estimators.base import SparseLinearModel
 
 SAME = 1e-5
 """Models whose coefficients differ by less than this share of the largest look the same."""
 
 
-def fitted(estimator: Any, caller: str) -> tuple[SparseRegressor, Description]:
+def fitted(estimator: Any, caller: str) -> tuple[SparseLinearModel, Description]:
     """The estimator, or the last of a pipeline, once it has been fitted; and its description."""
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
-    from sparsewise.estimators.base import SparseRegressor
+    from sparsewise.estimators.base import SparseLinearModel
     from sparsewise.estimators.describe import describe
 
     if isinstance(estimator, Pipeline):
         estimator = estimator[-1]
-    if not isinstance(estimator, SparseRegressor):
+    if not isinstance(estimator, SparseLinearModel):
         hint = "; pass its best_estimator_" if hasattr(estimator, "best_estimator_") else ""
         raise InputError(
             f"{caller} draws the linear estimators of sparsewise, not "
@@ -38,7 +38,7 @@ def fitted(estimator: Any, caller: str) -> tuple[SparseRegressor, Description]:
     return estimator, describe(estimator)
 
 
-def spreads(model: SparseRegressor) -> Array:
+def spreads(model: SparseLinearModel) -> Array:
     """The standard deviation of each feature; without intercept, its root mean square."""
     return model.solution_.path.norms / np.sqrt(model.n_rows_)
 
@@ -53,7 +53,7 @@ class Met(NamedTuple):
     chosen: int
 
 
-def met(model: SparseRegressor) -> Met:
+def met(model: SparseLinearModel) -> Met:
     """The models of a path."""
     solution = model.solution_
     path = solution.path

@@ -6,6 +6,7 @@ from sparsewise.results.check import BayesianCheck, Check, L1Check, MultistartCh
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
 from sparsewise.results.multistart import MultistartSolution, Start
 from sparsewise.results.path import Model, Path, Stretch
+from sparsewise.results.shrunk import ShrunkSolution
 from sparsewise.results.solution import Posterior, Solution
 from sparsewise.results.step import Action, Step
 from sparsewise.results.stop import Stop
@@ -27,6 +28,7 @@ __all__ = [
     "Progress",
     "Reweighted",
     "Round",
+    "ShrunkSolution",
     "Solution",
     "Start",
     "Step",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.algorithms import Algorithm, backward, foba
+from sparsewise.algorithms import Algorithm, Family, backward, foba
 from sparsewise.algorithms.there_and_back import Further, there, there_and_back
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputWarning, Parameter
@@ -93,7 +93,7 @@ PATHS: dict[str, PathOf] = {
 
 def has_choice(record: Algorithm) -> bool:
     """Whether an algorithm makes a path on which a criterion may choose."""
-    return record.name in PATHS or record.takes("criterion")
+    return record.name in PATHS or (record.family is Family.STEPWISE and record.takes("criterion"))
 
 
 def from_full(

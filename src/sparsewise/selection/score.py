@@ -97,14 +97,14 @@ class Score(NamedTuple):
 
 
 def score(
-    criterion: ByCharge,
+    criterion: ByCharge | float,
     rows: float,
     columns: int,
     *,
     noise: float | None = None,
     dtype: np.dtype[Any] | None = None,
 ) -> Score:
-    """The score by name, for data of this type."""
+    """The score by name, or by what a column costs, for data of this type."""
     dtype = np.dtype(np.float64) if dtype is None else dtype
     charges: dict[ByCharge, float] = {
         "ric": 2 * math.log(max(columns, 2)),
@@ -112,7 +112,8 @@ def score(
         "aic": 2.0,
     }
     parts = 2 if dtype.kind == "c" else 1
-    return Score(rows, columns, charges[criterion], noise, parts, tolerances(dtype).exact)
+    charge = charges[criterion] if isinstance(criterion, str) else float(criterion)
+    return Score(rows, columns, charge, noise, parts, tolerances(dtype).exact)
 
 
 def log_beta(x: float, a: float, b: float) -> float:

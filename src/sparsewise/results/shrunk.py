@@ -1,0 +1,65 @@
+"""A model that a search came to, with posterior means as its coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sparsewise.design.base import Array, precision
+from sparsewise.problem import Problem, problem, product
+from sparsewise.results.check import MultistartCheck
+from sparsewise.results.multistart import MultistartSolution
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class ShrunkSolution(MultistartSolution):
+    """The best model that several starts came to; ``coef`` is the posterior mean.
+
+    ``covariance`` is that of the posterior; both take the columns, their prior variances γ and
+    ``sigma`` as given.
+
+    Attributes
+    ----------
+    damping : ndarray of shape (k,)
+        σ²/(γ_j‖a_j‖²) of each chosen column: how much its prior counts against the data, which is
+        nothing where it is flat.
+    fitted : MultistartSolution
+        The same columns with their least-squares fit, as the search returned it.
+    """
+
+    damping: Array
+    fitted: MultistartSolution
+
+    @property
+    def counts_features(self) -> bool:
+        """Those of the models on the path are, which are least-squares fits."""
+        return True
+
+    def check(self, A: Any, y: Any) -> MultistartCheck:
+        """What `fitted` is found to be, and whether the coefficients are posterior means of it."""
+        data = problem(A, y)
+        search, plain = self.fitted.check(A, y), self._check_fit(data)
+        off, slack = self._posterior_error(data)
+        return replace(
+            search,
+            ok=search.ok and plain.ok and off <= slack,
+            residual_norm=plain.residual_norm,
+            residual_error=plain.residual_error,
+            normal_equations=off,
+        )
+
+    def _posterior_error(self, data: Problem) -> tuple[float, float]:
+        """The largest entry of B*r - dμ, of unit columns B, damping d and a unit target.
+
+        At the posterior mean μ it vanishes; and what rounding excuses.
+        """
+        support = self.support
+        norms = data.design.norms()[support].astype(np.float64)
+        mean = product(self.coef[support], norms, divisor=data.scale)
+        B = data.design.unit_columns(support)
+        r = data.y - B @ mean.astype(data.y.dtype)
+        off = B.conj().T @ r - self.damping * mean
+        eps = float(precision(self.coef.dtype).eps)
+        return float(np.abs(off).max(initial=0.0)), 1e-2 * eps**0.5
