@@ -32,6 +32,7 @@ def rmp(
     min_increase: float = 1e-2,
     price: float = 0.0,
     noise_prior: NoisePrior | None = None,
+    noise_floor: float = 0.0,
     max_outer: int | None = None,
     max_iter: int | None = None,
     include: Iterable[int] = (),
@@ -83,7 +84,8 @@ def rmp(
     steps = check_count(max_iter, "max_iter", 1)
     evidence = begin(
         A, y, match_relevance, sigma=sigma, price=price, min_increase=min_increase,
-        noise_prior=noise_prior, include=include, exclude=exclude, callback=callback,
+        noise_prior=noise_prior, noise_floor=noise_floor, include=include, exclude=exclude,
+        callback=callback,
     )  # fmt: skip
     return evidence.solve("rmp", lambda: match_relevance(evidence, max_outer, steps))
 

@@ -16,7 +16,7 @@ from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_columns
 from sparsewise.problem import Problem
-from sparsewise.results import BayesianSolution, Stop, log_evidence, weight
+from sparsewise.results import BayesianSolution, InferredNoise, Stop, log_evidence, weight
 
 STEPS = 256
 """Most revisions made in one compiled call."""
@@ -74,6 +74,7 @@ class Evidence(SparseModel):
         self.price = price
         self.min_increase = min_increase
         self._enter = entrance(price / weight(self._complex))
+        self.inferred: InferredNoise | None = None  # what σ² is to be, where it was inferred
         self._logged: float | None = None  # the log evidence as the last step left it
 
     def _no_rows(self) -> InputError:
@@ -100,6 +101,11 @@ class Evidence(SparseModel):
     def noise(self, value: float) -> None:
         self._factor.set_noise(value)
         self._logged = None
+
+    @property
+    def has_features(self) -> bool:
+        """Whether any column is active but those of flat priors."""
+        return self.size > self._flat
 
     @property
     def sigma(self) -> float:
@@ -140,6 +146,11 @@ class Evidence(SparseModel):
     def _rounding(self) -> float:
         """What of a change in the log evidence may be rounding."""
         return 64 * self._tolerance.eps * abs(self.log_evidence)
+
+    @property
+    def slack(self) -> float:
+        """What two ways to the same maximum may differ by."""
+        return self.min_increase * (1 + self.size) + self._rounding
 
     def _log_det(self) -> float:
         """log|A_S*A_S + D²|."""
@@ -309,14 +320,18 @@ class Evidence(SparseModel):
                 seen.update(group)
         return groups
 
-    def best_noise(self, shape: float = 0.0, scale: float = 0.0) -> float:
-        """The σ² of greatest evidence with γ/σ² as it is, and an inverse-gamma prior.
+    def best_noise(self, rule: InferredNoise) -> float:
+        """The σ² of greatest evidence with γ/σ² as it is: C/σ² doesn't depend on σ² then."""
+        return rule.best(self.unexplained, self.rows, self._complex)
 
-        C/σ² doesn't depend on σ² then, and (y*R y + 2 scale)/(ν + 2 shape) is the maximum in
-        log σ² (complex data: without the 2).
-        """
-        beta = weight(self._complex)
-        return (beta * self.unexplained + scale) / (beta * self.rows + shape)
+    def rise_by_noise(self, rule: InferredNoise) -> float:
+        """By how much that one would raise the log evidence and the log prior of σ²."""
+        return rule.rise(self.noise, self.unexplained, self.rows, self._complex)
+
+    def held(self) -> tuple[Array, Array]:
+        """The active columns but those of flat priors, and their γ: what `restore` takes."""
+        d = self._factor.d[self._flat :].astype(float)
+        return self._factor.columns[self._flat :].copy(), self.noise / np.square(d)
 
     def solve(
         self,
@@ -434,6 +449,7 @@ class Evidence(SparseModel):
             price=self.price,
             min_increase=self.min_increase,
             excluded=self._excluded,
+            inferred=self.inferred,
             **more,
         )
 

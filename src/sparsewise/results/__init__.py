@@ -1,6 +1,6 @@
 """What algorithms return: solutions, the paths to them, why they ended, and their checks."""
 
-from sparsewise.results.bayesian import BayesianSolution, log_evidence, weight
+from sparsewise.results.bayesian import BayesianSolution, InferredNoise, log_evidence, weight
 from sparsewise.results.best_subsets import BestSubsets, Progress
 from sparsewise.results.check import BayesianCheck, Check, L1Check, MultistartCheck
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
@@ -16,6 +16,7 @@ __all__ = [
     "BayesianSolution",
     "BestSubsets",
     "Check",
+    "InferredNoise",
     "L1Check",
     "L1Path",
     "L1Solution",
