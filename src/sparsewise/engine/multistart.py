@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.halting import Halted, interrupted
-from sparsewise.engine.joint_updates import posterior, relevant
+from sparsewise.engine.joint_updates import relevant, rough_posterior
+from sparsewise.engine.log import Log
 from sparsewise.engine.noise import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
@@ -20,7 +21,7 @@ from sparsewise.guarantees.exchanges import exchanges_of_one
 from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import check_constraints, check_count, check_function
 from sparsewise.problem import DependentColumnsError, Problem, problem
-from sparsewise.results import MultistartSolution, Start, Stop
+from sparsewise.results import MultistartSolution, Start, Stop, Stretch
 from sparsewise.selection.score import CHARGES, ByCharge, Score, score
 
 LARGE_NOISE = 0.1
@@ -54,7 +55,7 @@ class Found(NamedTuple):
     cost: float
     support: tuple[int, ...]
     rss: float
-    survivors: tuple[int, ...] = ()
+    way: tuple[Stretch, ...] = ()
 
     @property
     def size(self) -> int:
@@ -101,7 +102,7 @@ class Multistart:
         self.include, self.exclude = list(include), list(exclude)
         self.found: list[Found] = []
         self._ends: dict[tuple[int, ...], Found] = {}
-        empty = self._model(self.include)
+        empty = self.model(self.include)
         self.best = self._found(empty.order, empty.rss)
         rows = min(problem.shape[0], int(score.rows))
         self.most = max(min(rows - 1, problem.shape[1]), len(self.include))
@@ -135,12 +136,11 @@ class Multistart:
 
     def start(self, i: int, rng: np.random.Generator) -> Found:
         """What start number i comes to."""
-        survivors = self._survivors(i, rng)
-        first = self._on_the_way_back(survivors)
+        first = self._on_the_way_back(self._survivors(i, rng))
         # Where it goes from there depends on nothing else: many starts come to one model.
         if first.support not in self._ends:
-            self._ends[first.support] = self._settled(self._polished(first))
-        return self._ends[first.support]._replace(survivors=tuple(survivors))
+            self._ends[first.support] = self._settled(first)
+        return self._ends[first.support]._replace(way=first.way)
 
     # ------------------------------------------------------------------ the stages of a start
 
@@ -163,9 +163,9 @@ class Multistart:
 
     def _on_the_way_back(self, columns: list[int]) -> Found:
         """The best model met while the least column is dropped, again and again."""
-        active = self._model(columns, basis=False)
+        active = self.model(columns, basis=False)
         order, rss = active.order, [active.rss]
-        active.shrink(self._stopping(most=0))
+        active.shrink(self.stopping(most=0))
         dropped: list[int] = []
         for stretch in active.log.stretches:
             if stretch.action == "drop":
@@ -174,7 +174,17 @@ class Multistart:
         costs = self.score.costs(np.array(rss), len(order) - np.arange(len(rss)))
         at = len(costs) - 1 - int(np.argmin(costs[::-1]))  # of equal ones the smallest
         gone = set(dropped[:at])
-        return self._found((j for j in order if j not in gone), rss[at])
+        return self._found((j for j in order if j not in gone), rss[at], active.log.stretches)
+
+    def _settled(self, found: Found) -> Found:
+        """Go on until no addition, deletion or exchange of one column costs less."""
+        while True:
+            _heed()
+            found = min(self._polished(found), found, key=lambda one: one.cost)
+            further = self._changed(found)
+            if further is None or not further.cost < found.cost:
+                return found
+            found = further
 
     def _polished(self, found: Found) -> Found:
         """Forward and back from a model until that leads to no better one."""
@@ -189,8 +199,8 @@ class Multistart:
     def _forth_and_back(self, found: Found) -> Found:
         """RMP₀ from a model at the threshold it implies; the best model on the way back."""
         threshold = self.score.threshold(found.rss, found.size)
-        stopping = self._stopping(most=self.most, gain=threshold, loss=threshold)
-        active = self._model(found.support)
+        stopping = self.stopping(most=self.most, gain=threshold, loss=threshold)
+        self._active = active = self.model(found.support)
         seen: set[frozenset[int]] = set()
         while active.support not in seen and len(seen) < ROUNDS:
             seen.add(active.support)
@@ -200,50 +210,65 @@ class Multistart:
             return found
         return self._on_the_way_back(active.order)
 
-    def _settled(self, found: Found) -> Found:
-        """Go on until no addition, deletion or exchange of one column costs less."""
-        while found.cost < np.inf and not found.rss <= self.score.exact:
-            _heed()
-            further = self._exchanged(found)
-            if further is None or not further.cost < found.cost:
-                break
-            found = min(self._polished(further), further, key=lambda one: one.cost)
-        return found
-
-    def _exchanged(self, found: Found) -> Found | None:
-        """The model after the exchange of one column that fits best, if one fits better."""
-        columns = np.array(found.support, np.int64)
-        swap = exchanges_of_one(Fit(self.problem, columns, self.include, self.exclude)).best
-        if swap is None:
+    def _changed(self, found: Found) -> Found | None:
+        """The best model that differs in one column, if one costs less."""
+        support, cost = found.support, self.score.cost
+        if found.rss <= self.score.exact:
             return None
-        support = swap.applied(columns)
-        return self._found(support, self._model(support, basis=False).rss)
+        active = self._active
+        if active.support != set(support):
+            active = self.model(support)
+        gains, losses = active.gains(), active.loose_losses()
+        if gains.max() > 0 and cost(found.rss - gains.max(), found.size + 1) < found.cost:
+            return self._refitted([*support, int(np.argmax(gains))])
+        if losses:
+            least = active.least(losses)
+            if cost(found.rss + losses[least], found.size - 1) < found.cost:
+                return self._refitted(j for j in support if j != least)
+        return self._exchanged(active)
+
+    def _exchanged(self, active: ActiveSet) -> Found | None:
+        """The model after the exchange of one column that fits best, if one fits better."""
+        others = active.replacements()
+        if not others.size:
+            return None
+        columns = np.sort(np.array(active.order, np.int64))
+        fit = Fit(self.problem, columns, self.include, self.exclude)
+        swap = exchanges_of_one(fit).best
+        return None if swap is None else self._refitted(swap.applied(columns))
 
     # ------------------------------------------------------------------ what they are made of
 
-    def _model(self, columns: Iterable[int], basis: bool = True) -> ActiveSet:
+    def model(
+        self, columns: Iterable[int], data: Problem | None = None, *, basis: bool = True
+    ) -> ActiveSet:
         """Least squares on these columns, but for those that depend on others."""
         columns = list(columns)
         while True:
             try:
                 return ActiveSet(
-                    self.problem, include=self.include, exclude=self.exclude, start=columns,
-                    basis=basis,
+                    self.problem if data is None else data, include=self.include,
+                    exclude=self.exclude, start=columns, basis=basis,
                 )  # fmt: skip
             except DependentColumnsError as error:
                 if set(error.columns) & set(self.include):
                     raise
                 columns = [j for j in columns if j not in error.columns]
 
-    def _found(self, columns: Iterable[int], rss: float) -> Found:
+    def _refitted(self, columns: Iterable[int]) -> Found:
+        """The model on these columns."""
+        active = self.model(columns, basis=False)
+        return self._found(active.order, active.rss)
+
+    def _found(self, columns: Iterable[int], rss: float, way: Iterable[Stretch] = ()) -> Found:
         """A model, kept if it is the best so far: should somebody halt the search, it is told."""
         support = tuple(sorted(columns))
-        found = Found(self.score.cost(rss, len(support)), support, rss)
+        found = Found(self.score.cost(rss, len(support)), support, rss, tuple(way))
         best = getattr(self, "best", found)
         self.best = min(best, found, key=lambda one: (one.cost, one.size))
         return found
 
-    def _stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
+    def stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
         """Add what gains more, and drop what loses less than that; by default all that there is."""
         gain = max(gain, self.score.exact)
         return StoppingCriterion(
@@ -256,12 +281,12 @@ class Multistart:
         n, m = self.problem.shape
         if n * m * min(n, m) <= JOINTLY:
             return empty.open_columns()
-        forward = self._model(self.include)
+        forward = self.model(self.include)
         least, at = self.best.cost, forward.size
         near = [forward.gains()]
         while forward.size < self.most and forward.size <= 2 * at + AHEAD:
             before = forward.size
-            forward.grow(self._stopping(most=self.most), steps=max(before, AHEAD))
+            forward.grow(self.stopping(most=self.most), steps=max(before, AHEAD))
             rss = [float(loss) for one in forward.log.stretches for loss in one.losses]
             size = forward.size - np.arange(len(rss))[::-1]
             costs = self.score.costs(np.array(rss), size)
@@ -284,7 +309,7 @@ class Multistart:
         flat = np.ones(columns.size, self._B.real.dtype)
         noise = SMALL_NOISE / len(self._r)
         # |x| of (nearly) minimum norm, each column being as likely as any other
-        self._guess = np.sqrt(posterior(self._B, self._r, flat, noise).squared)
+        self._guess = np.sqrt(rough_posterior(self._B, self._r, flat, noise)[0])
 
 
 def _heed() -> None:
@@ -329,9 +354,8 @@ def search(
     multistart = Multistart(
         condensed(data), goal, include=sorted(forced), exclude=barred, tell=tell
     )
-    active = ActiveSet(data, include=forced, exclude=barred)
-    stop = active.log.run(lambda: multistart.run(most, seed))
-    retrace(active, multistart)
+    stop = Log(data, None).run(lambda: multistart.run(most, seed))
+    active = retraced(data, multistart)
     rss, size = active.rss, active.size
     sigma = goal.variance(rss, size) ** 0.5 * data.scale
     return active.solution(
@@ -356,10 +380,17 @@ def condensed(data: Problem) -> Problem:
     return problem(design, y)
 
 
-def retrace(active: ActiveSet, multistart: Multistart) -> None:
-    """From what the joint updates left to the best model, column by column."""
+def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
+    """The best model, and a path to it: from what joint updates left, back to nothing, and there.
+
+    So there is a model of every size on it.
+    """
     best = multistart.best
-    came_from = (one.survivors for one in multistart.found if one.support == best.support)
-    active.add(j for j in next(came_from, ()) if j not in active.support)
-    active.drop([j for j in active.order if j not in best.support])
-    active.add(j for j in best.support if j not in active.support)
+    active = multistart.model(best.support, data)
+    ways = (one.way for one in multistart.found if one.support == best.support)
+    if way := next(ways, ()):
+        there = tuple(j for j in active.order if j not in multistart.include)
+        active.log.follow(way)
+        if there:
+            active.log.record("add", [there], [active.rss], [list(active.coef.values())], active.size)
+    return active
