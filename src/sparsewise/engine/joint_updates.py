@@ -31,8 +31,11 @@ MOST = 300
 IRRELEVANT = 1e-8
 """The same as `NEGLIGIBLE`, where σ² is still on its way and nothing brings a column back."""
 
-SETTLED = 1e-2
+SETTLED = 2e-2
 """A change of γ by less than this part of the largest leaves the same columns."""
+
+OUTSTANDING = 100.0
+"""Columns whose γ are all larger by this factor than those of any others stand out."""
 
 ROUGH = 1e4
 """σ² of at least this many units of rounding survives squaring."""
@@ -70,11 +73,21 @@ def update_all(evidence: Evidence, updates: Updates, most: int) -> None:
 
 
 def relevant(
-    B: Array, y: Array, gamma: Array, noise: float, *, held: bool, rows: float, heed: Heed
+    B: Array,
+    y: Array,
+    gamma: Array,
+    noise: float,
+    *,
+    held: bool,
+    rows: float,
+    heed: Heed,
+    known: Array | None = None,
 ) -> Relevant:
     """MacKay's updates of all γ, and of σ² unless it is held, until they hardly change.
 
     σ² ← ‖r‖² / (ν - Σ γ_j S_j), with ν rows: what is left, over the degrees of freedom that are.
+    They end, too, once the columns of a `known` model, a mask, stand out from all others: that is
+    where they lead, and how far need not be known.
     """
     columns = np.arange(B.shape[1])
     eps, tiny = tolerances(B.dtype).eps, np.finfo(gamma.dtype).tiny
@@ -88,7 +101,12 @@ def relevant(
         before, gamma = gamma, squared / np.maximum(share, tiny)
         largest = float(gamma.max(initial=0.0))
         settled = float(np.abs(gamma - before).max(initial=0.0)) <= SETTLED * largest
-        keep = np.flatnonzero(gamma > IRRELEVANT * largest)
+        least = IRRELEVANT * largest
+        if known is not None:
+            others = float(gamma[~known[columns]].max(initial=0.0))
+            if float(gamma[known[columns]].min(initial=largest)) > OUTSTANDING * others:
+                settled, least = True, others
+        keep = np.flatnonzero(gamma > least)
         if keep.size < gamma.size:
             columns, B, gamma = columns[keep], B[:, keep], gamma[keep]
         if settled or not keep.size:
@@ -139,25 +157,21 @@ def posterior(B: Array, y: Array, gamma: Array, noise: float) -> Posterior:
     return Posterior(gamma * np.square(np.abs(mean)), share, worth)
 
 
-def rough_posterior(
-    B: Array, y: Array, gamma: Array, noise: float
-) -> tuple[Array, Array, float]:
+def rough_posterior(B: Array, y: Array, gamma: Array, noise: float) -> tuple[Array, Array, float]:
     """|μ|², share = γ S and ‖y - B μ‖², where squares may cost half of the digits."""
     n, m = B.shape
     G = B * np.sqrt(gamma)
     wide = m >= n
     gram = (G @ G.conj().T if wide else G.conj().T @ G).conj().T  # in the order of Fortran
     gram.flat[:: len(gram) + 1] += noise
-    potrf, trsm = _triangles(gram.dtype.char)
-    L, _ = potrf(gram, lower=1, overwrite_a=True)
-    if wide:  # of C = L L*: r = σ² C⁻¹ y, and with Z = L⁻¹ G, γ S = |Z|²
-        z = trsm(1.0, L, y[:, None], lower=1)
-        Z = trsm(1.0, L, G, lower=1)
-        mean = (Z.conj().T @ z)[:, 0]
-        share = square_sums(Z)
-        r = noise * trsm(1.0, L, z, lower=1, trans_a=2)
+    cholesky, inverse, _ = _triangles(gram.dtype.char)
+    L, _ = cholesky(gram, lower=1, overwrite_a=True)
+    W = inverse(L, lower=1)[0]
+    if wide:  # C = L L*: r = σ² C⁻¹ y, and with Z = L⁻¹ G, γ S = |Z|²
+        z, Z = W @ y, W @ G
+        mean, share = Z.conj().T @ z, square_sums(Z)
+        r = noise * (W.conj().T @ z)
     else:
-        W = trsm(1.0, L, np.eye(m, dtype=L.dtype, order="F"), lower=1)
         mean = W.conj().T @ (W @ (G.conj().T @ y))
         share = np.maximum(1 - noise * square_sums(W), 0.0)
         r = y - G @ mean
@@ -165,11 +179,12 @@ def rough_posterior(
 
 
 @cache
-def _triangles(char: str) -> tuple[Any, Any]:
-    """LAPACK's Cholesky factor, and BLAS' division by it."""
+def _triangles(char: str) -> tuple[Any, Any, Any]:
+    """Cholesky's factor, its inverse, and division by it."""
     from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-    return get_lapack_funcs("potrf", dtype=char), get_blas_funcs("trsm", dtype=char)
+    names: Any = get_lapack_funcs(("potrf", "trtri"), dtype=char)
+    return *names, get_blas_funcs("trsm", dtype=char)
 
 
 def lower_factor(G: Array, noise: float, size: float) -> Array:
@@ -189,5 +204,5 @@ def lower_factor(G: Array, noise: float, size: float) -> Array:
 
 def divide(L: Array, B: Array) -> Array:
     """L⁻¹B, L being lower triangular."""
-    _, trsm = _triangles(L.dtype.char)
+    _, _, trsm = _triangles(L.dtype.char)
     return np.asarray(trsm(1.0, L, B, lower=1))

@@ -66,7 +66,7 @@ class Log:
     def record(
         self,
         action: Action,
-        columns: Sequence[int] | Array,
+        columns: Sequence[int | tuple[int, ...]] | Array,
         losses: Sequence[float] | Array,
         coefs: Sequence[Array] | Array,
         size: int,

@@ -22,6 +22,7 @@ from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import check_constraints, check_count, check_function
 from sparsewise.problem import DependentColumnsError, Problem, problem
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch
+from sparsewise.selection.reduction import NARROW
 from sparsewise.selection.score import CHARGES, ByCharge, Score, score
 
 LARGE_NOISE = 0.1
@@ -35,6 +36,9 @@ PLAIN = -8.0
 
 BY_CHANCE = -2.0
 """log₁₀: a fit no less likely by chance than this is worth a warning."""
+
+UNLIKELY = 1e-5
+"""A γ below this part of the largest is not worth a place on the way back."""
 
 ROUNDS = 8
 """Most stages forward and back from one start."""
@@ -102,15 +106,13 @@ class Multistart:
         self.include, self.exclude = list(include), list(exclude)
         self.found: list[Found] = []
         self._ends: dict[tuple[int, ...], Found] = {}
+        self._active: ActiveSet | None = None
         empty = self.model(self.include)
         self.best = self._found(empty.order, empty.rss)
         rows = min(problem.shape[0], int(score.rows))
         self.most = max(min(rows - 1, problem.shape[1]), len(self.include))
-        self._r = empty.residual
-        self._size = float(np.vdot(self._r, self._r).real)
+        self._empty, self._size = empty, empty.rss
         self._columns = np.empty(0, np.int64)
-        if self._size > score.exact and not problem.is_zero:
-            self._gather(empty, self._candidates(empty))
 
     @property
     def chance(self) -> float:
@@ -119,15 +121,21 @@ class Multistart:
 
     def run(self, effort: int, seed: int) -> Stop:
         """So many starts at most; why there are no more."""
+        if self._size <= self.score.exact:
+            return Stop.EXACT_FIT
+        self._gather(self._candidates())
         if not self._columns.size:
-            return Stop.EXACT_FIT if self._size <= self.score.exact else Stop.EXHAUSTED
+            return Stop.EXHAUSTED
         for i in range(effort):
             self.found.append(self.start(i, np.random.default_rng([seed, i])))
+            self._widen(self.found[-1].support)
             if self.tell is not None and self.tell(self.found[-1]):
                 raise Halted
             if self._is_plain():
                 return Stop.FOUND_AGAIN
-        return Stop.BY_CHANCE if self.best.size and self.chance > BY_CHANCE else Stop.EFFORT
+        if self.best.size == len(self.include):
+            return Stop.NOTHING_FOUND
+        return Stop.BY_CHANCE if self.chance > BY_CHANCE else Stop.EFFORT
 
     def _is_plain(self) -> bool:
         """Whether the best model was found from two starts, and can't be there by chance."""
@@ -136,11 +144,15 @@ class Multistart:
 
     def start(self, i: int, rng: np.random.Generator) -> Found:
         """What start number i comes to."""
-        first = self._on_the_way_back(self._survivors(i, rng))
+        survivors = self._survivors(i, rng)
         # Where it goes from there depends on nothing else: many starts come to one model.
+        if end := self._ends.get(tuple(sorted(survivors))):
+            return end
+        first = self._on_the_way_back(survivors)
         if first.support not in self._ends:
-            self._ends[first.support] = self._settled(first)
-        return self._ends[first.support]._replace(way=first.way)
+            end = self._settled(first)._replace(way=first.way)
+            self._ends |= {first.support: end, end.support: end}
+        return self._ends[first.support]
 
     # ------------------------------------------------------------------ the stages of a start
 
@@ -157,9 +169,17 @@ class Multistart:
         left = relevant(
             self._B, self._r, gamma.astype(self._guess.dtype), noise,
             held=held, rows=rows, heed=_heed,
+            known=self._known(),
         )  # fmt: skip
         order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
+        order = order[left.gamma[order] > UNLIKELY * left.gamma.max(initial=0.0)]
         return [*self.include, *columns[left.columns[order]].tolist()]
+
+    def _known(self) -> Array | None:
+        """Which of the columns updated jointly are in the best model so far, if any are."""
+        if self.best.size == len(self.include):
+            return None
+        return np.isin(self._columns, self.best.support)
 
     def _on_the_way_back(self, columns: list[int]) -> Found:
         """The best model met while the least column is dropped, again and again."""
@@ -215,9 +235,7 @@ class Multistart:
         support, cost = found.support, self.score.cost
         if found.rss <= self.score.exact:
             return None
-        active = self._active
-        if active.support != set(support):
-            active = self.model(support)
+        active = self.model_of(found)
         gains, losses = active.gains(), active.loose_losses()
         if gains.max() > 0 and cost(found.rss - gains.max(), found.size + 1) < found.cost:
             return self._refitted([*support, int(np.argmax(gains))])
@@ -255,6 +273,13 @@ class Multistart:
                     raise
                 columns = [j for j in columns if j not in error.columns]
 
+    def model_of(self, found: Found, data: Problem | None = None) -> ActiveSet:
+        """The same for what was found: the last one there was, if that is it."""
+        last = self._active
+        if (data is None or data is self.problem) and last and last.support == set(found.support):
+            return last
+        return self.model(found.support, data)
+
     def _refitted(self, columns: Iterable[int]) -> Found:
         """The model on these columns."""
         active = self.model(columns, basis=False)
@@ -276,11 +301,11 @@ class Multistart:
             ceiling=np.inf, full=Stop.SPARSITY, small=Stop.DELTA,
         )  # fmt: skip
 
-    def _candidates(self, empty: ActiveSet) -> Array:
+    def _candidates(self) -> Array:
         """The columns to update jointly: all, or those that a way forward meets or nearly takes."""
         n, m = self.problem.shape
         if n * m * min(n, m) <= JOINTLY:
-            return empty.open_columns()
+            return self._empty.open_columns()
         forward = self.model(self.include)
         least, at = self.best.cost, forward.size
         near = [forward.gains()]
@@ -298,14 +323,23 @@ class Multistart:
         width = max(SCREENED, 2 * forward.size)
         tops = [np.argsort(-gains, kind="stable")[:width] for gains in near]
         wanted = np.unique(np.concatenate([*tops, np.array(forward.order, np.int64)]))
-        return np.intersect1d(wanted, empty.open_columns())
+        return np.intersect1d(wanted, self._empty.open_columns())
 
-    def _gather(self, empty: ActiveSet, columns: Array) -> None:
+    def _widen(self, support: Iterable[int]) -> None:
+        """Update what a start has found jointly with the others, too, from now on."""
+        new = np.setdiff1d(list(support), [*self._columns, *self.include])
+        if new.size:
+            self._gather(np.union1d(self._columns, new.astype(np.int64)))
+
+    def _gather(self, columns: Array) -> None:
         """Hold these columns, without what must be included."""
         self._columns = columns
         if not columns.size:
             return
-        self._B = empty.remainders_of(columns)
+        self._B, self._r = self._empty.remainders_of(columns), self._empty.residual
+        if len(self._r) > 2 * (columns.size + 1):  # fewer rows tell the same
+            R = np.asarray(np.linalg.qr(np.column_stack([self._B, self._r]), mode="r"))
+            self._B, self._r = R[:, :-1], R[:, -1]
         flat = np.ones(columns.size, self._B.real.dtype)
         noise = SMALL_NOISE / len(self._r)
         # |x| of (nearly) minimum norm, each column being as likely as any other
@@ -374,7 +408,7 @@ def search(
 def condensed(data: Problem) -> Problem:
     """The same problem in as few rows as tell the same, if these are much fewer."""
     n, m = data.shape
-    if n <= 2 * (m + 1) or data.design.applied or data.is_zero:
+    if m > NARROW or n <= 2 * (m + 1) or data.design.applied or data.is_zero:
         return data
     design, y = data.design.condensed(data.y)
     return problem(design, y)
@@ -386,11 +420,12 @@ def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
     So there is a model of every size on it.
     """
     best = multistart.best
-    active = multistart.model(best.support, data)
+    active = multistart.model_of(best, data)
     ways = (one.way for one in multistart.found if one.support == best.support)
     if way := next(ways, ()):
         there = tuple(j for j in active.order if j not in multistart.include)
         active.log.follow(way)
         if there:
-            active.log.record("add", [there], [active.rss], [list(active.coef.values())], active.size)
+            coef = np.array(list(active.coef.values()))
+            active.log.record("add", [there], [active.rss], [coef], active.size)
     return active
