@@ -26,7 +26,7 @@ def fast_sbl(
     y: ArrayLike,
     *,
     sigma: float | None = None,
-    min_increase: float = 1e-2,
+    min_increase: float = 1e-6,
     price: float = 0.0,
     noise_prior: NoisePrior | None = None,
     noise_floor: float = 0.0,

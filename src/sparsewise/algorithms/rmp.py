@@ -29,7 +29,7 @@ def rmp(
     y: ArrayLike,
     *,
     sigma: float | None = None,
-    min_increase: float = 1e-2,
+    min_increase: float = 1e-6,
     price: float = 0.0,
     noise_prior: NoisePrior | None = None,
     noise_floor: float = 0.0,

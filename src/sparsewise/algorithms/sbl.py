@@ -33,7 +33,7 @@ def sbl(
     *,
     sigma: float | None = None,
     updates: Updates = "em",
-    min_increase: float = 1e-2,
+    min_increase: float = 1e-6,
     price: float = 0.0,
     noise_prior: NoisePrior | None = None,
     noise_floor: float = 0.0,

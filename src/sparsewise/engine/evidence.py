@@ -57,7 +57,7 @@ class Evidence(SparseModel):
         noise: float,
         *,
         price: float = 0.0,
-        min_increase: float = 1e-2,
+        min_increase: float = 1e-6,
         include: Iterable[int] = (),
         exclude: Iterable[int] = (),
         callback: Callback | None = None,

@@ -14,7 +14,7 @@ from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
-from sparsewise.engine.multistart import Multistart, condensed
+from sparsewise.engine.multistart import AHEAD, JOINTLY, PLAIN, Found, Multistart, condensed
 from sparsewise.engine.noise import (
     BEYOND,
     NoisePrior,
@@ -29,7 +29,9 @@ from sparsewise.parameters import (
     check_positive,
     check_tolerance,
 )
-from sparsewise.problem import problem
+from sparsewise.guarantees.exchanges import exchanges_of_one
+from sparsewise.guarantees.fit import Fit
+from sparsewise.problem import Problem, problem
 from sparsewise.results import InferredNoise, Stop
 from sparsewise.selection.score import score
 from sparsewise.tolerances import tolerances
@@ -177,8 +179,10 @@ class NoiseInference:
         goal = score("ric", data.design.rows, data.shape[1] - len(exclude), dtype=data.y.dtype)
         goal = goal._replace(charge=2 * price, exact=max(goal.exact, self._loud))
         search = Multistart(condensed(data), goal, include=sorted(include), exclude=exclude)
-        search.run(STARTS, 0)
-        found = search.best
+        found = straight_ahead(search) if is_large(data) else None
+        if found is None:
+            search.run(STARTS, 0)
+            found = search.best
         active = ActiveSet(data, include=include, start=found.support)
         columns = [j for j in found.support if j not in include]
         x = np.array([abs(active.coef[j]) for j in columns], data.inverse_norms.dtype)
@@ -225,3 +229,40 @@ class NoiseInference:
     def _met(self, evidence: Evidence) -> Met:
         value = evidence.log_evidence + self._rule.log_prior(evidence.noise)
         return Met(evidence.noise, *evidence.held(), value)
+
+
+def is_large(data: Problem) -> bool:
+    """Whether joint updates of all columns would cost far more than passes over A."""
+    n, m = data.shape
+    return n * m * min(n, m) > JOINTLY
+
+
+def straight_ahead(search: Multistart) -> Found | None:
+    """The best model on the way forward, if it is plain: else it takes more than passes to find.
+
+    That is, if it is no accident, and no deletion or exchange of a column makes it better. Hard
+    problems, where forward steps go wrong, leave columns that another one betters.
+    """
+    score, active = search.score, search.model(search.include)
+    at, least = active.size, search.best.cost
+    while active.size < min(at + AHEAD, search.most):
+        before = active.size
+        active.grow(search.stopping(most=search.most), steps=AHEAD)
+        if active.size == before:
+            break
+        rss = [float(loss) for one in active.log.stretches for loss in one.losses]
+        sizes = active.size - np.arange(len(rss))[::-1]
+        costs = score.costs(np.array(rss), sizes)
+        if costs.min() < least:
+            least, at = float(costs.min()), int(sizes[np.argmin(costs)])
+    model = search.model(active.order[:at])
+    rss, size = model.rss, model.size
+    cost, losses = score.cost(rss, size), model.loose_losses().values()
+    if score.chance(rss, size) > PLAIN or any(score.cost(rss + x, size - 1) < cost for x in losses):
+        return None
+    columns = np.sort(np.array(model.order, np.int64))
+    if rss > score.exact and model.replacements().size:
+        fit = Fit(search.problem, columns, search.include, search.exclude)
+        if exchanges_of_one(fit).best is not None:
+            return None
+    return Found(cost, tuple(columns.tolist()), rss)
