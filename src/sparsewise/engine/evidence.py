@@ -74,6 +74,8 @@ class Evidence(SparseModel):
         self.price = price
         self.min_increase = min_increase
         self._enter = entrance(price / weight(self._complex))
+        self._measured: set[int] = set()  # what has lost its digits once
+        self._left_out = False
         self.inferred: InferredNoise | None = None  # what σ² is to be, where it was inferred
         self._logged: float | None = None  # the log evidence as the last step left it
 
@@ -148,6 +150,11 @@ class Evidence(SparseModel):
         return 64 * self._tolerance.eps * abs(self.log_evidence)
 
     @property
+    def _enough(self) -> float:
+        """The rise that is worth a re-estimation: what may be rounding is none."""
+        return max(self.min_increase, self._rounding)
+
+    @property
     def slack(self) -> float:
         """What two ways to the same maximum may differ by."""
         return self.min_increase * (1 + self.size) + self._rounding
@@ -204,7 +211,7 @@ class Evidence(SparseModel):
         while taken < steps and self.size:
             self.log.heed()
             most = 1 if self.log.callback else min(steps - taken, STEPS)
-            columns, rises, rss, X, code = self._factor.revise(most, self.min_increase, self._prior)
+            columns, rises, rss, X, code = self._factor.revise(most, self._enough, self._prior)
             if columns.size:
                 self._scores.distrust(everything=True)
                 self._scores.state[-1 - columns[columns < 0]] = self._kernels.OPEN
@@ -212,6 +219,9 @@ class Evidence(SparseModel):
             taken += columns.size
             if code == self._kernels.SMALL:
                 break
+            if code == self._kernels.UNSURE:
+                self._measure_anew(self._best_change(steepest=False)[0])
+                taken += 1
         self.log.heed()
         return taken
 
@@ -228,7 +238,7 @@ class Evidence(SparseModel):
         by_adding = self._addition(u) if u > self._enter * (1 + tie) else 0.0
         i, by_changing, goes = self._best_change(steepest=True)
         # Of a change and an addition that are equal but for rounding, the change is the sparser.
-        enough = max(self.min_increase, self._rounding)
+        enough = self._enough
         if by_adding * (1 - tie) > by_changing and by_adding > enough:
             return self.acquire(1) == 1 or self.ascend()  # what can't be added is out of the way
         if by_changing <= enough:  # what is irrelevant goes all the same
@@ -238,7 +248,10 @@ class Evidence(SparseModel):
                 return self.ascend()
             if not goes:
                 return False
-        self._change(i, goes, by_changing)
+        if not goes and self._factor.is_unsure(i, self._prior):
+            self._measure_anew(i)
+        else:
+            self._change(i, goes, by_changing)
         self.log.heed()
         return True
 
@@ -261,6 +274,47 @@ class Evidence(SparseModel):
         if goes:
             scores.reopen(np.array([j]))
         self._revised_one(j, goes, rise)
+
+    def _measure_anew(self, i: int) -> None:
+        """Give the column at position i its best γ from its projection, which keeps all digits.
+
+        That is, it leaves, and comes back if it is worth it. If it depends on the others for all
+        that can be told, or has to be measured again and again, it stays away for good: steps that
+        rounding makes of such columns have no end.
+        """
+        factor, scores = self._factor, self._scores
+        j = int(factor.order[i])
+        factor.change(i, True, self._prior)
+        corr, energy = factor.remainders(np.array([j]))
+        worthy = bool(np.abs(corr[0]) ** 2 > self._stopping.gain * energy[0])
+        comes_back = worthy and j not in self._measured and self._add_back(j, corr, energy)
+        scores.state[j] = self._kernels.ACTIVE if comes_back else self._kernels.OPEN
+        if worthy and not comes_back:
+            self._leave_out(j)
+        self._measured.add(j)
+        scores.distrust(everything=True)
+        self._logged = None  # what it was worth before is not known
+        self._revised_one(j, not comes_back, 0.0)
+
+    def _add_back(self, j: int, corr: Array, energy: Array) -> bool:
+        """Add a column of these scores with its best γ; False: it is not to be."""
+        factor, stopping, tolerance = self._factor, self._stopping, self._tolerance
+        k, one = factor.size, np.array([j])
+        factor.make_room(k + 1)
+        X, rss = np.empty((1, k + 1), factor.dtype), np.empty(1)
+        X[0, :k] = factor.coef()
+        limits = (
+            float(stopping.most), stopping.enough, stopping.gain, self._nothing,
+            tolerance.dependent, factor.frail, tolerance.tie, 0.0, math.inf, factor.noise,
+        )  # fmt: skip
+        added, *_ = self._kernels.grow(
+            self.problem.design.laid_out(one, factor.dtype), self.problem.inverse_norms[one], False,
+            corr, energy, np.zeros_like(energy), np.zeros(1, np.int8), factor.Q, factor.U,
+            factor.damping, factor.t, factor.r, k, True, 1, limits, np.empty(1, np.int64), rss, X,
+        )  # fmt: skip
+        if added:
+            factor.took(one, rss[0])
+        return bool(added)
 
     def restore(self, columns: Array, gamma: Array) -> None:
         """Begin with these columns and prior variances (unit columns, unit target), at once."""
@@ -349,8 +403,9 @@ class Evidence(SparseModel):
         """
         stop = self.log.run(steps)
         while not self.log.halted and self._leave_out_the_frailest():
-            again = self.log.run(go_on or steps)
-            stop = Stop.DEPENDENT if again is Stop.EVIDENCE else again
+            stop = self.log.run(go_on or steps)
+        if self._left_out and stop is Stop.EVIDENCE:
+            stop = Stop.DEPENDENT
         return self.solution(algorithm, stop, **more)
 
     def _leave_out_the_frailest(self) -> bool:
@@ -371,10 +426,15 @@ class Evidence(SparseModel):
         i = int(np.argmax(np.where(loose, factor.diagonal(), -1.0)))
         j = int(factor.order[i])
         self._change(i, True, 0.0)
-        self._scores.state[j] = self._kernels.EXCLUDED
-        self._scores.distrust(everything=True)
+        self._leave_out(j)
         self._logged = None
         return True
+
+    def _leave_out(self, j: int) -> None:
+        """This column is not to come back."""
+        self._scores.state[j] = self._kernels.EXCLUDED
+        self._scores.distrust(everything=True)
+        self._left_out = True
 
     # ------------------------------------------------------------------ the record
 
