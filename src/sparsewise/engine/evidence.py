@@ -16,10 +16,13 @@ from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_columns
 from sparsewise.problem import Problem
-from sparsewise.results import BayesianSolution, InferredNoise, Stop, log_evidence, weight
+from sparsewise.results import MINOR, BayesianSolution, InferredNoise, Stop, log_evidence, weight
 
 STEPS = 256
 """Most revisions made in one compiled call."""
+
+NEARLY_EXACT = 1e-2
+"""Part of the target's variance: data of which less is noise are nearly exact."""
 
 FAR = 1e6
 """Rises are added to a log evidence up to this size; a larger one is computed anew."""
@@ -70,7 +73,7 @@ class Evidence(SparseModel):
         self.rows = problem.design.rows - self._flat
         if self.rows <= 0:
             raise self._no_rows()
-        self._flat_log_det = self._log_det()
+        self._flat_log_det, self._flat_rss = self._log_det(), self.rss
         self.price = price
         self.min_increase = min_increase
         self._enter = entrance(price / weight(self._complex))
@@ -335,6 +338,16 @@ class Evidence(SparseModel):
         self._logged = None
         self.log.record("start", factor.columns.copy(), [self.rss], [factor.coef()], self.size)
 
+    def first_among(self, columns: Array, climb: Callable[[Evidence], Any]) -> None:
+        """Climb with these columns alone; the others can be added again afterwards."""
+        state, kernels = self._scores.state, self._kernels
+        others = state == kernels.OPEN
+        others[columns] = False
+        state[others] = kernels.EXCLUDED
+        climb(self)
+        state[others] = kernels.OPEN
+        self._scores.distrust(everything=True)
+
     def merge_copies(self) -> bool:
         """Leave to the first of equal columns the γ of all: C, and so the evidence, is the same.
 
@@ -510,8 +523,16 @@ class Evidence(SparseModel):
             min_increase=self.min_increase,
             excluded=self._excluded,
             inferred=self.inferred,
+            minor=self._minor() if self.inferred else 0,
             **more,
         )
+
+
+    def _minor(self) -> int:
+        """How many features hardly explain anything of nearly exact data."""
+        if self.noise * self.rows > NEARLY_EXACT * self._flat_rss:
+            return 0
+        return int((self._factor.losses()[self._flat :] < MINOR * self._flat_rss).sum())
 
 
 def entrance(price: float) -> float:

@@ -92,8 +92,9 @@ def begin(
     # A feature is one of m: its share of the prior makes that much of a difference.
     cautious = max(price, math.log(max(data.shape[1], 2)))
     inference = NoiseInference(empty, climb, prior, floor)
-    inference.log.run(lambda: inference.run(price, cautious, way or climb))
-    return inference.beginning(price, callback)
+    way = way or climb
+    inference.log.run(lambda: inference.run(price, cautious, way))
+    return inference.beginning(price, way, callback)
 
 
 class Met(NamedTuple):
@@ -162,13 +163,35 @@ class NoiseInference:
             self._ascend(self.best, price, way)
         return Stop.EVIDENCE
 
-    def beginning(self, price: float, callback: Callback | None) -> Evidence:
-        """Where the algorithm is to begin: at the best σ², from nothing if that leads there."""
+    def beginning(self, price: float, way: Climb, callback: Callback | None) -> Evidence:
+        """Where the algorithm is to begin: at the best σ², from nothing if that leads there.
+
+        If it doesn't, the columns of the best model come first, then all others; where not even
+        that leads there, it begins with that model.
+        """
         best = self.best
         evidence = self._empty(best.noise, price=price, callback=callback)
         if not self._from_empty:
-            evidence.restore(best.columns, best.gamma)
+            guided = self._guided(price, way)
+            if not self._is_as_good(guided):
+                evidence.restore(best.columns, best.gamma)
+            elif callback is None:
+                evidence = guided
+            else:
+                evidence = self._guided(price, way, callback)
         evidence.inferred = self._rule
+        return evidence
+
+    def _guided(self, price: float, way: Climb, callback: Callback | None = None) -> Evidence:
+        """The model that the columns of the best one, and then all, lead to."""
+        evidence = self._empty(self.best.noise, price=price, callback=callback)
+
+        def climb() -> Stop:
+            evidence.first_among(self.best.columns, self._climb)
+            way(evidence)
+            return Stop.EVIDENCE
+
+        evidence.log.run(climb)
         return evidence
 
     # ------------------------------------------------------------------ the search
@@ -197,10 +220,8 @@ class NoiseInference:
         for _ in range(ROUNDS):
             evidence = self._empty(self.best.noise, price=price)
             way(evidence)
-            met, slack, rise = self._met(evidence), evidence.slack, evidence.rise_by_noise(self._rule)
-            behind = self.best.worth(price) - met.worth(price)
-            self._from_empty = behind <= slack and rise <= slack
-            if rise <= behind + slack:
+            self._from_empty = self._is_as_good(evidence)
+            if evidence.rise_by_noise(self._rule) <= self._behind(evidence) + evidence.slack:
                 return
             self._settle(evidence)
 
@@ -225,6 +246,16 @@ class NoiseInference:
                 return
             evidence.noise = evidence.best_noise(self._rule)
             evidence.revise(20 + 20 * evidence.size)
+
+    def _is_as_good(self, evidence: Evidence) -> bool:
+        """Whether a model is worth as much as the best one, its σ² being the best for it, too."""
+        slack = evidence.slack
+        return self._behind(evidence) <= slack and evidence.rise_by_noise(self._rule) <= slack
+
+    def _behind(self, evidence: Evidence) -> float:
+        """By how much it is worth less than the best one."""
+        price = evidence.price
+        return self.best.worth(price) - self._met(evidence).worth(price)
 
     def _met(self, evidence: Evidence) -> Met:
         value = evidence.log_evidence + self._rule.log_prior(evidence.noise)

@@ -15,6 +15,11 @@ from sparsewise.results.check import BayesianCheck
 from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
 from sparsewise.tolerances import tolerances
+from sparsewise.wording import count
+
+
+MINOR = 1e-4
+"""Part of the target's square: features that explain less are as small as systematic errors."""
 
 
 def log_evidence(sigma: float, rows: float, log_det: float, fit: float, is_complex: bool) -> float:
@@ -112,6 +117,9 @@ class BayesianSolution(UncertainSolution):
         Columns that were not to be in the model.
     inferred : InferredNoise or None
         What sigma is to be, where it was inferred.
+    minor : int
+        How many features explain less than a ten-thousandth of the target each, where it is nearly
+        exact and sigma was inferred: if its errors are systematic, features fit them.
     """
 
     gamma: Array
@@ -120,6 +128,7 @@ class BayesianSolution(UncertainSolution):
     min_increase: float
     excluded: Array
     inferred: InferredNoise | None = None
+    minor: int = 0
 
     def _forgivable(self, data: Problem) -> float:
         """Errors far below the noise are none."""
@@ -146,6 +155,15 @@ class BayesianSolution(UncertainSolution):
     def facts(self) -> Iterator[tuple[str, str]]:
         """The evidence."""
         yield "evidence", f"log evidence = {self.log_evidence:.6g}"
+        if self.minor:
+            which = f"{count(self.minor, 'feature')} of {self.support.size}"
+            explain = "explains" if self.minor == 1 else "explain"
+            yield (
+                "caution",
+                f"{which} {explain} less than {MINOR:.2%} of the target each: where it is nearly "
+                "exact, systematic errors are fitted like that; a noise floor of 3 % takes them "
+                "for noise",
+            )
 
     def check(self, A: Any, y: Any) -> BayesianCheck:
         """Recompute residual, posterior, evidence and its optimality from the data alone."""
