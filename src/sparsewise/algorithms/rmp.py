@@ -100,7 +100,7 @@ def match_relevance(
         before = evidence.worth
         left -= evidence.acquire(left)
         # A long stage may go in circles of rounding: each round tells whether it gets anywhere.
-        left -= evidence.revise(min(left, 20 + 20 * evidence.size))
+        left -= evidence.revise(min(left, 100 + 100 * evidence.size))
         if left == 0:
             return Stop.MAX_ITER
         if evidence.rose_above(before):

@@ -110,4 +110,5 @@ def update_and_polish(evidence: Evidence, updates: Updates, most: int) -> Stop:
     """All variances together, unless there is a model already, then one at a time."""
     if not (evidence.problem.is_zero or evidence.has_features):
         update_all(evidence, updates, most)
+        evidence.merge_copies()  # which have shared a γ until now: the first is to have it
     return match_relevance(evidence)
