@@ -226,7 +226,7 @@ def as_complex(name: str, p: Problem) -> Words:
     call = words(name, p)
     if name not in BAYES:
         return call
-    return call | {"min_increase": 2 * call.get("min_increase", 1e-2)}
+    return call | {"min_increase": 2 * call.get("min_increase", 1e-6)}
 
 
 def tall(p: Problem) -> bool:

@@ -12,7 +12,7 @@ from sparsewise.design import base as module
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.scores import BLOCK
 from sparsewise.problem import problem
-from sparsewise.results import Stop
+from sparsewise.results import InferredNoise, Stop
 from tests.problems import correlated, gaussian
 from tests.references.bayes import Scores, Slack, State, precise
 from tests.references.stepwise import Unit
@@ -188,7 +188,7 @@ def test_best_noise(kind):
             active.noise = np.exp(log_noise)
             return active.log_evidence - shape * log_noise - scale * np.exp(-log_noise)
 
-        best = active.best_noise(shape, scale)
+        best = active.best_noise(InferredNoise(0.0, shape, scale))
         found = minimize_scalar(lambda x: -value(x), bracket=np.log([best / 9, best * 7]))
         assert np.exp(found.x) == pytest.approx(best, rel=1e-5)
     assert best == pytest.approx(0.09, rel=1e-4)

@@ -141,8 +141,9 @@ SINGLE = {
     "omp": {"sparsity": 30},
     "rmp0": {"delta": 0.1},
     "foba": {"delta": 0.1},
-    "rmp": {"sigma": 0.1},
-    "fast_sbl": {"sigma": 0.1},
+    # Hundreds of re-estimations make the factor anew, however well it holds.
+    "rmp": {"sigma": 0.1, "min_increase": 1e-2},
+    "fast_sbl": {"sigma": 0.1, "min_increase": 1e-2},
 }
 
 

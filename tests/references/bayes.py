@@ -410,7 +410,7 @@ def rounds(state: State, min_increase: float, max_outer: int | None, budget: Bud
 
 
 def rmp(
-    A, y, *, sigma, min_increase=1e-2, price=0.0, max_outer=None, max_iter=None, include=(),
+    A, y, *, sigma, min_increase=1e-6, price=0.0, max_outer=None, max_iter=None, include=(),
     exclude=(),
 ):  # fmt: skip
     state = State(A, y, sigma, price, include, exclude)
@@ -418,7 +418,7 @@ def rmp(
     return state.answer()
 
 
-def fast_sbl(A, y, *, sigma, min_increase=1e-2, price=0.0, max_iter=None, include=(), exclude=()):
+def fast_sbl(A, y, *, sigma, min_increase=1e-6, price=0.0, max_iter=None, include=(), exclude=()):
     """Each step is the single change, of all columns, that raises the evidence most.
 
     A copy of an active column brings as much as a new gamma for that column: on near-ties active
@@ -497,7 +497,7 @@ def without_flat(U, y, include) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sbl(
-    A, y, *, sigma, updates="em", min_increase=1e-2, price=0.0, max_iter=None, include=(),
+    A, y, *, sigma, updates="em", min_increase=1e-6, price=0.0, max_iter=None, include=(),
     exclude=(),
 ):  # fmt: skip
     """Many updates of all gammas from γ = 1, then what is left is polished by rounds of rmp."""

@@ -165,7 +165,7 @@ def test_references_end_where_no_gamma_can_do_better(name, family):
         )  # fmt: skip
         norms = np.where(state.unit.norms > 0, state.unit.norms, 1.0)
         state.gamma = found.gamma * (norms / state.unit.scale) ** 2
-        assert state.possible_increase() <= call.get("min_increase", 1e-2) * (1 + 1e-6)
+        assert state.possible_increase() <= call.get("min_increase", 1e-6) * (1 + 1e-6)
         posterior = dense(p.A, p.y, found.gamma, found.sigma)
         assert found.log_evidence == pytest.approx(posterior.log_evidence, rel=1e-9)
         np.testing.assert_allclose(found.coef[found.support], posterior.mean, rtol=1e-7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -25,9 +26,10 @@ def fast_sbl(
     y: ArrayLike,
     *,
     sigma: float | None = None,
-    min_increase: float = 1e-2,
+    min_increase: float = 1e-6,
     price: float = 0.0,
     noise_prior: NoisePrior | None = None,
+    noise_floor: float = 0.0,
     max_iter: int | None = None,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
@@ -74,8 +76,9 @@ def fast_sbl(
     """
     steps = up_to(max_iter, "max_iter")
     evidence = begin(
-        A, y, match_relevance, sigma=sigma, price=price, min_increase=min_increase,
-        noise_prior=noise_prior, include=include, exclude=exclude, callback=callback,
+        A, y, match_relevance, way=lambda one: climb(one, count()), sigma=sigma, price=price, min_increase=min_increase,
+        noise_prior=noise_prior, noise_floor=noise_floor, include=include, exclude=exclude,
+        callback=callback,
     )  # fmt: skip
     return evidence.solve("fast_sbl", lambda: climb(evidence, steps))
 

@@ -29,9 +29,10 @@ def rmp(
     y: ArrayLike,
     *,
     sigma: float | None = None,
-    min_increase: float = 1e-2,
+    min_increase: float = 1e-6,
     price: float = 0.0,
     noise_prior: NoisePrior | None = None,
+    noise_floor: float = 0.0,
     max_outer: int | None = None,
     max_iter: int | None = None,
     include: Iterable[int] = (),
@@ -83,7 +84,8 @@ def rmp(
     steps = check_count(max_iter, "max_iter", 1)
     evidence = begin(
         A, y, match_relevance, sigma=sigma, price=price, min_increase=min_increase,
-        noise_prior=noise_prior, include=include, exclude=exclude, callback=callback,
+        noise_prior=noise_prior, noise_floor=noise_floor, include=include, exclude=exclude,
+        callback=callback,
     )  # fmt: skip
     return evidence.solve("rmp", lambda: match_relevance(evidence, max_outer, steps))
 
@@ -98,7 +100,7 @@ def match_relevance(
         before = evidence.worth
         left -= evidence.acquire(left)
         # A long stage may go in circles of rounding: each round tells whether it gets anywhere.
-        left -= evidence.revise(min(left, 20 + 20 * evidence.size))
+        left -= evidence.revise(min(left, 100 + 100 * evidence.size))
         if left == 0:
             return Stop.MAX_ITER
         if evidence.rose_above(before):

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.rmp import match_relevance
+from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.joint_updates import UPDATES as UPDATES  # the rules, for front ends, too
 from sparsewise.engine.joint_updates import Updates, update_all
 from sparsewise.engine.log import Callback
@@ -32,9 +33,10 @@ def sbl(
     *,
     sigma: float | None = None,
     updates: Updates = "em",
-    min_increase: float = 1e-2,
+    min_increase: float = 1e-6,
     price: float = 0.0,
     noise_prior: NoisePrior | None = None,
+    noise_floor: float = 0.0,
     max_iter: int | None = None,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
@@ -91,14 +93,22 @@ def sbl(
             f"must be one of {', '.join(UPDATES)}, not {updates!r}.", parameter="updates"
         )
     most = check_count(max_iter, "max_iter", 0)
+    most = 2000 if most is None else most
     evidence = begin(
-        A, y, match_relevance, sigma=sigma, price=price, min_increase=min_increase,
-        noise_prior=noise_prior, include=include, exclude=exclude, callback=callback,
+        A, y, match_relevance, way=lambda one: update_and_polish(one, updates, most), sigma=sigma,
+        price=price, min_increase=min_increase, noise_prior=noise_prior, noise_floor=noise_floor,
+        include=include, exclude=exclude, callback=callback,
     )  # fmt: skip
+    return evidence.solve(
+        "sbl",
+        lambda: update_and_polish(evidence, updates, most),
+        go_on=lambda: match_relevance(evidence),
+    )
 
-    def update_and_polish() -> Stop:
-        if not evidence.problem.is_zero:
-            update_all(evidence, updates, 2000 if most is None else most)
-        return match_relevance(evidence)
 
-    return evidence.solve("sbl", update_and_polish, go_on=lambda: match_relevance(evidence))
+def update_and_polish(evidence: Evidence, updates: Updates, most: int) -> Stop:
+    """All variances together, unless there is a model already, then one at a time."""
+    if not (evidence.problem.is_zero or evidence.has_features):
+        update_all(evidence, updates, most)
+        evidence.merge_copies()  # which have shared a γ until now: the first is to have it
+    return match_relevance(evidence)

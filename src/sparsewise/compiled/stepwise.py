@@ -565,6 +565,17 @@ def judge(x, diagonal, d, prior):
 
 
 @jit
+def is_unsure(x, diagonal, d, size, prior, trusted, frail):
+    """Whether a column must be measured before its best γ is known, or can be had.
+
+    So it must where its share, a difference, has lost half of its digits, and where ‖U‖² = size
+    might exceed `frail` with it: ‖U‖² grows by (u - 1)/(u share) at most.
+    """
+    u, share, _ = judge(x, diagonal, d, prior)
+    return share < trusted or size * (u - 1.0) > frail * u * share
+
+
+@jit
 def best_change(x, diagonal, d, k, order, locked, prior, tie, steepest):
     """The active position to change (-1: none), the rise that brings, and whether it goes.
 
@@ -592,8 +603,8 @@ def change(M, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v):
     """Take active column i out, or give it its best γ: O(k²) and a turn of the basis M.
 
     The basis is turned so that only its last direction uses column i; a new γ changes no more
-    than the length of that direction. Returns (columns left, f, share): with p = A*q and t of
-    the last direction as they are now, corr += f t p and energy += f |p|².
+    than the length of that direction. Returns (columns left, f): with p = A*q and t of the
+    last direction as they are now, corr += f t p and energy += f |p|².
     """
     u, share, _ = judge(x[i], diagonal[i], d[i], prior)
     reflector(U, t, k, i, v)
@@ -606,7 +617,7 @@ def change(M, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v):
             for row in range(i, k - 1):
                 U[c, row] = U[c, row + 1]
         close_gap(order, locked, d, k, i)
-        return k - 1, 1.0, 1.0
+        return k - 1, 1.0
     damping = share / (diagonal[i] * (u - 1.0))
     factor = 1.0 / np.sqrt(share + damping * diagonal[i])  # ρ² = energy + d², before over after
     growth = (damping - d[i] * d[i]) * diagonal[i]
@@ -616,7 +627,7 @@ def change(M, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v):
         U[k - 1, row] *= factor
     for row in range(M.shape[1]):
         M[k - 1, row] *= factor
-    return k, growth, share
+    return k, growth
 
 
 @jit
@@ -624,16 +635,16 @@ def revise(T, U, d, t, order, locked, k, rss, steps, limits, prior, columns, ris
     """Delete or re-estimate active columns again and again, at most `steps` times: O(k²) each.
 
     rss = ‖r‖² + ‖D x‖²; limits = (rise to exceed, tie, share below which digits are lost, ‖U‖²
-    met before, how much of it may be left: see `shrink`).
+    not to exceed, ‖U‖² met before, how much of it may be left: see `shrink`).
     T gathers the turns of the basis. Of each step, `columns` tells the column (-1 - j if it
     was deleted), `rises` the rise of log evidence less price, `left` ‖r‖² and X the posterior
-    mean. Returns (steps taken, columns left, why it came back, largest ‖U‖²).
+    mean. Returns (steps taken, columns left, why it came back, largest ‖U‖²). UNSURE: the next
+    column to re-estimate is to be measured first (`is_unsure`).
     """
-    least_rise, tie, trusted, peak, worn = limits
+    least_rise, tie, trusted, frail, peak, worn = limits
     x = np.empty(k, U.dtype)
     diagonal = np.empty(k, left.dtype)
     v = np.empty(k + 1, U.dtype)
-    share = 1.0
     step = 0
     while True:
         size = coefficients(U, t, k, x, diagonal)
@@ -643,16 +654,18 @@ def revise(T, U, d, t, order, locked, k, rss, steps, limits, prior, columns, ris
             for row in range(k):
                 left[step - 1] -= d[row] * d[row] * abs2(x[row])
                 X[step - 1, row] = x[row]
-        if share < trusted or (k > 0 and size < worn * peak):
+        if k > 0 and size < worn * peak:
             return step, k, DRIFTED, peak
         i, rise, goes = best_change(x, diagonal, d, k, order, locked, prior, tie, False)
         if i < 0 or (not goes and rise <= least_rise):
             return step, k, SMALL, peak
         if step == steps:
             return step, k, MORE, peak
+        if not goes and is_unsure(x[i], diagonal[i], d[i], size, prior, trusted, frail):
+            return step, k, UNSURE, peak
         columns[step] = -1 - order[i] if goes else order[i]
         rises[step] = rise
         last = k - 1
-        k, growth, share = change(T, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v)
+        k, growth = change(T, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v)
         rss += growth * abs2(t[last])
         step += 1

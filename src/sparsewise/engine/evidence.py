@@ -16,10 +16,13 @@ from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_columns
 from sparsewise.problem import Problem
-from sparsewise.results import BayesianSolution, Stop, log_evidence, weight
+from sparsewise.results import MINOR, BayesianSolution, InferredNoise, Stop, log_evidence, weight
 
 STEPS = 256
 """Most revisions made in one compiled call."""
+
+NEARLY_EXACT = 1e-2
+"""Part of the target's variance: data of which less is noise are nearly exact."""
 
 FAR = 1e6
 """Rises are added to a log evidence up to this size; a larger one is computed anew."""
@@ -57,7 +60,7 @@ class Evidence(SparseModel):
         noise: float,
         *,
         price: float = 0.0,
-        min_increase: float = 1e-2,
+        min_increase: float = 1e-6,
         include: Iterable[int] = (),
         exclude: Iterable[int] = (),
         callback: Callback | None = None,
@@ -70,10 +73,13 @@ class Evidence(SparseModel):
         self.rows = problem.design.rows - self._flat
         if self.rows <= 0:
             raise self._no_rows()
-        self._flat_log_det = self._log_det()
+        self._flat_log_det, self._flat_rss = self._log_det(), self.rss
         self.price = price
         self.min_increase = min_increase
         self._enter = entrance(price / weight(self._complex))
+        self._measured: set[int] = set()  # what has lost its digits once
+        self._left_out = False
+        self.inferred: InferredNoise | None = None  # what σ² is to be, where it was inferred
         self._logged: float | None = None  # the log evidence as the last step left it
 
     def _no_rows(self) -> InputError:
@@ -100,6 +106,11 @@ class Evidence(SparseModel):
     def noise(self, value: float) -> None:
         self._factor.set_noise(value)
         self._logged = None
+
+    @property
+    def has_features(self) -> bool:
+        """Whether any column is active but those of flat priors."""
+        return self.size > self._flat
 
     @property
     def sigma(self) -> float:
@@ -140,6 +151,16 @@ class Evidence(SparseModel):
     def _rounding(self) -> float:
         """What of a change in the log evidence may be rounding."""
         return 64 * self._tolerance.eps * abs(self.log_evidence)
+
+    @property
+    def _enough(self) -> float:
+        """The rise that is worth a re-estimation: what may be rounding is none."""
+        return max(self.min_increase, self._rounding)
+
+    @property
+    def slack(self) -> float:
+        """What two ways to the same maximum may differ by."""
+        return self.min_increase * (1 + self.size) + self._rounding
 
     def _log_det(self) -> float:
         """log|A_S*A_S + D²|."""
@@ -193,7 +214,7 @@ class Evidence(SparseModel):
         while taken < steps and self.size:
             self.log.heed()
             most = 1 if self.log.callback else min(steps - taken, STEPS)
-            columns, rises, rss, X, code = self._factor.revise(most, self.min_increase, self._prior)
+            columns, rises, rss, X, code = self._factor.revise(most, self._enough, self._prior)
             if columns.size:
                 self._scores.distrust(everything=True)
                 self._scores.state[-1 - columns[columns < 0]] = self._kernels.OPEN
@@ -201,6 +222,9 @@ class Evidence(SparseModel):
             taken += columns.size
             if code == self._kernels.SMALL:
                 break
+            if code == self._kernels.UNSURE:
+                self._measure_anew(self._best_change(steepest=False)[0])
+                taken += 1
         self.log.heed()
         return taken
 
@@ -217,7 +241,7 @@ class Evidence(SparseModel):
         by_adding = self._addition(u) if u > self._enter * (1 + tie) else 0.0
         i, by_changing, goes = self._best_change(steepest=True)
         # Of a change and an addition that are equal but for rounding, the change is the sparser.
-        enough = max(self.min_increase, self._rounding)
+        enough = self._enough
         if by_adding * (1 - tie) > by_changing and by_adding > enough:
             return self.acquire(1) == 1 or self.ascend()  # what can't be added is out of the way
         if by_changing <= enough:  # what is irrelevant goes all the same
@@ -227,7 +251,10 @@ class Evidence(SparseModel):
                 return self.ascend()
             if not goes:
                 return False
-        self._change(i, goes, by_changing)
+        if not goes and self._factor.is_unsure(i, self._prior):
+            self._measure_anew(i)
+        else:
+            self._change(i, goes, by_changing)
         self.log.heed()
         return True
 
@@ -251,6 +278,47 @@ class Evidence(SparseModel):
             scores.reopen(np.array([j]))
         self._revised_one(j, goes, rise)
 
+    def _measure_anew(self, i: int) -> None:
+        """Give the column at position i its best γ from its projection, which keeps all digits.
+
+        That is, it leaves, and comes back if it is worth it. If it depends on the others for all
+        that can be told, or has to be measured again and again, it stays away for good: steps that
+        rounding makes of such columns have no end.
+        """
+        factor, scores = self._factor, self._scores
+        j = int(factor.order[i])
+        factor.change(i, True, self._prior)
+        corr, energy = factor.remainders(np.array([j]))
+        worthy = bool(np.abs(corr[0]) ** 2 > self._stopping.gain * energy[0])
+        comes_back = worthy and j not in self._measured and self._add_back(j, corr, energy)
+        scores.state[j] = self._kernels.ACTIVE if comes_back else self._kernels.OPEN
+        if worthy and not comes_back:
+            self._leave_out(j)
+        self._measured.add(j)
+        scores.distrust(everything=True)
+        self._logged = None  # what it was worth before is not known
+        self._revised_one(j, not comes_back, 0.0)
+
+    def _add_back(self, j: int, corr: Array, energy: Array) -> bool:
+        """Add a column of these scores with its best γ; False: it is not to be."""
+        factor, stopping, tolerance = self._factor, self._stopping, self._tolerance
+        k, one = factor.size, np.array([j])
+        factor.make_room(k + 1)
+        X, rss = np.empty((1, k + 1), factor.dtype), np.empty(1)
+        X[0, :k] = factor.coef()
+        limits = (
+            float(stopping.most), stopping.enough, stopping.gain, self._nothing,
+            tolerance.dependent, factor.frail, tolerance.tie, 0.0, math.inf, factor.noise,
+        )  # fmt: skip
+        added, *_ = self._kernels.grow(
+            self.problem.design.laid_out(one, factor.dtype), self.problem.inverse_norms[one], False,
+            corr, energy, np.zeros_like(energy), np.zeros(1, np.int8), factor.Q, factor.U,
+            factor.damping, factor.t, factor.r, k, True, 1, limits, np.empty(1, np.int64), rss, X,
+        )  # fmt: skip
+        if added:
+            factor.took(one, rss[0])
+        return bool(added)
+
     def restore(self, columns: Array, gamma: Array) -> None:
         """Begin with these columns and prior variances (unit columns, unit target), at once."""
         if not columns.size:
@@ -269,6 +337,16 @@ class Evidence(SparseModel):
         scores.distrust(everything=True)
         self._logged = None
         self.log.record("start", factor.columns.copy(), [self.rss], [factor.coef()], self.size)
+
+    def first_among(self, columns: Array, climb: Callable[[Evidence], Any]) -> None:
+        """Climb with these columns alone; the others can be added again afterwards."""
+        state, kernels = self._scores.state, self._kernels
+        others = state == kernels.OPEN
+        others[columns] = False
+        state[others] = kernels.EXCLUDED
+        climb(self)
+        state[others] = kernels.OPEN
+        self._scores.distrust(everything=True)
 
     def merge_copies(self) -> bool:
         """Leave to the first of equal columns the γ of all: C, and so the evidence, is the same.
@@ -309,14 +387,18 @@ class Evidence(SparseModel):
                 seen.update(group)
         return groups
 
-    def best_noise(self, shape: float = 0.0, scale: float = 0.0) -> float:
-        """The σ² of greatest evidence with γ/σ² as it is, and an inverse-gamma prior.
+    def best_noise(self, rule: InferredNoise) -> float:
+        """The σ² of greatest evidence with γ/σ² as it is: C/σ² doesn't depend on σ² then."""
+        return rule.best(self.unexplained, self.rows, self._complex)
 
-        C/σ² doesn't depend on σ² then, and (y*R y + 2 scale)/(ν + 2 shape) is the maximum in
-        log σ² (complex data: without the 2).
-        """
-        beta = weight(self._complex)
-        return (beta * self.unexplained + scale) / (beta * self.rows + shape)
+    def rise_by_noise(self, rule: InferredNoise) -> float:
+        """By how much that one would raise the log evidence and the log prior of σ²."""
+        return rule.rise(self.noise, self.unexplained, self.rows, self._complex)
+
+    def held(self) -> tuple[Array, Array]:
+        """The active columns but those of flat priors, and their γ: what `restore` takes."""
+        d = self._factor.d[self._flat :].astype(float)
+        return self._factor.columns[self._flat :].copy(), self.noise / np.square(d)
 
     def solve(
         self,
@@ -334,8 +416,9 @@ class Evidence(SparseModel):
         """
         stop = self.log.run(steps)
         while not self.log.halted and self._leave_out_the_frailest():
-            again = self.log.run(go_on or steps)
-            stop = Stop.DEPENDENT if again is Stop.EVIDENCE else again
+            stop = self.log.run(go_on or steps)
+        if self._left_out and stop is Stop.EVIDENCE:
+            stop = Stop.DEPENDENT
         return self.solution(algorithm, stop, **more)
 
     def _leave_out_the_frailest(self) -> bool:
@@ -356,10 +439,15 @@ class Evidence(SparseModel):
         i = int(np.argmax(np.where(loose, factor.diagonal(), -1.0)))
         j = int(factor.order[i])
         self._change(i, True, 0.0)
-        self._scores.state[j] = self._kernels.EXCLUDED
-        self._scores.distrust(everything=True)
+        self._leave_out(j)
         self._logged = None
         return True
+
+    def _leave_out(self, j: int) -> None:
+        """This column is not to come back."""
+        self._scores.state[j] = self._kernels.EXCLUDED
+        self._scores.distrust(everything=True)
+        self._left_out = True
 
     # ------------------------------------------------------------------ the record
 
@@ -434,8 +522,17 @@ class Evidence(SparseModel):
             price=self.price,
             min_increase=self.min_increase,
             excluded=self._excluded,
+            inferred=self.inferred,
+            minor=self._minor() if self.inferred else 0,
             **more,
         )
+
+
+    def _minor(self) -> int:
+        """How many features hardly explain anything of nearly exact data."""
+        if self.noise * self.rows > NEARLY_EXACT * self._flat_rss:
+            return 0
+        return int((self._factor.losses()[self._flat :] < MINOR * self._flat_rss).sum())
 
 
 def entrance(price: float) -> float:

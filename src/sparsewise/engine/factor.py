@@ -415,8 +415,8 @@ class Factor:
         taken, self.size, code, self._peak = self._kernels.revise(
             turns, self.U, self.damping, self.t, self.order, self.locked, k,
             self.rss + self.penalty, steps,
-            (least_rise, tolerance.tie, tolerance.trust, self._peak, worn), prior, columns, rises,
-            left, X,
+            (least_rise, tolerance.tie, tolerance.trust, self.frail, self._peak, worn), prior, columns,
+            rises, left, X,
         )  # fmt: skip
         if taken:
             Q[: self.size] = turns[: self.size] @ Q[:k]
@@ -436,17 +436,23 @@ class Factor:
         Returns the direction q that changed, t and f: corr += f t A*q, energy += f |A*q|².
         """
         k, Q = self.size, self.Q
-        self.size, growth, share = self._kernels.change(
+        self.size, growth = self._kernels.change(
             Q, self.U, self.damping, self.t, self.order, self.locked, k, i, goes, self.coef(),
             self.diagonal(), prior, np.empty(k + 1, self.dtype),
         )  # fmt: skip
         direction, t = Q[k - 1].copy(), self.t[k - 1]
         self._turned += 1
-        if share < self.tolerance.trust:
-            self.make()
-        else:
-            self._settle()
+        self._settle()
         return direction, t, growth
+
+    def is_unsure(self, i: int, prior: tuple[float, float, float, float]) -> bool:
+        """Whether a damped column must be measured before its best γ is known, or can be had."""
+        diagonal, tolerance = self.diagonal(), self.tolerance
+        unsure: bool = self._kernels.is_unsure(
+            self.coef()[i], diagonal[i], self.d[i], diagonal.sum(), prior, tolerance.trust,
+            self.frail,
+        )  # fmt: skip
+        return unsure
 
     def merge(self, first: int, other: int) -> None:
         """Column `first` takes over the γ of its copy `other`, which goes."""

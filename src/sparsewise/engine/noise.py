@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sparsewise.errors import InputError
-from sparsewise.parameters import check_number, check_positive, shown
+from sparsewise.parameters import check_number, check_positive, check_tolerance, shown
 from sparsewise.problem import Problem
 
 NoisePrior = tuple[float, float]
@@ -24,6 +24,18 @@ def relative_noise(sigma: float, data: Problem) -> float:
             parameter="sigma",
         )
     return ratio * ratio
+
+
+def check_floor(floor: float) -> float:
+    """Least σ, as a part of the target's size; 0: none."""
+    floor = check_tolerance(floor, "noise_floor") or 0.0
+    if floor >= 1:
+        raise InputError(
+            f"must be a part of the target's size, below 1, not {floor:g}",
+            "0.01 stands for 1 %.",
+            parameter="noise_floor",
+        )
+    return floor
 
 
 def check_prior(prior: NoisePrior | None, data: Problem) -> NoisePrior:

@@ -1,17 +1,27 @@
-"""The noise: given, or inferred from the evidence."""
+"""The noise: given, or inferred together with the model it belongs to."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise.design.base import Array
+from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
-from sparsewise.engine.noise import BEYOND, NoisePrior, check_prior, relative_noise
+from sparsewise.engine.multistart import AHEAD, JOINTLY, PLAIN, Found, Multistart, condensed
+from sparsewise.engine.noise import (
+    BEYOND,
+    NoisePrior,
+    check_floor,
+    check_prior,
+    relative_noise,
+)
 from sparsewise.errors import InputError
 from sparsewise.parameters import (
     check_constraints,
@@ -19,14 +29,23 @@ from sparsewise.parameters import (
     check_positive,
     check_tolerance,
 )
-from sparsewise.problem import problem
-from sparsewise.results import Stop, weight
+from sparsewise.guarantees.exchanges import exchanges_of_one
+from sparsewise.guarantees.fit import Fit
+from sparsewise.problem import Problem, problem
+from sparsewise.results import InferredNoise, Stop
+from sparsewise.selection.score import score
 from sparsewise.tolerances import tolerances
 
 Climb = Callable[[Evidence], Any]
 
-FAR_BEHIND = 256.0
-"""A σ sixteen times as large as it is held to be: no feature has explained the difference."""
+STARTS = 4
+"""Most starts of the search that the noise is inferred from: two do where they agree."""
+
+ROUNDS = 8
+"""Most times that a way from the empty model leads to a better σ, from which it begins again."""
+
+TURNS = 200
+"""Most re-estimations of γ and σ² in turn: a few are usual, many where columns nearly agree."""
 
 
 def begin(
@@ -38,14 +57,17 @@ def begin(
     price: float,
     min_increase: float,
     noise_prior: NoisePrior | None,
+    noise_floor: float = 0.0,
+    way: Climb | None = None,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     callback: Callback | None = None,
 ) -> Evidence:
-    """What every algorithm of Sparse Bayesian Learning begins with: an empty model on checked data.
+    """What every algorithm of Sparse Bayesian Learning begins with: a model on checked data.
 
-    Where sigma is None, the noise is inferred first, by `climb`, which raises the evidence of a
-    model as far as it goes.
+    It is the empty one, unless σ is to be inferred and no way leads from there to a model as good
+    as one that was met: then it is that. `climb` raises the evidence of a model as far as it goes,
+    and so does `way`, the algorithm itself, from the empty one.
     """
     data = problem(A, y)
     price = check_tolerance(price, "price") or 0.0
@@ -57,6 +79,7 @@ def begin(
         )
     min_increase = check_positive(min_increase, "min_increase")
     prior = check_prior(noise_prior, data)
+    floor = check_floor(noise_floor)
     check_function(callback, "callback")
     include, exclude = check_constraints(include, exclude, data.shape[1])
     empty = partial(Evidence, data, min_increase=min_increase, include=include, exclude=exclude)
@@ -68,85 +91,209 @@ def begin(
         return evidence
     # A feature is one of m: its share of the prior makes that much of a difference.
     cautious = max(price, math.log(max(data.shape[1], 2)))
-    noise = infer_noise(empty(1.0, price=cautious), climb, prior)
-    return empty(noise, price=price, callback=callback)
+    inference = NoiseInference(empty, climb, prior, floor)
+    way = way or climb
+    inference.log.run(lambda: inference.run(price, cautious, way))
+    return inference.beginning(price, way, callback)
 
 
-def infer_noise(evidence: Evidence, climb: Climb, prior: NoisePrior) -> float:
-    """The σ² of greatest evidence, each feature paying its price; for a target of norm one.
+class Met(NamedTuple):
+    """A model met on the way: σ², its columns but for those of flat priors, and their γ."""
 
-    Halted, it is the best so far.
-    """
-    search = _Search(evidence, climb, prior)
-    evidence.log.run(search.run)
-    return search.noise
+    noise: float
+    columns: Array
+    gamma: Array
+    value: float
+
+    def worth(self, price: float) -> float:
+        """The log evidence, and prior of σ², less the price of its features."""
+        return self.value - price * self.columns.size
 
 
-class _Search:
-    """The maximum of the evidence in σ² and γ, each feature paying its price.
+class NoiseInference:
+    """A maximum of the evidence in γ and σ² together, each feature paying its price.
 
     The evidence alone has no useful maximum in σ² where m >= n: features that fit the noise cost
     it little, σ falls, more of them are let in, and so on to zero. With a price of log m for
     each feature, as a uniform prior on which of the m it is would have it, they don't come in.
-    The maximum is sought from above, a factor of two in σ at a time, because the evidence of a
-    model that has missed most features rises as σ does, too; then each in turn, γ and σ², until
-    σ² no longer changes.
+    But it has many maxima, and one that misses most features takes them for noise. So it is
+    sought from the model of least risk inflation that a search from a few starts comes to
+    (`Multistart`, whose charge of 2 log m is that price), γ and σ² in turn; and from the empty
+    model at the σ² that was found. What is best of these, and of the empty model, is kept.
+
+    A caller's price may be lower. At that, σ² must not fall any further, but it rises where the
+    evidence does: the model that is returned leaves no more than the noise it tells of.
+
+    Parameters
+    ----------
+    empty : callable
+        The model without features at some σ².
+    climb : callable
+        Raises the evidence of a model at its σ² as far as it goes.
+    prior : (shape, scale)
+        Of σ², for a target of norm one.
+    floor : float
+        Least σ, as a part of that of the empty model.
 
     Attributes
     ----------
-    noise : float
-        The best σ² so far.
+    best : Met
+        The best model so far.
     """
 
-    def __init__(self, evidence: Evidence, climb: Climb, prior: NoisePrior) -> None:
-        self._evidence, self._climb, self._prior = evidence, climb, prior
+    def __init__(
+        self, empty: Callable[..., Evidence], climb: Climb, prior: NoisePrior, floor: float
+    ) -> None:
+        self._empty, self._climb = empty, climb
+        nothing = empty(1.0)
+        self.log, self._data = nothing.log, nothing.problem
+        self._loud = floor * floor * nothing.rss
         # Below this σ², rounding is all that is left of the noise.
-        self._floor = tolerances(evidence.problem.y.dtype).quiet ** 2 / evidence.rows
-        self.noise = self._best_noise()
+        quiet = tolerances(self._data.y.dtype).quiet ** 2
+        self._rule = InferredNoise(max(quiet, self._loud) / nothing.rows, *prior)
+        self._from_empty = True
+        nothing.noise = nothing.best_noise(self._rule)
+        self.best = self._met(nothing)
 
-    def run(self) -> Stop:
-        """Search from above, then refine."""
-        self._descend()
-        self._refine()
+    def run(self, price: float, cautious: float, way: Climb) -> Stop:
+        """Infer σ² at the cautious price, then see where the algorithm leads at the caller's."""
+        self._ascend(self._found(cautious), cautious, self._climb)
+        if price < cautious or way is not self._climb:
+            self._rule = self._rule._replace(may_fall=price >= cautious)
+            self._ascend(self.best, price, way)
         return Stop.EVIDENCE
 
-    def _descend(self) -> None:
-        """Half the σ again and again, the model following, until that is the worse for it."""
-        evidence, noise = self._evidence, self.noise
-        steep = 2 * weight(evidence.problem.y.dtype.kind == "c") * evidence.rows
-        highest, size = -math.inf, 0
-        while True:
-            here = self._worth_at(noise)
-            evidence.noise = self._best_noise()
-            at_best = self._worth()
-            if at_best > highest:
-                highest, self.noise, size = at_best, evidence.noise, evidence.size
-            # A model that follows σ by more features and is much the worse for it fits noise; one
-            # that is left behind by far will not follow any more.
-            overfits = here < highest - steep and evidence.size > size
-            left_behind = evidence.noise > FAR_BEHIND * noise
-            if noise <= self._floor or overfits or left_behind:
+    def beginning(self, price: float, way: Climb, callback: Callback | None) -> Evidence:
+        """Where the algorithm is to begin: at the best σ², from nothing if that leads there.
+
+        If it doesn't, the columns of the best model come first, then all others; where not even
+        that leads there, it begins with that model.
+        """
+        best = self.best
+        evidence = self._empty(best.noise, price=price, callback=callback)
+        if not self._from_empty:
+            guided = self._guided(price, way)
+            if not self._is_as_good(guided):
+                evidence.restore(best.columns, best.gamma)
+            elif callback is None:
+                evidence = guided
+            else:
+                evidence = self._guided(price, way, callback)
+        evidence.inferred = self._rule
+        return evidence
+
+    def _guided(self, price: float, way: Climb, callback: Callback | None = None) -> Evidence:
+        """The model that the columns of the best one, and then all, lead to."""
+        evidence = self._empty(self.best.noise, price=price, callback=callback)
+
+        def climb() -> Stop:
+            evidence.first_among(self.best.columns, self._climb)
+            way(evidence)
+            return Stop.EVIDENCE
+
+        evidence.log.run(climb)
+        return evidence
+
+    # ------------------------------------------------------------------ the search
+
+    def _found(self, price: float) -> Met:
+        """The model of least risk inflation, with the σ² it leaves and γ = |x|²."""
+        data, include, exclude = self._data, self.log.include, self.log.exclude
+        goal = score("ric", data.design.rows, data.shape[1] - len(exclude), dtype=data.y.dtype)
+        goal = goal._replace(charge=2 * price, exact=max(goal.exact, self._loud))
+        search = Multistart(condensed(data), goal, include=sorted(include), exclude=exclude)
+        found = straight_ahead(search) if is_large(data) else None
+        if found is None:
+            search.run(STARTS, 0)
+            found = search.best
+        active = ActiveSet(data, include=include, start=found.support)
+        columns = [j for j in found.support if j not in include]
+        x = np.array([abs(active.coef[j]) for j in columns], data.inverse_norms.dtype)
+        noise = max(goal.variance(found.rss, found.size), self._rule.least)
+        return Met(noise, np.array(columns, np.int64), x * x, -math.inf)
+
+    def _ascend(self, start: Met, price: float, way: Climb) -> None:
+        """From this model, and from the empty one at the best σ² again and again."""
+        evidence = self._empty(start.noise, price=price)
+        evidence.restore(start.columns, start.gamma)
+        self._settle(evidence)
+        for _ in range(ROUNDS):
+            evidence = self._empty(self.best.noise, price=price)
+            way(evidence)
+            self._from_empty = self._is_as_good(evidence)
+            if evidence.rise_by_noise(self._rule) <= self._behind(evidence) + evidence.slack:
                 return
-            noise = max(noise / 4, self._floor)
+            self._settle(evidence)
 
-    def _refine(self) -> None:
-        """γ and σ² in turn from a good model."""
-        for _ in range(50):
-            self._worth_at(self.noise)
-            last, self.noise = self.noise, self._best_noise()
-            if abs(math.log(self.noise / last)) < 1e-4:
+    def _settle(self, evidence: Evidence) -> None:
+        """Climb, then γ of the columns and σ² in turn, until neither leads any further."""
+        worth = -math.inf
+        for _ in range(TURNS):
+            before, slack = worth, evidence.slack
+            self._climb(evidence)
+            self._in_turn(evidence)
+            met = self._met(evidence)
+            worth = met.worth(evidence.price)
+            if worth > self.best.worth(evidence.price):
+                self.best = met
+            if worth - before <= slack:
                 return
 
-    def _best_noise(self) -> float:
-        return max(self._evidence.best_noise(*self._prior), self._floor)
+    def _in_turn(self, evidence: Evidence) -> None:
+        """γ and σ²: no column comes in meanwhile, so that no pass over A is needed."""
+        for _ in range(TURNS):
+            if evidence.rise_by_noise(self._rule) <= 0.1 * evidence.min_increase:
+                return
+            evidence.noise = evidence.best_noise(self._rule)
+            evidence.revise(20 + 20 * evidence.size)
 
-    def _worth_at(self, noise: float) -> float:
-        """What the model is worth once it has climbed as far as it goes at this σ²."""
-        self._evidence.noise = noise
-        self._climb(self._evidence)
-        return self._worth()
+    def _is_as_good(self, evidence: Evidence) -> bool:
+        """Whether a model is worth as much as the best one, its σ² being the best for it, too."""
+        slack = evidence.slack
+        return self._behind(evidence) <= slack and evidence.rise_by_noise(self._rule) <= slack
 
-    def _worth(self) -> float:
-        """Log evidence less price, and the log prior of log σ² but for a constant."""
-        (shape, scale), noise = self._prior, self._evidence.noise
-        return self._evidence.worth - shape * math.log(noise) - scale / noise
+    def _behind(self, evidence: Evidence) -> float:
+        """By how much it is worth less than the best one."""
+        price = evidence.price
+        return self.best.worth(price) - self._met(evidence).worth(price)
+
+    def _met(self, evidence: Evidence) -> Met:
+        value = evidence.log_evidence + self._rule.log_prior(evidence.noise)
+        return Met(evidence.noise, *evidence.held(), value)
+
+
+def is_large(data: Problem) -> bool:
+    """Whether joint updates of all columns would cost far more than passes over A."""
+    n, m = data.shape
+    return n * m * min(n, m) > JOINTLY
+
+
+def straight_ahead(search: Multistart) -> Found | None:
+    """The best model on the way forward, if it is plain: else it takes more than passes to find.
+
+    That is, if it is no accident, and no deletion or exchange of a column makes it better. Hard
+    problems, where forward steps go wrong, leave columns that another one betters.
+    """
+    score, active = search.score, search.model(search.include)
+    at, least = active.size, search.best.cost
+    while active.size < min(at + AHEAD, search.most):
+        before = active.size
+        active.grow(search.stopping(most=search.most), steps=AHEAD)
+        if active.size == before:
+            break
+        rss = [float(loss) for one in active.log.stretches for loss in one.losses]
+        sizes = active.size - np.arange(len(rss))[::-1]
+        costs = score.costs(np.array(rss), sizes)
+        if costs.min() < least:
+            least, at = float(costs.min()), int(sizes[np.argmin(costs)])
+    model = search.model(active.order[:at])
+    rss, size = model.rss, model.size
+    cost, losses = score.cost(rss, size), model.loose_losses().values()
+    if score.chance(rss, size) > PLAIN or any(score.cost(rss + x, size - 1) < cost for x in losses):
+        return None
+    columns = np.sort(np.array(model.order, np.int64))
+    if rss > score.exact and model.replacements().size:
+        fit = Fit(search.problem, columns, search.include, search.exclude)
+        if exchanges_of_one(fit).best is not None:
+            return None
+    return Found(cost, tuple(columns.tolist()), rss)

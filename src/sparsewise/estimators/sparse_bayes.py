@@ -47,6 +47,10 @@ class SparseBayesRegressor(SparseLinearModel):
         takes any that raises it, every third of worthless ones among them.
     noise_prior : (shape, scale), optional
         Inverse-gamma prior on σ², where σ is inferred.
+    noise_floor : float
+        Least σ where it is inferred, as a part of the standard deviation of y. Errors of nearly exact
+        data are often no white noise: of derivatives by differences, say, they are smooth, and
+        ever more features fit them. 0.02 takes what explains less than 2 % of y for noise.
     fit_intercept : bool
         Whether the model has a constant.
     include, exclude : list of str or int, optional
@@ -85,6 +89,7 @@ class SparseBayesRegressor(SparseLinearModel):
         "sigma": [Interval(Real, 0, None, closed="neither"), None],
         "price": [Interval(Real, 0, None, closed="left"), None],
         "noise_prior": ["array-like", None],
+        "noise_floor": [Interval(Real, 0, 1, closed="left")],
     }
 
     algorithm: str = "rmp"
@@ -93,6 +98,7 @@ class SparseBayesRegressor(SparseLinearModel):
     sigma: float | None = None
     price: float | None = None
     noise_prior: tuple[float, float] | None = None
+    noise_floor: float = 0.0
     solution_: BayesianSolution = field(init=False)
 
     def _solve(self, data: Data) -> BayesianSolution:
@@ -103,6 +109,7 @@ class SparseBayesRegressor(SparseLinearModel):
             if self.price is None
             else check_number(self.price, "price"),
             "noise_prior": self.noise_prior,
+            "noise_floor": self.noise_floor,
         }
         if self.updates is not None:
             if not run.takes("updates"):

@@ -1,6 +1,6 @@
 """What algorithms return: solutions, the paths to them, why they ended, and their checks."""
 
-from sparsewise.results.bayesian import BayesianSolution, log_evidence, weight
+from sparsewise.results.bayesian import MINOR, BayesianSolution, InferredNoise, log_evidence, weight
 from sparsewise.results.best_subsets import BestSubsets, Progress
 from sparsewise.results.check import BayesianCheck, Check, L1Check, MultistartCheck
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
@@ -12,11 +12,13 @@ from sparsewise.results.step import Action, Step
 from sparsewise.results.stop import Stop
 
 __all__ = [
+    "MINOR",
     "Action",
     "BayesianCheck",
     "BayesianSolution",
     "BestSubsets",
     "Check",
+    "InferredNoise",
     "L1Check",
     "L1Path",
     "L1Solution",

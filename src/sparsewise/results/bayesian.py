@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from sparsewise.results.check import BayesianCheck
 from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
 from sparsewise.tolerances import tolerances
+from sparsewise.wording import count
+
+
+MINOR = 1e-4
+"""Part of the target's square: features that explain less are as small as systematic errors."""
 
 
 def log_evidence(sigma: float, rows: float, log_det: float, fit: float, is_complex: bool) -> float:
@@ -47,6 +52,49 @@ def weight(is_complex: bool) -> float:
     return 1.0 if is_complex else 0.5
 
 
+class InferredNoise(NamedTuple):
+    """What an inferred σ² is to be: the best for the model it comes with. Of a unit target.
+
+    With γ/σ² as they are, C/σ² doesn't depend on σ², and the log evidence is
+    -β (ν log σ² + y*R y/σ²) but for a constant, R = σ²C⁻¹. An inverse-gamma prior on σ² adds
+    -(shape log σ² + scale/σ²).
+
+    Attributes
+    ----------
+    least : float
+        The smallest σ² there may be.
+    shape, scale : float
+        Of the prior; 0: there is none.
+    may_fall : bool
+        Whether σ² is to be no higher than that, either. Where features cost less than log m, it
+        would fall with every feature let in to fit the noise: it is that of a model in which they
+        pay as much, and the further ones leave less than it.
+    """
+
+    least: float
+    shape: float = 0.0
+    scale: float = 0.0
+    may_fall: bool = True
+
+    def best(self, squares: float, rows: float, is_complex: bool) -> float:
+        """The σ² of greatest evidence, squares being y*R y and rows ν."""
+        beta = weight(is_complex)
+        peak = (beta * squares + self.scale) / (beta * rows + self.shape)
+        return max(peak, self.least)
+
+    def rise(self, noise: float, squares: float, rows: float, is_complex: bool) -> float:
+        """By how much that one would raise the log evidence, and prior, above this σ²."""
+        best, beta = self.best(squares, rows, is_complex), weight(is_complex)
+        if best < noise and not self.may_fall:
+            return 0.0
+        fit = (beta * squares + self.scale) * (1 / noise - 1 / best)
+        return max(0.0, fit - (beta * rows + self.shape) * math.log(best / noise))
+
+    def log_prior(self, noise: float) -> float:
+        """That of log σ², but for a constant."""
+        return -self.shape * math.log(noise) - self.scale / noise
+
+
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class BayesianSolution(UncertainSolution):
     """A sparse model with a Gaussian prior on each coefficient; ``coef`` is the posterior mean.
@@ -67,6 +115,11 @@ class BayesianSolution(UncertainSolution):
         Rises of the log evidence below this were left.
     excluded : ndarray of int
         Columns that were not to be in the model.
+    inferred : InferredNoise or None
+        What sigma is to be, where it was inferred.
+    minor : int
+        How many features explain less than a ten-thousandth of the target each, where it is nearly
+        exact and sigma was inferred: if its errors are systematic, features fit them.
     """
 
     gamma: Array
@@ -74,6 +127,8 @@ class BayesianSolution(UncertainSolution):
     price: float
     min_increase: float
     excluded: Array
+    inferred: InferredNoise | None = None
+    minor: int = 0
 
     def _forgivable(self, data: Problem) -> float:
         """Errors far below the noise are none."""
@@ -100,12 +155,21 @@ class BayesianSolution(UncertainSolution):
     def facts(self) -> Iterator[tuple[str, str]]:
         """The evidence."""
         yield "evidence", f"log evidence = {self.log_evidence:.6g}"
+        if self.minor:
+            which = f"{count(self.minor, 'feature')} of {self.support.size}"
+            explain = "explains" if self.minor == 1 else "explain"
+            yield (
+                "caution",
+                f"{which} {explain} less than {MINOR:.2%} of the target each: where it is nearly "
+                "exact, systematic errors are fitted like that; a noise floor of 3 % takes them "
+                "for noise",
+            )
 
     def check(self, A: Any, y: Any) -> BayesianCheck:
         """Recompute residual, posterior, evidence and its optimality from the data alone."""
         data = problem(A, y)
         fit = self._check_fit(data)
-        posterior_error = evidence_error = increase = math.inf
+        posterior_error = evidence_error = increase = by_noise = math.inf
         ok = False
         fitting = np.array_equal(np.flatnonzero(self.gamma), self.support)
         if fitting and self.sigma >= 0 and (self.gamma[self.support] > 0).all():  # NaN is neither
@@ -113,18 +177,20 @@ class BayesianSolution(UncertainSolution):
             posterior_error = again.posterior_error
             same = self.log_evidence == again.log_evidence  # both may be infinite
             evidence_error = 0.0 if same else abs(again.log_evidence - self.log_evidence)
-            increase = again.possible_increase()
+            increase, by_noise = again.possible_increase(), again.increase_by_noise()
             # Digits are lost as the columns are close to dependent, and the noise small.
             eps = float(precision(self.coef.dtype).eps)
             tolerance = 1e-2 * eps**0.5 * again.condition
             # A rise is not seen below the rounding of the evidence itself.
             allowed = self.min_increase + tolerance + 64 * eps * abs(again.log_evidence)
+            # Each γ may be that far from its best, and σ follows them.
+            in_all = allowed * (1 + self.support.size) + again.blur
             settled = self.stop is Stop.EVIDENCE
             ok = (
                 fit.ok
                 and posterior_error <= tolerance
                 and evidence_error <= tolerance * (1.0 + abs(again.log_evidence)) + again.blur
-                and (increase <= allowed or not settled)
+                and (not settled or (increase <= allowed and by_noise <= in_all))
             )
         return BayesianCheck(
             ok=ok,
@@ -135,6 +201,7 @@ class BayesianSolution(UncertainSolution):
             posterior_error=posterior_error,
             log_evidence_error=evidence_error,
             possible_increase=increase,
+            increase_by_noise=by_noise,
         )
 
 
@@ -157,6 +224,10 @@ class _Recomputed:
         self.rest = data.y - self.Q @ (self.Q.conj().T @ data.y)
         self.rest_below = -self.d * x
         self.x = x
+        below = np.vdot(self.rest_below, self.rest_below).real
+        self.squares = float(np.vdot(self.rest, self.rest).real + below)  # y*R y
+        self.rows = data.design.rows - int((self.d == 0).sum())
+        self.is_complex = data.y.dtype.kind == "c"
         self.condition = float(np.linalg.cond(R)) if k else 1.0
         self.noise = (solution.sigma / data.scale) ** 2
         # How far rounding in the residual shows in y*C⁻¹y.
@@ -190,22 +261,26 @@ class _Recomputed:
             unit = columns * self.data.inverse_norms[self.solution.support[flat]]
             R_flat = np.linalg.qr(unit, mode="r")
             log_det -= 2 * float(np.log(np.abs(np.diagonal(R_flat))).sum())
-        squares = (
-            np.vdot(self.rest, self.rest).real + np.vdot(self.rest_below, self.rest_below).real
-        )
         return log_evidence(
             self.solution.sigma,
-            self.data.design.rows - int(flat.sum()),
+            self.rows,
             log_det,
-            float(squares) / self.noise if self.noise else 0.0,
-            self.data.y.dtype.kind == "c",
+            self.squares / self.noise if self.noise else 0.0,
+            self.is_complex,
         )
+
+    def increase_by_noise(self) -> float:
+        """The rise by another σ, γ/σ² as they are, where it was inferred."""
+        rule = self.solution.inferred
+        if rule is None or not self.noise:
+            return 0.0
+        return rule.rise(self.noise, self.squares, self.rows, self.is_complex)
 
     def possible_increase(self) -> float:
         """The largest rise by adding, deleting or re-estimating one column."""
         if self.solution.sigma == 0.0:
             return 0.0
-        beta, price = weight(self.data.y.dtype.kind == "c"), self.solution.price
+        beta, price = weight(self.is_complex), self.solution.price
         u, own = self._active()
         off = np.maximum(1 / (own * np.maximum(u, 1)) - 1, -1 + 1e-16)
         by_update = np.where(u > 1, beta * (np.log1p(off) - off / (1 + off)), 0.0)

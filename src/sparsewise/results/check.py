@@ -56,17 +56,23 @@ class BayesianCheck(Check):
     possible_increase : float
         By how much changing a single gamma (adding, deleting, re-estimating) could raise
         log_evidence - price·(number of features).
+    increase_by_noise : float
+        By how much another sigma, gamma/sigma² as they are, could raise the log evidence (and the
+        log of its prior); a smaller one is looked at only where features pay log m at least. 0
+        where sigma was given.
     """
 
     posterior_error: float = 0.0
     log_evidence_error: float = 0.0
     possible_increase: float = 0.0
+    increase_by_noise: float = 0.0
 
     def __repr__(self) -> str:
         return (
             f"{self._opening};\n  posterior off by {self.posterior_error:.1e}; evidence "
-            f"off by {self.log_evidence_error:.1e}; no change of one gamma raises it by more than "
-            f"{self.possible_increase:.1e};\n  {self._support})"
+            f"off by {self.log_evidence_error:.1e};\n  no change of one gamma raises it by more than "
+            f"{self.possible_increase:.1e}, another sigma by {self.increase_by_noise:.1e};\n"
+            f"  {self._support})"
         )
 
 
