@@ -87,6 +87,7 @@ def relevant(
     rows: float,
     heed: Heed,
     known: Array | None = None,
+    settled: float = SETTLED,
 ) -> Relevant:
     """MacKay's updates of all γ, and of σ² unless it is held, until they hardly change.
 
@@ -105,16 +106,16 @@ def relevant(
             noise = rss / max(rows - float(share.sum()), LEAST_LEFT * rows)
         before, gamma = gamma, squared / np.maximum(share, tiny)
         largest = float(gamma.max(initial=0.0))
-        settled = float(np.abs(gamma - before).max(initial=0.0)) <= SETTLED * largest
+        done = float(np.abs(gamma - before).max(initial=0.0)) <= settled * largest
         least = IRRELEVANT * largest
         if known is not None:
             others = float(gamma[~known[columns]].max(initial=0.0))
             if float(gamma[known[columns]].min(initial=largest)) > OUTSTANDING * others:
-                settled, least = True, others
+                done, least = True, others
         keep = np.flatnonzero(gamma > least)
         if keep.size < gamma.size:
             columns, B, gamma = columns[keep], B[:, keep], gamma[keep]
-        if settled or not keep.size:
+        if done or not keep.size:
             break
     return Relevant(columns, gamma, noise)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from itertools import count
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,10 +19,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsewise.algorithms import ALGORITHMS
+from sparsewise.algorithms.fast_sbl import climb
 from sparsewise.algorithms.registry import Family
+from sparsewise.algorithms.rmp import match_relevance
 from sparsewise.design import Centred, Design
 from sparsewise.design.base import Array, fold
 from sparsewise.design.kernel_matrix import Kernel, KernelDesign, evaluate, row_blocks
+from sparsewise.engine.evidence import Evidence
+from sparsewise.engine.kernel_noise import Inferred, follow, infer_kernel_noise
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.fitted import afresh, in_precision
 from sparsewise.estimators.kernels import (
@@ -30,7 +37,8 @@ from sparsewise.estimators.kernels import (
     spreads,
 )
 from sparsewise.parameters import check_number
-from sparsewise.results import Solution
+from sparsewise.problem import Problem, problem
+from sparsewise.results import BayesianSolution, Check, Solution, Stop
 
 
 def _algorithms(family: Family, parameter: str) -> list[str]:
@@ -43,6 +51,17 @@ FLOATING = (np.float64, np.float32)
 
 BAYESIAN = _algorithms(Family.BAYESIAN, "sigma")
 STEPWISE = _algorithms(Family.STEPWISE, "delta")
+
+
+JOINTLY = 256
+"""Candidates that are updated together to find the noise: of more, as many at random."""
+
+CLIMBS: dict[str, Callable[[Evidence], Stop]] = {
+    "rmp": match_relevance,
+    "fast_sbl": lambda evidence: climb(evidence, count()),
+    "sbl": match_relevance,
+}
+"""How each goes on from a model."""
 
 
 class Exact(NamedTuple):
@@ -83,7 +102,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         need `delta`.
     sigma : float, optional
         Standard deviation of the noise, in the units of y, for a Bayesian algorithm. None: it is
-        found from the data.
+        found from the data, as described below.
     delta : float, optional
         What a kernel must lower the norm of the residual by, in squares and the units of y: for a
         stepwise algorithm, which needs it. A kernel fitted to noise alone is worth about σ²; σ
@@ -99,8 +118,8 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
     certify : bool
         Whether to ask, too, if the chosen kernels are the best of their number, at O(n m²).
     random_state : int, RandomState or None
-        Draws the candidates, and the points of the median where there are more than 1,000. None:
-        other candidates in each fit, but the same points of the median.
+        Draws the candidates, the points of the median where there are more than 1,000, and what the
+        noise is found with. None: other candidates in each fit, but the same of the others.
 
     Attributes
     ----------
@@ -115,6 +134,13 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
     noise_ : float
         The standard deviation σ of the noise, in the units of y. Stepwise: that of the residual,
         with a degree of freedom less for each weight and the intercept.
+    sigma_ : float
+        The same.
+    log_evidence_ : float
+        Log marginal likelihood of y at this σ, of what the intercept leaves; of a Bayesian
+        algorithm alone.
+    candidates_ : ndarray of shape (m,)
+        The training points that could be chosen, by row, ascending.
     solution_ : Solution
         What the algorithm returned, its columns being the candidates: path, stop, evidence.
     certificate_ : Certificate
@@ -129,6 +155,20 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         Features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, where X had them.
+
+    Notes
+    -----
+    With ``sigma=None``, σ comes from Tipping's updates of all prior variances and of σ² together,
+
+        γ_j ← μ_j² / (1 - Σ_jj/γ_j)        σ² ← ‖r‖² / (n - Σ_j (1 - Σ_jj/γ_j)),
+
+    μ and Σ being posterior mean and covariance. That is right for smooth kernels; rough ones can
+    follow noise, too, and leave less of it. So the same is asked of y in random order and with
+    random signs, which is noise of a known size: where ρ of that is found, σ is divided by ρ (the
+    mean of up to four). The algorithm then runs at this σ twice, from the empty model and from
+    what the updates have left; the higher evidence decides. Of more than 256 candidates as many at
+    random begin, and as others come in, σ² and γ are raised to the maximum of the evidence in
+    turn. What the chosen kernels can't express is part of the noise.
 
     References
     ----------
@@ -189,20 +229,20 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         """
         with afresh(self):
             self._validate_params()
-            parameters = self._parameters()
+            self._parameters()  # refused before any work
             rows, target = validate_data(self, X, y, dtype=FLOATING, y_numeric=True)
             # In double: smooth kernels are close to dependent, and what single precision saves in
             # memory it more than loses in columns measured anew.
             points, target = rows.astype(np.float64, copy=False), target.astype(np.float64)
-            candidates = self._candidates(len(points))
+            self.candidates_ = self._candidates(len(points))
             self.kernel_, self.length_scale_, self.scale_ = self._kernel(points)
-            design = self._design(points, points[candidates])
+            design = self._design(points, points[self.candidates_])
             target, level = self._without_mean(design, target)
             data = self._at_hand(design, target)
-            self.solution_: Solution = ALGORITHMS[self.algorithm](*data, **parameters)
+            self.solution_: Solution = self._solved(points, target, data)
             if self.certify:
                 self.certificate_ = self.solution_.certificate(*data, swaps=True)
-            self.relevance_ = candidates[self.solution_.support]
+            self.relevance_ = self.candidates_[self.solution_.support]
             self.relevance_vectors_ = rows[self.relevance_]
             self._keep(points, level, rows.dtype)
         return self
@@ -231,6 +271,44 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         mean, variance = self._expected(rows.astype(np.float64, copy=False), return_std)
         std = self._exact_.noise * np.sqrt(variance)
         return (mean.astype(dtype), std.astype(dtype)) if return_std else mean.astype(dtype)
+
+    def check(self, X: ArrayLike, y: ArrayLike) -> Check:
+        """Whether the solution holds, recomputed from the data it was fitted to alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            The training points, as in `fit`.
+        y : array-like of shape (n,)
+            Their targets.
+
+        Returns
+        -------
+        Check
+            What was found: residual, and of a Bayesian algorithm posterior, evidence, and by how
+            much that could still rise.
+        """
+        check_is_fitted(self)
+        rows, target = validate_data(self, X, y, dtype=FLOATING, y_numeric=True, reset=False)
+        points = rows.astype(np.float64, copy=False)
+        design = self._design(points, points[self.candidates_])
+        target, _ = self._without_mean(design, target.astype(np.float64))
+        found: Check = self.solution_.check(*self._at_hand(design, target))
+        return found
+
+    @property
+    def sigma_(self) -> float:
+        """Standard deviation of the noise."""
+        check_is_fitted(self)
+        return self.noise_
+
+    @property
+    def log_evidence_(self) -> float:
+        """Log marginal likelihood."""
+        check_is_fitted(self)
+        if not isinstance(self.solution_, BayesianSolution):
+            raise AttributeError(f"{self.algorithm} maximises no evidence.")
+        return float(self.solution_.log_evidence)
 
     def _expected(self, points: Array, with_variance: bool) -> tuple[Array, Array]:
         """Expected targets, and the variance of observations in units of the noise's."""
@@ -335,6 +413,43 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         if 2 * m <= n and m * m <= room:
             return design.condensed(y)
         return design, y
+
+    # ------------------------------------------------------------------ the algorithm
+
+    def _solved(self, points: Array, target: Array, data: tuple[Design, Array]) -> Solution:
+        """What the algorithm comes to; where σ is to be found, at the one that is (`kernel_noise`).
+
+        From the empty model or from what finding σ has left, whichever has the higher evidence;
+        and should the empty model be worth more, at a σ of its own, from there.
+        """
+        run = partial(ALGORITHMS[self.algorithm], *data)
+        parameters = self._parameters()
+        if self.algorithm in STEPWISE or self.sigma is not None or not target.any():
+            solution: Solution = run(**parameters)
+            return solution
+        everything = problem(*data)
+        inferred = self._inferred(points, target, everything)
+        evidence = Evidence(everything, inferred.noise)
+        parameters["sigma"] = evidence.sigma
+        evidence.restore(inferred.columns, inferred.gamma)
+        best: BayesianSolution = max(
+            run(**parameters),
+            evidence.solve(self.algorithm, partial(CLIMBS[self.algorithm], evidence)),
+            key=lambda solution: solution.log_evidence,
+        )
+        empty = Evidence(everything, 1 / everything.design.rows)
+        worth_less = best.log_evidence < empty.log_evidence
+        return run(**parameters | {"sigma": empty.sigma}) if worth_less else best
+
+    def _inferred(self, points: Array, target: Array, everything: Problem) -> Inferred:
+        """σ² and where to begin; from some candidates, then with all, where there are many."""
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        m = everything.shape[1]
+        some = np.sort(rng.choice(m, JOINTLY, replace=False)) if m > JOINTLY else np.arange(m)
+        design = self._design(points, points[self.candidates_[some]])
+        inferred = infer_kernel_noise(design, target, rng)
+        inferred = inferred._replace(columns=some[inferred.columns])
+        return follow(everything, inferred, match_relevance) if m > JOINTLY else inferred
 
     # ------------------------------------------------------------------ after it
 
