@@ -17,7 +17,7 @@ from sparsewise.engine.log import Log
 from sparsewise.engine.noise import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
-from sparsewise.guarantees.exchanges import exchanges_of_one
+from sparsewise.guarantees.exchanges import changes_of_one
 from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import check_constraints, check_count, check_function
 from sparsewise.problem import DependentColumnsError, Problem, problem
@@ -42,6 +42,9 @@ UNLIKELY = 1e-5
 
 ROUNDS = 8
 """Most stages forward and back from one start."""
+
+QUICKLY = 1e-6
+"""How far ‖r‖² may be off, relatively, where that makes a second look only."""
 
 AHEAD = 16
 """Steps that a way forward goes on for at least, past the best model on it."""
@@ -110,7 +113,9 @@ class Multistart:
         empty = self.model(self.include)
         self.best = self._found(empty.order, empty.rss)
         rows = min(problem.shape[0], int(score.rows))
-        self.most = max(min(rows - 1, problem.shape[1]), len(self.include))
+        # Unknown noise takes a row to tell it from.
+        rows -= score.noise is None
+        self.most = max(min(rows, problem.shape[1]), len(self.include))
         self._empty, self._size = empty, empty.rss
         self._columns = np.empty(0, np.int64)
 
@@ -202,7 +207,7 @@ class Multistart:
             _heed()
             found = min(self._polished(found), found, key=lambda one: one.cost)
             further = self._changed(found)
-            if further is None or not further.cost < found.cost:
+            if not further.cost < found.cost:
                 return found
             found = further
 
@@ -230,30 +235,28 @@ class Multistart:
             return found
         return self._on_the_way_back(active.order)
 
-    def _changed(self, found: Found) -> Found | None:
-        """The best model that differs in one column, if one costs less."""
-        support, cost = found.support, self.score.cost
-        if found.rss <= self.score.exact:
-            return None
-        active = self.model_of(found)
-        gains, losses = active.gains(), active.loose_losses()
-        if gains.max() > 0 and cost(found.rss - gains.max(), found.size + 1) < found.cost:
-            return self._refitted([*support, int(np.argmax(gains))])
-        if losses:
-            least = active.least(losses)
-            if cost(found.rss + losses[least], found.size - 1) < found.cost:
-                return self._refitted(j for j in support if j != least)
-        return self._exchanged(active)
+    def _changed(self, found: Found) -> Found:
+        """The best model that differs by one column, or by the exchange of one."""
+        if not self._may_change(found):
+            return found
+        columns = np.array(found.support, np.int64)
+        changes = changes_of_one(Fit(self.problem, columns, self.include, self.exclude))
+        costs = {one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes}
+        support = min(costs, key=costs.__getitem__, default=found.support)
+        if not costs.get(support, np.inf) < found.cost:
+            return found
+        active = self.model(support, basis=False)
+        return self._found(active.order, active.rss)
 
-    def _exchanged(self, active: ActiveSet) -> Found | None:
-        """The model after the exchange of one column that fits best, if one fits better."""
-        others = active.replacements()
-        if not others.size:
-            return None
-        columns = np.sort(np.array(active.order, np.int64))
-        fit = Fit(self.problem, columns, self.include, self.exclude)
-        swap = exchanges_of_one(fit).best
-        return None if swap is None else self._refitted(swap.applied(columns))
+    def _may_change(self, found: Found) -> bool:
+        """Whether one column more, less or exchanged may cost less: a quick look, mostly no."""
+        active, rss, size = self.model_of(found), found.rss, found.size
+        gain, losses = float(active.gains().max()), active.loose_losses().values()
+        added = self.score.cost(rss - gain, size + 1) if gain > 0 else np.inf
+        dropped = self.score.cost(rss + min(losses), size - 1) if losses else np.inf
+        if min(added, dropped) < self.score.cost(rss * (1 + QUICKLY), size):
+            return True
+        return rss > self.score.exact and active.replacements().size > 0
 
     # ------------------------------------------------------------------ what they are made of
 
@@ -269,9 +272,12 @@ class Multistart:
                     exclude=self.exclude, start=columns, basis=basis,
                 )  # fmt: skip
             except DependentColumnsError as error:
-                if set(error.columns) & set(self.include):
+                free = [j for j in columns if j not in self.include]
+                if set(error.columns) & set(self.include) or not free:
                     raise
-                columns = [j for j in columns if j not in error.columns]
+                # Together they may be dependent though none is, one by one: the last one goes.
+                gone = error.columns or free[-1:]
+                columns = [j for j in columns if j not in gone]
 
     def model_of(self, found: Found, data: Problem | None = None) -> ActiveSet:
         """The same for what was found: the last one there was, if that is it."""
@@ -279,11 +285,6 @@ class Multistart:
         if (data is None or data is self.problem) and last and last.support == set(found.support):
             return last
         return self.model(found.support, data)
-
-    def _refitted(self, columns: Iterable[int]) -> Found:
-        """The model on these columns."""
-        active = self.model(columns, basis=False)
-        return self._found(active.order, active.rss)
 
     def _found(self, columns: Iterable[int], rss: float, way: Iterable[Stretch] = ()) -> Found:
         """A model, kept if it is the best so far: should somebody halt the search, it is told."""
@@ -391,12 +392,13 @@ def search(
     stop = Log(data, None).run(lambda: multistart.run(most, seed))
     active = retraced(data, multistart)
     rss, size = active.rss, active.size
-    sigma = goal.variance(rss, size) ** 0.5 * data.scale
+    if sigma is None:
+        sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
     return active.solution(
         algorithm,
         stop,
         kind=MultistartSolution,
-        sigma=0.0 if data.is_zero else sigma,
+        sigma=float(sigma),
         covariance=active.covariance(sigma),
         score=goal.cost(rss, size),
         chance=goal.chance(rss, size),
