@@ -208,7 +208,7 @@ def _transition_lines(experiment: Experiment, results: pl.DataFrame, ax: Axes) -
         width = 2.6 if one.label == SOLVE.label else 1.6
         ax.plot(one.sampling, one.sparsity, color=colour, linewidth=width, label=pretty(one.label))
     ax.set(title="half recovered", xlabel=AXIS_LABELS["sampling"])
-    ax.legend(loc="upper left", fontsize="small")
+    ax.legend(fontsize="small")
 
 
 KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Figure | None]] = {

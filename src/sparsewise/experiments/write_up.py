@@ -32,12 +32,13 @@ BEYOND = (
 FAIRNESS = (
     "All see the same draws. Who is told nothing has A and y alone, called as a new user would "
     "(without an intercept, as the data have none); who is told the noise has δ = 2‖ε‖, as in the "
-    "paper. A column counts as chosen if its coefficient is not zero: scikit-learn's ARDRegression "
-    "sets to zero what it prunes, and for BP and BP ARD what is at most δ/10 is zero. Other "
-    "packages are tried once more, told a little: ARDRegression and LassoCV that coefficients of "
-    "at most one half don't count (all true ones are ±1), the others that they may choose up to "
-    "n/2 columns, which by default they may not. Who has fewer draws has the first of them, "
-    "because more would take too long."
+    "paper (with more noise, what serves it better: ‖ε‖, its standard deviation, or what the best "
+    "of m columns explains of it). A column counts as chosen if its coefficient is not zero: "
+    "scikit-learn's ARDRegression sets to zero what it prunes, and for BP and BP ARD what is at "
+    "most δ/10 is zero. Other packages are tried once more, told a little: ARDRegression and "
+    "LassoCV that coefficients of at most one half don't count (all true ones are ±1), the others "
+    "that they may choose up to n/2 columns, which by default they may not. Who has fewer draws "
+    "has the first of them, because more would take too long."
 )
 MOST_FAILURES = 40
 
