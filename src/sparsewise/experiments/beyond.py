@@ -115,7 +115,8 @@ TRANSITION = replace(
     PHASE,
     name="beyond-phase",
     title="Fig. 2 and beyond: recovery by n/m and k/n, m = 128",
-    contenders=(replace(SOLVE, most=64), replace(BP_ARD, most=64), FR, RMP0, RMP),
+    contenders=(SOLVE, BP_ARD, FR, RMP0, RMP),
+    realizations=64,
     kind="beyond_phase",
     draws=PHASE.name,
 )
