@@ -155,16 +155,23 @@ class Multistart:
             return end
         first = self._on_the_way_back(survivors)
         if first.support not in self._ends:
-            end = self._settled(first)._replace(way=first.way)
+            end = first if self._is_hopeless(first) else self._settled(first)
+            end = end._replace(way=first.way)
             self._ends |= {first.support: end, end.support: end}
         return self._ends[first.support]
+
+    def _is_hopeless(self, found: Found) -> bool:
+        """Whether it may be there by chance, where the best model so far can't."""
+        if found.cost <= self.best.cost or self.chance >= PLAIN:
+            return False
+        return self.score.chance(found.rss, found.size) > PLAIN
 
     # ------------------------------------------------------------------ the stages of a start
 
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
         columns, rows = self._columns, self.score.rows - len(self.include)
-        gamma = np.ones(columns.size) if i == 0 else np.exp(rng.standard_normal(columns.size))
+        gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
         if i % 2:
             gamma = gamma * (self._guess + 0.5)
         held = self.score.noise is not None or i % 2 == 1
@@ -345,6 +352,11 @@ class Multistart:
         noise = SMALL_NOISE / len(self._r)
         # |x| of (nearly) minimum norm, each column being as likely as any other
         self._guess = np.sqrt(rough_posterior(self._B, self._r, flat, noise)[0])
+
+
+def spread(i: int) -> float:
+    """Standard deviation of log γ at start i: none at first, then ever farther afield."""
+    return 0.0 if i == 0 else min(0.5 + i / 64, 1.0)
 
 
 def _heed() -> None:
