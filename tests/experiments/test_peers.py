@@ -19,7 +19,7 @@ from sparsewise.experiments.support_recovery import recovery
 from sparsewise.experiments.tasks import perform
 from tests.experiments.small import OMP, small
 
-NOWHERE = Peer("no_such_package", lambda A, y: y, extra="bench")
+NOWHERE = Peer("no_such_package", lambda A, y: y, brought_by="sparsewise[bench]")
 MISSING = Contender("nowhere", "nowhere.Regression")
 
 
@@ -119,4 +119,5 @@ def test_nobody_is_left(nowhere):
 
 def test_every_package_is_one_that_an_extra_or_we_ourselves_bring():
     for peer in peers.PEERS.values():
-        assert (peer.package, peer.extra) in {("sklearn", ""), ("abess", "bench")}
+        brought = {"sklearn": "sparsewise", "abess": "sparsewise[bench]"}
+        assert peer.brought_by == brought[peer.package]

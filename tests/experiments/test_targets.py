@@ -24,6 +24,7 @@ from sparsewise.experiments.targets import (
     false_features,
     heads,
     rate_claims,
+    sizes,
     transition_claims,
 )
 from tests.experiments.made import found_beyond, outcome, recovered
@@ -83,7 +84,7 @@ def test_the_paper_s_nine_are_told_what_they_were():
 def test_heads_tell_what_varies():
     assert list(heads(UNCORRELATED).values()) == [f"k = {k}" for k in (12, 16, 20, 24, 28)]
     assert list(heads(NOISY).values()) == ["‖ε‖ = 0.1", "‖ε‖ = 0.4", "‖ε‖ = 1"]
-    assert heads(PURE_NOISE)[200, 600] == "200×600"
+    assert sizes(PURE_NOISE)[200, 600] == "200×600"
 
 
 def test_aims_that_are_reached():

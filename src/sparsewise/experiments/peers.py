@@ -42,13 +42,13 @@ class Peer:
         The package to import.
     coef : callable
         From A, y and parameters to the coefficients.
-    extra : str
-        What of this package's extras installs it; none where it is needed anyway.
+    brought_by : str
+        What pip is to install to have it.
     """
 
     package: str
     coef: Callable[..., Array]
-    extra: str = ""
+    brought_by: str = "sparsewise"
 
     def __call__(self, A: Array, y: Array, **parameters: Any) -> Coefficients:
         """Solve, without a word on iterations that have not converged: that is its own affair."""
@@ -99,7 +99,7 @@ PEERS: dict[str, Peer] = {
     "sklearn.ARDRegression": Peer("sklearn", _ard),
     "sklearn.LassoCV": Peer("sklearn", _lasso),
     "sklearn.OrthogonalMatchingPursuitCV": Peer("sklearn", _omp),
-    "abess.LinearRegression": Peer("abess", _abess, extra="bench"),
+    "abess.LinearRegression": Peer("abess", _abess, brought_by="sparsewise[bench]"),
 }
 """All of them by name."""
 
@@ -116,5 +116,5 @@ def absent(contender: Contender) -> str:
         return ""
     return (
         f"{contender.label} is left out, because the package {peer.package} is missing: "
-        f"pip install 'sparsewise[{peer.extra}]' brings it"
+        f"pip install '{peer.brought_by}' brings it"
     )

@@ -343,7 +343,7 @@ def _false_features(experiment: Experiment, results: pl.DataFrame, values: pl.Da
             "How many features a fit has, mean ± standard error, by rows × columns:"
         ),
         *_left_out(experiment),
-        _by_label(rows, columns | targets.heads(experiment), texts=2),
+        _by_label(rows, columns | targets.sizes(experiment), texts=2),
     ]
     stated = targets.false_claims(values)
     return _claimed(experiment, [], stated, AIMS)._replace(before=parts)

@@ -27,15 +27,18 @@ def place(experiment: Experiment, row: Mapping[str, Any]) -> tuple[Number, ...]:
 
 def heads(experiment: Experiment) -> dict[tuple[Number, ...], str]:
     """What is written above each cell, by its place."""
-    return {place(experiment, cell.quantities): _head(experiment, cell.quantities)
-            for cell in experiment.cells()}  # fmt: skip
-
-
-def _head(experiment: Experiment, at: Mapping[str, Number]) -> str:
     varying = experiment.varying()
-    if {"n", "m"} & set(varying):
-        return f"{at['n']}×{at['m']}"
-    return ", ".join(f"{SYMBOLS.get(name, name)} = {at[name]:g}" for name in varying)
+    return {
+        place(experiment, cell.quantities): ", ".join(
+            f"{SYMBOLS.get(name, name)} = {cell[name]:g}" for name in varying
+        )
+        for cell in experiment.cells()
+    }
+
+
+def sizes(experiment: Experiment) -> dict[tuple[Number, ...], str]:
+    """The same by rows and columns."""
+    return {(cell["n"], cell["m"]): f"{cell['n']}×{cell['m']}" for cell in experiment.cells()}
 
 
 # --- shares of supports ---------------------------------------------------------------------------

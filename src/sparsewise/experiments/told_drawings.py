@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ from sparsewise.experiments import targets
 from sparsewise.experiments.beyond import FALSE_FEATURES, GROUPS, SOLVE
 from sparsewise.experiments.catalogue import DECLARED
 from sparsewise.experiments.comparison import succeeded
-from sparsewise.experiments.declaration import Experiment
+from sparsewise.experiments.declaration import Experiment, Number
 from sparsewise.experiments.looks import OURS, RING, darker, paper_legend, pretty, safe
 from sparsewise.experiments.paper import PAPER
 
@@ -31,7 +31,7 @@ def draw_rates(
     rows = succeeded(results, "rate")
     if not rows:
         return None
-    figure, panels = _panels(experiment)
+    figure, panels = _panels(experiment, targets.heads(experiment))
     lines = _lines(experiment)
     printed = PAPER.get(experiment.draws, {})
     sizes = DECLARED[experiment.draws].grid["k"] if printed else ()
@@ -56,7 +56,7 @@ def draw_false_features(
     found = targets.false_features(values)
     if not found:
         return None
-    figure, panels = _panels(experiment)
+    figure, panels = _panels(experiment, targets.sizes(experiment))
     lines = _lines(experiment)
     for label, cells in found.items():
         for where, many in cells.items():
@@ -80,9 +80,11 @@ def _dot(ax: Axes, line: float, label: str, value: float, interval: tuple[float,
     ax.plot(value, line, "o", color=colour, markersize=5.5)
 
 
-def _panels(experiment: Experiment) -> tuple[Figure, dict[tuple[float, ...], Axes]]:
-    """Panels side by side, by their places, with names at the left, under what they are told."""
-    heads, lines = targets.heads(experiment), _lines(experiment)
+def _panels(
+    experiment: Experiment, heads: Mapping[tuple[Number, ...], str]
+) -> tuple[Figure, dict[tuple[Number, ...], Axes]]:
+    """Panels under their heads, with names at the left, under what they are told."""
+    lines = _lines(experiment)
     bottom = max(lines.values())
     figure = Figure(figsize=(3.2 + 1.9 * len(heads), 1.6 + 0.27 * bottom), layout="constrained")
     axes = figure.subplots(1, len(heads), sharey=True, squeeze=False)[0]
