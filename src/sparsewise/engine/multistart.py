@@ -16,10 +16,11 @@ from sparsewise.engine.joint_updates import relevant, rough_posterior
 from sparsewise.engine.log import Log
 from sparsewise.engine.noise import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.engine.way_forward import way_forward
 from sparsewise.errors import InputError
 from sparsewise.guarantees.exchanges import changes_of_one
 from sparsewise.guarantees.fit import Fit
-from sparsewise.parameters import check_constraints, check_count, check_function
+from sparsewise.parameters import check_constraints, check_function, check_whole, shown
 from sparsewise.problem import DependentColumnsError, Problem, problem
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch
 from sparsewise.selection.reduction import NARROW
@@ -45,12 +46,6 @@ ROUNDS = 8
 
 QUICKLY = 1e-6
 """How far ‖r‖² may be off, relatively, where that makes a second look only."""
-
-AHEAD = 16
-"""Steps that a way forward goes on for at least, past the best model on it."""
-
-SCREENED = 256
-"""Columns near to being taken, at least, that are updated jointly with those that are."""
 
 JOINTLY = 1 << 28
 """n m min(n, m) up to which all columns are updated together; else those that may matter."""
@@ -311,27 +306,10 @@ class Multistart:
 
     def _candidates(self) -> Array:
         """The columns to update jointly: all, or those that a way forward meets or nearly takes."""
-        n, m = self.problem.shape
-        if n * m * min(n, m) <= JOINTLY:
+        if not is_large(self.problem):
             return self._empty.open_columns()
-        forward = self.model(self.include)
-        least, at = self.best.cost, forward.size
-        near = [forward.gains()]
-        while forward.size < self.most and forward.size <= 2 * at + AHEAD:
-            before = forward.size
-            forward.grow(self.stopping(most=self.most), steps=max(before, AHEAD))
-            rss = [float(loss) for one in forward.log.stretches for loss in one.losses]
-            size = forward.size - np.arange(len(rss))[::-1]
-            costs = self.score.costs(np.array(rss), size)
-            if costs.min() < least:
-                least, at = float(costs.min()), int(size[np.argmin(costs)])
-            near.append(forward.gains())
-            if forward.size == before:
-                break
-        width = max(SCREENED, 2 * forward.size)
-        tops = [np.argsort(-gains, kind="stable")[:width] for gains in near]
-        wanted = np.unique(np.concatenate([*tops, np.array(forward.order, np.int64)]))
-        return np.intersect1d(wanted, self._empty.open_columns())
+        forward = way_forward(self.model(self.include), self.score, self.stopping(most=self.most))
+        return np.intersect1d(forward.nearby, self._empty.open_columns())
 
     def _widen(self, support: Iterable[int]) -> None:
         """Update what a start has found jointly with the others, too, from now on."""
@@ -354,6 +332,12 @@ class Multistart:
         self._guess = np.sqrt(rough_posterior(self._B, self._r, flat, noise)[0])
 
 
+def is_large(data: Problem) -> bool:
+    """Whether updates of all columns together would cost far more than passes over A."""
+    n, m = data.shape
+    return n * m * min(n, m) > JOINTLY
+
+
 def spread(i: int) -> float:
     """Standard deviation of log γ at start i: none at first, then ever farther afield."""
     return 0.0 if i == 0 else min(0.5 + i / 64, 1.0)
@@ -363,6 +347,14 @@ def _heed() -> None:
     """Raise, should somebody have asked to stop."""
     if interrupted():
         raise Halted
+
+
+def check_charge(criterion: object) -> None:
+    """Refuse what is not the name of a criterion by charge."""
+    if not isinstance(criterion, str) or criterion not in CHARGES:
+        raise InputError(
+            f"must be one of {', '.join(CHARGES)}, not {shown(criterion)}.", parameter="criterion"
+        )
 
 
 # --- from data to a solution ----------------------------------------------------------------------
@@ -383,13 +375,9 @@ def search(
 ) -> MultistartSolution:
     """Search from so many starts at most: the best model any of them came to."""
     data = problem(A, y)
-    most = check_count(effort, "effort", 1) or 1
-    seed = check_count(seed, "seed", 0) or 0
+    most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
-    if criterion not in CHARGES:
-        raise InputError(
-            f"must be one of {', '.join(CHARGES)}, not {criterion!r}.", parameter="criterion"
-        )
+    check_charge(criterion)
     forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
     m = data.shape[1] - len(barred)
