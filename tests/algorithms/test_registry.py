@@ -17,8 +17,8 @@ OTHER_MEANINGS = {
     "estimators/stepwise.py": {"forward", "backward"},
     "estimators/decision.py": {"focuss"},  # a rule of weights
 }
-#: The paper's contenders are data, looked up in the registry.
-DECLARATIONS = ("experiments/paper.py",)
+#: Contenders are data, looked up in the registry.
+DECLARATIONS = ("experiments/paper.py", "experiments/beyond.py")
 
 
 def names_in(path: Path) -> set[str]:

@@ -37,6 +37,31 @@ def test_a_table_beside_the_papers(tmp_path, capsys):
     assert (out / "figures" / "table1.svg").exists()
 
 
+def test_beyond_the_paper(tmp_path, capsys, monkeypatch):
+    from sparsewise.experiments import peers
+
+    # As where abess is not installed.
+    found = peers.find_spec
+    monkeypatch.setattr(peers, "find_spec", lambda name: None if name == "abess" else found(name))
+    chosen = ("--quick", "--realizations", 1, "--algorithms", "solve,FR,OMP CV,abess")
+    code, told, complaint = run(
+        capsys, "reproduce", "beyond", *chosen, "--jobs", 1, "--out", tmp_path
+    )
+    assert (code, complaint) == (0, "")
+    assert told.startswith("abess is left out, because the package abess is missing: pip install")
+    assert told.count("aim") == 5
+    assert told.splitlines()[-1] == f"report: {tmp_path / 'report.html'}"
+    results = pl.read_parquet(tmp_path / "results.parquet")
+    assert results["experiment"].unique().len() == 5
+    assert results["error_message"].null_count() == results.height
+    code, told, complaint = run(
+        capsys, "reproduce", "beyond", "--algorithms", "abess", "--out", tmp_path / "none"
+    )
+    assert (code, told) == (2, "")
+    assert "abess is left out" in complaint
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_run_is_not_overwritten_but_resumed(tmp_path, capsys):
     words = ("reproduce", "bounds", "--jobs", 1, "--out", tmp_path)
     assert run(capsys, *words)[0] == 0

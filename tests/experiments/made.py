@@ -32,6 +32,18 @@ def outcome(folder, experiments, find):
     return Outcome(folder, list(experiments), tidy(records), values(records), dict(FACTS))
 
 
+def found_beyond(unit):
+    """solve is ahead of everybody, and lets in little noise."""
+    mine = unit.contender.label == "solve"
+    trials = unit.realizations
+    if unit.experiment.name == "beyond-noise":
+        return recovered(0.5, trials) | {"size": [0.0 if mine else 20.0] * trials}
+    if unit.experiment.name == "beyond-phase":
+        edge = (0.25 if mine else 0.15) + 0.4 * unit.cell["sampling"]
+        return recovered(min(1.0, max(0.0, 0.5 + 4 * (edge - unit.cell["sparsity"]))), trials)
+    return recovered(1.0 if mine else 0.6, trials)
+
+
 def like_the_paper(unit):
     """The paper's rates, and something sensible elsewhere."""
     from sparsewise.experiments.paper import EXPERIMENTS, PAPER

@@ -49,6 +49,11 @@ def test_what_follows_from_the_quantities_given(given, follows):
         ("1e-1*delta", 0.001),
         (".5*k", 2.0),
         ("k", 4),
+        ("log k", 1.3862943611),
+        ("2*log k", 2.7725887222),
+        ("log", "log"),
+        ("log none", "log none"),
+        ("log(k)", "log(k)"),
         ("homotopy", "homotopy"),
         ("1..2*delta", "1..2*delta"),
         ("delta*2", "delta*2"),
@@ -103,6 +108,22 @@ def test_settings_tell_apart_what_gives_other_results(change):
     assert settings() == settings()
     assert settings() != settings(**change)
     assert json.loads(json.dumps(settings(**change))) == settings(**change)
+
+
+def test_some_contenders_are_drawn_less_often():
+    slow = Contender("slow", "omp", {"residual": "delta"}, most=3)
+    few, many = (next(small(contenders=(slow,), realizations=n).units()) for n in (2, 5))
+    assert (few.realizations, many.realizations) == (2, 3)
+    assert many.settings(0)["realizations"] == 3
+
+
+def test_the_draws_of_another_experiment():
+    own, others = small("mine"), small("mine", draws="small")
+    assert [cell.key for cell in others.cells()] == [cell.key for cell in small().cells()]
+    assert [cell.key for cell in others.cells()] != [cell.key for cell in own.cells()]
+    settings = [next(one.units()).settings(0) for one in (own, others)]
+    assert settings[0] != settings[1]
+    assert "draws" not in settings[0]  # so that a run of an earlier release goes on
 
 
 def test_settings_have_the_seed():

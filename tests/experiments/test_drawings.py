@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sparsewise.experiments import drawings
+from sparsewise.experiments import beyond, drawings, told_drawings
 from sparsewise.experiments.conduct import adapted
 from sparsewise.experiments.declaration import Contender
-from sparsewise.experiments.paper import EXPERIMENTS, TABLE_1
-from tests.experiments.made import like_the_paper, outcome, recovered
+from sparsewise.experiments.looks import OURS
+from sparsewise.experiments.paper import ALL, EXPERIMENTS, PAPER, TABLE_1
+from tests.experiments.made import found_beyond, like_the_paper, outcome, recovered
 from tests.experiments.small import OMP, small
 
 
@@ -35,6 +36,67 @@ def test_every_experiment_of_the_paper_has_a_figure(name, tmp_path):
     assert "<svg" in svg
     assert "<dc:date>" not in svg
     assert svg.count("<image") == (name == "phase")  # drawn, not painted, but for the colour bar
+
+
+@pytest.mark.parametrize("name", beyond.EXPERIMENTS)
+def test_every_experiment_beyond_the_paper_has_a_figure(name, tmp_path):
+    [picture] = drawn(adapted(beyond.EXPERIMENTS[name], quick=True), found_beyond)
+    assert picture.name == name
+    drawings.save(picture, tmp_path)
+    assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+    assert drawn(adapted(beyond.EXPERIMENTS[name], quick=True), lambda unit: "ValueError: no") == []
+
+
+def dots(ax, colour):
+    """What is drawn as filled dots of a colour, from top to bottom."""
+    found = [line for line in ax.get_lines() if line.get_marker() == "o"]
+    mine = [line for line in found if line.get_markerfacecolor() == colour]
+    return [line.get_xdata()[0] for line in sorted(mine, key=lambda line: line.get_ydata()[0])]
+
+
+def test_lines_by_what_is_told():
+    [picture] = drawn(beyond.UNCORRELATED, found_beyond)
+    panels = picture.figure.axes
+    assert [ax.get_title(loc="left") for ax in panels] == [f"k = {k}" for k in range(12, 29, 4)]
+    assert dots(panels[0], OURS) == [1.0]
+    others = dots(panels[0], told_drawings.BY_GROUP["the noise (paper)"])
+    np.testing.assert_allclose(others, 0.6, atol=1e-3)
+    rings = [line for line in panels[0].get_lines() if line.get_markerfacecolor() == "none"]
+    assert [line.get_xdata()[0] for line in rings if line.get_marker() == "o"] == [
+        PAPER["table1"][one.label][0] for one in ALL
+    ]
+    # The paper has no k = 28.
+    assert all(line.get_markerfacecolor() != "none" for line in panels[4].get_lines()
+               if line.get_marker() == "o")  # fmt: skip
+    names = [tick.get_text() for tick in panels[0].get_yticklabels()]
+    assert names[0] == "solve"
+    assert len(names) == len(beyond.EVERYBODY)
+    told = [text.get_text() for text in panels[0].texts]
+    assert told == [f"told {what}" for what in beyond.GROUPS]
+
+
+def test_groups_that_nobody_is_of_are_not_named():
+    some = beyond.UNCORRELATED.only(["solve", "OMP"])
+    [picture] = drawn(some, found_beyond)
+    told = [text.get_text() for text in picture.figure.axes[0].texts]
+    assert told == ["told nothing", "told the noise (paper)"]
+
+
+def test_false_features_are_all_within_the_figure():
+    [picture] = drawn(beyond.PURE_NOISE, found_beyond)
+    for ax in picture.figure.axes:
+        assert dots(ax, OURS) == [0.0]
+        assert ax.get_xlim()[1] >= 200  # rows: more features than that nobody can choose
+
+
+def test_all_transitions_in_one_panel():
+    [picture] = drawn(beyond.TRANSITION, found_beyond)
+    last = picture.figure.axes[5]
+    assert last.get_visible()
+    lines = {line.get_label(): line for line in last.get_lines()}
+    assert set(lines) == {"solve", "BP ARD", "FR", "RMP$_0$", r"RMP$_\sigma$"}
+    gap = np.array(lines["solve"].get_ydata())[:6] - np.array(lines["FR"].get_ydata())[:6]
+    np.testing.assert_allclose(gap, 0.1, atol=0.06)
 
 
 def test_the_same_results_give_the_same_files(tmp_path):

@@ -8,12 +8,14 @@ from html.parser import HTMLParser
 import pytest
 
 from sparsewise.errors import InputError
+from sparsewise.experiments import beyond, peers
 from sparsewise.experiments.conduct import adapted, conduct
 from sparsewise.experiments.declaration import Contender
 from sparsewise.experiments.document import inline, plain
 from sparsewise.experiments.paper import EXPERIMENTS, TABLE_1
+from sparsewise.experiments.peers import absent
 from sparsewise.experiments.write_up import write_report
-from tests.experiments.made import like_the_paper, outcome, recovered
+from tests.experiments.made import found_beyond, like_the_paper, outcome, recovered
 from tests.experiments.small import OMP, small
 
 
@@ -85,6 +87,40 @@ def test_the_tables_stand_beside_the_paper(tmp_path):
     assert "All 36 cells agree" in text
     assert "wide" not in text
     assert page.count("<tr>") == text.count("\n|") - 2  # but for the rules below the headers
+
+
+def test_beyond_the_paper(tmp_path):
+    quick = [adapted(one, quick=True) for one in beyond.EXPERIMENTS.values()]
+    text, page = written(outcome(tmp_path, quick, found_beyond))
+    assert text.startswith("# Beyond the paper: solve, told nothing\n")
+    for experiment in quick:
+        assert f"## {experiment.title}" in text
+        assert f"(figures/{experiment.name}.png)" in text
+    assert len(check_html(page)) == len(quick)
+    assert "Of 5 aims, 5 are reached (a smaller run)." in text
+    assert "- **Reached.** The aim: at least 0.98 of supports at k = 16. Here: 1.000" in text
+    row = next(line for line in text.splitlines() if line.startswith("| LassoCV (above ½) |"))
+    assert row.split("|")[2].strip() == "a little (other packages)"
+    assert "| abess | nothing (other packages) | 6 | 20.0 ± 0.0 |" in text
+    assert "reproduced" not in text
+    assert "The paper:" not in text
+
+
+def test_fewer_draws_of_slow_peers_are_told(tmp_path):
+    some = beyond.CORRELATED.only(["solve", "LassoCV"])
+    text, _ = written(outcome(tmp_path, [some], found_beyond))
+    assert "| solve | nothing | 1,024 | 1.000 (0.996–1.000) |" in text
+    assert "| LassoCV | nothing (other packages) | 128 | 0.602" in text
+    assert "has the first of them" in text
+
+
+def test_who_is_left_out_is_told_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(peers, "find_spec", lambda package: None)
+    ours = [one.label for one in beyond.CORRELATED.contenders if not absent(one)]
+    text, page = written(outcome(tmp_path, [beyond.CORRELATED.only(ours)], found_beyond))
+    assert "> abess is left out, because the package abess is missing: pip install" in text
+    assert "| abess |" not in text
+    check_html(page)
 
 
 def test_cells_that_differ_are_marked(tmp_path):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from sparsewise.experiments.catalogue import DECLARED, is_among
 from sparsewise.experiments.declaration import Experiment
 from sparsewise.experiments.paper import EXPERIMENTS, PAPER
 from sparsewise.experiments.tabulate import Z, wilson
@@ -102,17 +103,12 @@ class Row(NamedTuple):
 
 def declared_in_paper(experiment: Experiment) -> bool:
     """Whether it is one of the paper's, perhaps made smaller; a name alone does not tell."""
-    declared = EXPERIMENTS.get(experiment.name)
-    return (
-        declared is not None
-        and declared.title == experiment.title
-        and all(one in declared.contenders for one in experiment.contenders)
-    )
+    return is_among(experiment, EXPERIMENTS)
 
 
 def kind_of(experiment: Experiment) -> str:
-    """How it is shown: what is judged by the paper's values must be the paper's experiment."""
-    return experiment.kind if declared_in_paper(experiment) else "rates"
+    """How it is shown: what is judged by what is known of it must be as it was declared."""
+    return experiment.kind if is_among(experiment, DECLARED) else "rates"
 
 
 def succeeded(results: pl.DataFrame, *needed: str) -> list[dict[str, Any]]:

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from sparsewise.errors import InputError
+from sparsewise.experiments.catalogue import QUICK
 from sparsewise.experiments.declaration import Experiment
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.journal import OUT, RESUME, Journal, Record, alone, write_result
 from sparsewise.experiments.measure import versions
-from sparsewise.experiments.paper import QUICK
+from sparsewise.experiments.peers import absent
 from sparsewise.experiments.runner import OnStart, OnUnit, processes, run_units
 from sparsewise.experiments.tabulate import tidy, values
 from sparsewise.experiments.tasks import TASKS
@@ -29,7 +30,7 @@ from sparsewise.version import __version__
 from sparsewise.wording import look_up, printable
 
 JOURNAL, FACTS = "journal.jsonl", "run.json"
-PACKAGES = ("numpy", "scipy", "numba", "polars", "joblib")
+PACKAGES = ("numpy", "scipy", "numba", "polars", "joblib", "scikit-learn", "abess")
 MOST_SEED = 2**63 - 1
 
 
@@ -94,6 +95,20 @@ def check_algorithms(experiments: Sequence[Experiment], algorithms: Sequence[str
     """Refuse a name that no experiment has."""
     known = {one.label for experiment in experiments for one in experiment.contenders}
     look_up(algorithms, sorted(known), "algorithm")
+
+
+def attended(experiments: Sequence[Experiment]) -> tuple[list[Experiment], list[str]]:
+    """The experiments without contenders whose packages are missing; and who these are, and why.
+
+    Experiments that nobody is left for are none; if there are no others, that is an error.
+    """
+    everybody = {one.label: one for each in experiments for one in each.contenders}
+    reasons = {label: reason for label, one in everybody.items() if (reason := absent(one))}
+    present = [label for label in everybody if label not in reasons]
+    wanted = [one for each in experiments if (one := each.only(present)).contenders]
+    if reasons and not wanted:
+        raise InputError(" and ".join(reasons.values()))
+    return wanted, list(reasons.values())
 
 
 def conduct(

@@ -14,7 +14,9 @@ Number = float | int
 Quantities = dict[str, Number]
 
 DECIMAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-PRODUCT = re.compile(rf"\s*(?:(?P<factor>{DECIMAL})\s*\*\s*)?(?P<name>[a-z_]\w*)\s*", re.ASCII)
+PRODUCT = re.compile(
+    rf"\s*(?:(?P<factor>{DECIMAL})\s*\*\s*)?(?P<log>log\s+)?(?P<name>[a-z_]\w*)\s*", re.ASCII
+)
 
 
 @dataclass(frozen=True)
@@ -26,18 +28,22 @@ class Contender:
     label : str
         Its name there.
     algorithm : str
-        A key of `sparsewise.ALGORITHMS`.
+        A key of `sparsewise.ALGORITHMS`, or of `sparsewise.experiments.peers.PEERS`.
     parameters : mapping
         What it takes besides A and y. A string that names a quantity of the cell ("delta", "noise",
-        "n", "m", "k"), perhaps with a factor in front ("0.5*delta"), stands for its value.
+        "n", "m", "k"), perhaps with a factor in front ("0.5*delta") or its logarithm ("log m"),
+        stands for its value.
     threshold : str or float
         Coefficients of at most this size don't count as found.
+    most : int, optional
+        Only so many realisations, the first, because more would take too long.
     """
 
     label: str
     algorithm: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     threshold: str | float = 0.0
+    most: int | None = None
 
     def arguments(self, cell: Cell) -> dict[str, Any]:
         """The parameters, with the values of this cell in place."""
@@ -46,7 +52,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of an experiment: the values of all quantities there."""
+    """One point of an experiment, or of the one whose draws it takes: the values there."""
 
     experiment: str
     quantities: Quantities
@@ -91,7 +97,9 @@ class Experiment:
         Whether cells are run one at a time, because their time is what is measured.
     kind : str
         A key of `sparsewise.experiments.sections.KINDS`: how it is shown and judged. All but
-        "rates" are for the experiments of the paper.
+        "rates" are for the experiments that the package declares.
+    draws : str
+        The experiment whose draws these are, in cells that both have; its own unless given.
     """
 
     name: str
@@ -104,11 +112,13 @@ class Experiment:
     signal: str = "signs"
     serial: bool = False
     kind: str = "rates"
+    draws: str = ""
 
     def cells(self) -> list[Cell]:
         """All points of the grid."""
         values = itertools.product(*self.grid.values())
-        return [Cell(self.name, complete(dict(zip(self.grid, v, strict=True)))) for v in values]
+        drawn = self.draws or self.name
+        return [Cell(drawn, complete(dict(zip(self.grid, v, strict=True)))) for v in values]
 
     def varying(self) -> list[str]:
         """The quantities that take several values."""
@@ -133,9 +143,20 @@ class Unit:
     cell: Cell
     contender: Contender
 
+    @property
+    def realizations(self) -> int:
+        """How often it is drawn."""
+        most = self.contender.most
+        return (
+            self.experiment.realizations
+            if most is None
+            else min(self.experiment.realizations, most)
+        )
+
     def settings(self, seed: int) -> dict[str, Any]:
         """All that its result depends on; equal settings, equal results."""
         experiment = self.experiment
+        drawn = {"draws": experiment.draws} if experiment.draws else {}
         return {
             "experiment": experiment.name,
             "task": experiment.task,
@@ -146,8 +167,9 @@ class Unit:
             "algorithm": self.contender.algorithm,
             "parameters": dict(self.contender.parameters),
             "threshold": self.contender.threshold,
-            "realizations": experiment.realizations,
+            "realizations": self.realizations,
             "seed": seed,
+            **drawn,
         }
 
 
@@ -169,9 +191,11 @@ def complete(given: Quantities) -> Quantities:
 
 
 def resolved(value: Any, cell: Cell) -> Any:
-    """A value, or the quantity of the cell that it names."""
+    """A value, or the quantity of the cell that it names, its logarithm, or a multiple."""
     match = PRODUCT.fullmatch(value) if isinstance(value, str) else None
     if match is None or match["name"] not in cell.quantities:
         return value
     quantity = cell[match["name"]]
+    if match["log"]:
+        quantity = math.log(quantity) if quantity > 0 else -math.inf
     return quantity if match["factor"] is None else float(match["factor"]) * quantity

@@ -55,12 +55,12 @@ def items(texts: Sequence[str]) -> Part:
     return Part("\n".join(f"- {text}" for text in texts), f"<ul>{lines}</ul>")
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, textual: bool = False) -> Part:
-    """A table: text in the first column, numbers in the others, unless it is `textual`.
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int | None = 1) -> Part:
+    """A table: text in as many columns, the first; None: in all. Numbers in the others.
 
     In HTML, wide tables scroll on their own.
     """
-    left = [textual or i == 0 for i in range(len(header))]
+    left = [texts is None or i < texts for i in range(len(header))]
 
     def html_row(row: Sequence[str], tag: str) -> str:
         starts = [f'<{tag} class="left">' if one else f"<{tag}>" for one in left]

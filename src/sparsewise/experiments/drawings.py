@@ -14,17 +14,25 @@ import polars as pl
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
 from sparsewise.design.base import Array
-from sparsewise.experiments.claims import bound_curves, errors_at, growths, mean_and_error
+from sparsewise.experiments.beyond import SOLVE
+from sparsewise.experiments.claims import (
+    bound_curves,
+    errors_at,
+    growths,
+    mean_and_error,
+    transitions,
+)
 from sparsewise.experiments.comparison import compared, kind_of, succeeded
 from sparsewise.experiments.declaration import Experiment, equations
-from sparsewise.experiments.paper import ALL, THEOREM
+from sparsewise.experiments.looks import LOOKS as LOOKS  # of whoever draws on
+from sparsewise.experiments.looks import RING, darker, look, paper_legend, pretty, safe
+from sparsewise.experiments.paper import THEOREM
+from sparsewise.experiments.told_drawings import draw_false_features, draw_rates
 from sparsewise.plots.recovery_probability import draw_bounds
 
 STYLE: Any = {
@@ -49,22 +57,6 @@ STYLE: Any = {
     "svg.hashsalt": "sparsewise",
     "svg.fonttype": "path",
 }
-
-COLOURS = (
-    *("#999999", "#222222", "#e69f00", "#56b4e9", "#0072b2"),
-    *("#cc79a7", "#d55e00", "#7fcdb0", "#00805c"),
-)
-MARKERS = "v^soPDX<>"
-
-LOOKS = {one.label: pair for one, pair in zip(ALL, zip(COLOURS, MARKERS, strict=True), strict=True)}
-"""Colour (after Okabe and Ito, for all kinds of sight) and marker, the same in every figure."""
-
-SPARE_COLOURS = (
-    *("#0072b2", "#d55e00", "#00805c", "#cc79a7"),
-    *("#e69f00", "#222222", "#56b4e9", "#999999"),
-)
-SPARE = tuple(zip(SPARE_COLOURS, "osD^vPX<", strict=True))
-"""For contenders that the paper does not have."""
 
 AXIS_LABELS = {
     "n": "rows n",
@@ -197,14 +189,39 @@ def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
     return figure
 
 
+def _beyond_phase(
+    experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame
+) -> Figure | None:
+    """Heat maps, and where there is room for one more, all lines in one."""
+    figure = _heat(experiment, results, experiment.title, "sampling", "sparsity")
+    for ax in [] if figure is None else figure.axes:
+        if not ax.get_visible():
+            ax.set_visible(True)
+            _transition_lines(experiment, results, ax)
+            break
+    return figure
+
+
+def _transition_lines(experiment: Experiment, results: pl.DataFrame, ax: Axes) -> None:
+    for one in transitions(results):
+        colour, _ = look(experiment, one.label)
+        width = 2.6 if one.label == SOLVE.label else 1.6
+        ax.plot(one.sampling, one.sparsity, color=colour, linewidth=width, label=pretty(one.label))
+    ax.set(title="half recovered", xlabel=AXIS_LABELS["sampling"])
+    ax.legend(fontsize="small")
+
+
 KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Figure | None]] = {
     "table": _table,
     "phase": _phase,
     "timing": _timing,
     "bounds": _bounds,
     "boston": _boston,
+    "beyond": draw_rates,
+    "false_features": draw_false_features,
+    "beyond_phase": _beyond_phase,
 }
-"""The figure of each kind of experiment of the paper; `sections.KINDS` has the text."""
+"""The figure of each kind of experiment of the package; `sections.KINDS` has the text."""
 
 CAPTIONS = {
     "table": "How often the support is recovered: dots with 95 % intervals, the paper's values as "
@@ -217,6 +234,12 @@ CAPTIONS = {
     "above what is achieved, so it can't hold for k >= 2.",
     "boston": "Test error against the number of features, mean over splits; bands are two standard "
     "errors either side.",
+    "beyond": "How often the support is recovered, by what an algorithm is told: dots with 95 % "
+    "intervals; rings are the paper's values, where it has them.",
+    "false_features": "Features chosen where there are none, by rows × columns, mean and two "
+    "standard errors either side; dashed: the most that solve is to have.",
+    "beyond_phase": "How often the support is recovered, by sampling ratio n/m and sparsity ratio "
+    "k/n; lines are where half of them are.",
 }
 
 
@@ -227,7 +250,7 @@ def _rates(experiment: Experiment, results: pl.DataFrame) -> list[Picture]:
     """By as many axes as vary: dots, lines, or heat maps."""
     if experiment.task != "recovery" or not succeeded(results, "rate"):
         return []
-    stem, title = file_name(experiment.name), _safe(experiment.title)
+    stem, title = file_name(experiment.name), safe(experiment.title)
     varying = sorted(experiment.varying(), key=lambda name: -len(experiment.grid[name]))
     if not varying:
         figure = _dots(experiment, results, title, {"": {}}, {})
@@ -267,7 +290,7 @@ def _curves(experiment: Experiment, results: pl.DataFrame, axis: str, stem: str)
         ax.set_xscale("log")
     ax.set(xlabel=AXIS_LABELS.get(axis, axis), ylabel="supports recovered", ylim=(-0.02, 1.02))
     ax.yaxis.set_major_formatter(PercentFormatter(1))
-    ax.set_title(_safe(experiment.title))
+    ax.set_title(safe(experiment.title))
     _label_ends(experiment, ax, ends)
     caption = f"How often the support is recovered, by {axis}; bands are 95 % intervals."
     return Picture(stem, caption, figure)
@@ -304,27 +327,13 @@ def _dots(
         ax.spines["left"].set_visible(False)
     axes[0].set_yticks(range(len(labels)), [pretty(label) for label in labels])
     for tick, label in zip(axes[0].get_yticklabels(), labels, strict=True):
-        tick.set_color(_darker(look(experiment, label)[0]))
+        tick.set_color(darker(look(experiment, label)[0]))
         tick.set_fontweight("bold")
     figure.supxlabel("supports recovered", fontsize="medium")
     if paper:
-        handles = [
-            Line2D([], [], label="here, 95 % interval", marker="o", **HERE),
-            Line2D([], [], label="paper", marker="o", linestyle="", **RING),
-        ]
-        figure.legend(handles=handles, loc="upper right", ncols=2, fontsize="small")
+        paper_legend(figure)
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure
-
-
-HERE: Any = {"color": "#444444", "markersize": 5.5, "linewidth": 2.2}
-RING: Any = {
-    "markersize": 10.5,
-    "markerfacecolor": "none",
-    "markeredgecolor": "#333333",
-    "markeredgewidth": 1.1,
-    "zorder": 5,
-}
 
 
 def _heat(
@@ -420,7 +429,7 @@ def _label_ends(
         x, y, text = ends[label]
         colour = look(experiment, label)[0]
         arrow = ARROW | {"color": colour}
-        ax.annotate(text, (x, y), (1.05, moved), color=_darker(colour), arrowprops=arrow, **BESIDE)
+        ax.annotate(text, (x, y), (1.05, moved), color=darker(colour), arrowprops=arrow, **BESIDE)
 
 
 BESIDE: Any = {"textcoords": "axes fraction", "va": "center", "fontweight": "bold"}
@@ -449,28 +458,6 @@ def _bottom(block: Sequence[float], gap: float) -> float:
 # --- looks ----------------------------------------------------------------------------------------
 
 
-def look(experiment: Experiment, label: str) -> tuple[str, str]:
-    """Colour and marker of a contender: its own if the paper has it, else one that is left."""
-    if label in LOOKS:
-        return LOOKS[label]
-    known = {LOOKS[one.label][0] for one in experiment.contenders if one.label in LOOKS}
-    others = [one.label for one in experiment.contenders if one.label not in LOOKS]
-    spare = [pair for pair in SPARE if pair[0] not in known] or list(SPARE)
-    place = others.index(label)
-    colour = spare[place % len(spare)][0]
-    # When colours begin anew, markers don't.
-    return colour, spare[(place + place // len(spare)) % len(spare)][1]
-
-
-def pretty(label: str) -> str:
-    """A label with its subscripts set, and nothing else taken for a formula."""
-    return _safe(label).replace("RMP₀", "RMP$_0$").replace("RMP_σ", r"RMP$_\sigma$")
-
-
-def _safe(text: str) -> str:
-    return text.replace("$", r"\$")
-
-
 def brief_seconds(seconds: float) -> str:
     """A power of ten of seconds, in the unit that suits it."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
@@ -495,8 +482,3 @@ def _of(results: pl.DataFrame, label: str) -> pl.DataFrame:
     if "rate" not in results.columns:
         return results.clear()
     return results.filter(pl.col("algorithm") == label).drop_nulls("rate")
-
-
-def _darker(colour: str) -> tuple[float, ...]:
-    """For writing: light colours are hard to read."""
-    return tuple(0.8 * channel for channel in to_rgb(colour))

@@ -79,6 +79,9 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
+MISSING = "not installed"
+
+
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """The versions of packages by name."""
     return {package: _version(package) for package in packages}
@@ -88,4 +91,4 @@ def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return "not installed"
+        return MISSING

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from sparsewise.experiments import claims, comparison
+from sparsewise.experiments import claims, comparison, targets
+from sparsewise.experiments.beyond import GROUPS
+from sparsewise.experiments.catalogue import DECLARED, is_among
 from sparsewise.experiments.claims import SIZES, Claim
-from sparsewise.experiments.comparison import declared_in_paper, kind_of, succeeded
+from sparsewise.experiments.comparison import kind_of, succeeded
 from sparsewise.experiments.declaration import Experiment, equations
 from sparsewise.experiments.document import Part, heading, items, note, paragraph, plain, table
 from sparsewise.experiments.measure import duration
-from sparsewise.experiments.paper import EXPERIMENTS
+from sparsewise.experiments.peers import absent
 from sparsewise.wording import count
 
 MOST_COLUMNS = 12
@@ -52,10 +54,10 @@ def section(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
 
 
 def _smaller(experiment: Experiment) -> str:
-    """What a quick look at an experiment of the paper leaves out."""
-    if not declared_in_paper(experiment):
+    """What a quick look at an experiment of the package leaves out."""
+    if not is_among(experiment, DECLARED):
         return ""
-    whole = EXPERIMENTS[experiment.name]
+    whole = DECLARED[experiment.name]
     sizes = (
         (experiment.realizations, whole.realizations, "realisation"),
         (len(experiment.cells()), len(whole.cells()), "cell"),
@@ -69,54 +71,105 @@ def _smaller(experiment: Experiment) -> str:
     )
 
 
-def _by_label(rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str]) -> Part:
-    """A table with a line for each contender; `columns` has the heads."""
+def _by_label(
+    rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str], *, texts: int = 1
+) -> Part:
+    """A table with a line for each contender; `columns` has the heads, the first `texts` words."""
     body = [
         [plain(label), *(cells.get(column, NOTHING) for column in columns)]
         for label, cells in rows.items()
     ]
-    return table(["algorithm", *columns.values()], body)
+    return table(["algorithm", *columns.values()], body, texts=texts)
 
 
 # --- claims ---------------------------------------------------------------------------------------
 
 
-VERBS = {"Agrees": "agree", "Agrees in part": "agree in part", "Differs": "differ"}
+class Words(NamedTuple):
+    """How claims of one kind are told.
+
+    Attributes
+    ----------
+    head, whose : str
+        What stands above them, and before each.
+    counted : tuple of str
+        What one of them is called, and several.
+    agrees, partly, differs : tuple of str
+        What became of one: as a word, and in a sentence on one and on several.
+    undecided : str
+        The sentence where nothing can be told.
+    """
+
+    head: str
+    whose: str
+    counted: tuple[str, str]
+    agrees: tuple[str, str, str]
+    partly: tuple[str, str, str]
+    differs: tuple[str, str, str]
+    undecided: str
+
+    def of(self, claim: Claim) -> tuple[str, str, str]:
+        """What became of a claim that is decided."""
+        if claim.agrees:
+            return self.agrees
+        return self.partly if claim.partly else self.differs
 
 
-def _claimed(experiment: Experiment, parts: Sequence[Part], stated: Sequence[Claim]) -> Section:
-    """A section that ends with what the paper says."""
-    return Section(_count_claims(experiment, stated), after=[*parts, *_claim_parts(stated)])
+THE_PAPER = Words(
+    head="What the paper says of it",
+    whose="The paper",
+    counted=("statement in the paper", "statements in the paper"),
+    agrees=("Agrees", "agrees", "agree"),
+    partly=("Agrees in part", "agrees in part", "agree in part"),
+    differs=("Differs", "differs", "differ"),
+    undecided="Too little was run to compare it with the paper.",
+)
+AIMS = Words(
+    head="What it is to reach",
+    whose="The aim",
+    counted=("aim", "aims"),
+    agrees=("Reached", "is reached", "are reached"),
+    partly=("Reached in part", "is reached in part", "are reached in part"),
+    differs=("Missed", "is missed", "are missed"),
+    undecided="Too little was run to tell whether its aims are reached.",
+)
 
 
-def _claim_parts(stated: Sequence[Claim]) -> list[Part]:
-    lines = [f"**{_word(claim)}.** The paper: {claim.paper} Here: {claim.here}" for claim in stated]
-    return [heading(3, "What the paper says of it"), items(lines)] if lines else []
+def _claimed(
+    experiment: Experiment,
+    parts: Sequence[Part],
+    stated: Sequence[Claim],
+    words: Words = THE_PAPER,
+) -> Section:
+    """A section that ends with what is claimed of it."""
+    said = _count_claims(experiment, stated, words)
+    return Section(said, after=[*parts, *_claim_parts(stated, words)])
 
 
-def _count_claims(experiment: Experiment, stated: Sequence[Claim]) -> str:
+def _claim_parts(stated: Sequence[Claim], words: Words = THE_PAPER) -> list[Part]:
+    lines = [
+        f"**{UNTOLD if claim.agrees is None else words.of(claim)[0]}.** {words.whose}: "
+        f"{claim.paper} Here: {claim.here}"
+        for claim in stated
+    ]
+    return [heading(3, words.head), items(lines)] if lines else []
+
+
+def _count_claims(experiment: Experiment, stated: Sequence[Claim], words: Words) -> str:
     decided = [claim for claim in stated if claim.agrees is not None]
     if not decided:
-        return UNDECIDED
-    found = Counter(_word(claim) for claim in decided)
+        return words.undecided
+    found = Counter(words.of(claim) for claim in decided)
     said = ", ".join(
-        f"{found[word]} {word.lower() if found[word] == 1 else verb}"
-        for word, verb in VERBS.items()
-        if found[word]
+        f"{found[one]} {one[1 if found[one] == 1 else 2]}"
+        for one in (words.agrees, words.partly, words.differs)
+        if found[one]
     )
     few = " (a smaller run)" if _smaller(experiment) else ""
-    return f"Of {count(len(decided), 'statement')} in the paper, {said}{few}."
+    return f"Of {count(len(decided), *words.counted)}, {said}{few}."
 
 
-def _word(claim: Claim) -> str:
-    if claim.agrees is None:
-        return "Can't be told"
-    if claim.agrees:
-        return "Agrees"
-    return "Agrees in part" if claim.partly else "Differs"
-
-
-UNDECIDED = "Too little was run to compare it with the paper."
+UNTOLD = "Can't be told"
 
 
 # --- the paper's ----------------------------------------------------------------------------------
@@ -172,6 +225,11 @@ def _timing(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame)
 
 
 def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    return _claimed(experiment, _transition_parts(results), claims.phase_claims(results))
+
+
+def _transition_parts(results: pl.DataFrame) -> list[Part]:
+    """Where half of all supports are recovered."""
     found = claims.transitions(results)
     ratios = sorted({ratio for one in found for ratio in one.sampling})
     shown = ratios if len(ratios) <= MOST_COLUMNS else ratios[::2]
@@ -179,11 +237,10 @@ def _phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) 
         one.label: {r: f"{at:.2f}" for r, at in zip(one.sampling, one.sparsity, strict=True)}
         for one in found
     }
-    parts = [
+    return [
         paragraph("The sparsity ratio k/n at which half of all supports are recovered:"),
         _by_label(rows, {ratio: f"n/m = {ratio:g}" for ratio in shown}),
     ]
-    return _claimed(experiment, parts, claims.phase_claims(results))
 
 
 def _boston(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
@@ -219,7 +276,7 @@ BOSTON_NOTE = (
 
 def _bounds(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
     stated = claims.bounds_claims(values)
-    headline = UNDECIDED
+    headline = THE_PAPER.undecided
     if stated:
         held = "holds" if stated[0].agrees else "does not hold"
         headline = f"Thm. 4.5 as printed {held} against what is achieved."
@@ -233,6 +290,68 @@ BOUNDS_NOTE = (
     "achieved is known, and it is below the printed bound. The black line, erf(δ/√2)^m, is proved "
     "for every k, and still above the older bound: see `docs/guarantees.md`."
 )
+
+
+# --- beyond the paper -----------------------------------------------------------------------------
+
+
+def _beyond(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    """Rates of all, by what they are told, and how long a solution takes."""
+    rates, times = _told(experiment), _told(experiment)
+    for row in succeeded(results, "rate"):
+        label, where = row["algorithm"], targets.place(experiment, row)
+        rates[label] |= {"draws": f"{row['trials']:,}"}
+        rates[label][where] = _rate(row["rate"], row["low"], row["high"])
+        times[label][where] = duration(row["total_seconds"] / row["trials"])
+    told: dict[Hashable, str] = {"told": "told"}
+    cells = targets.heads(experiment)
+    parts = [
+        *_left_out(experiment),
+        paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
+        _by_label(rates, told | {"draws": "draws"} | cells, texts=2),
+        paragraph("Mean time of a solution:"),
+        _by_label(times, told | cells, texts=2),
+    ]
+    stated = targets.rate_claims(experiment, results)
+    return _claimed(experiment, [], stated, AIMS)._replace(before=parts)
+
+
+def _told(experiment: Experiment) -> dict[str, dict[Hashable, str]]:
+    """A row for each contender, with what it is told."""
+    told = {one.label: what for what, group in GROUPS.items() for one in group}
+    return {one.label: {"told": told[one.label]} for one in experiment.contenders}
+
+
+def _left_out(experiment: Experiment) -> list[Part]:
+    """Who could not take part, and why."""
+    present = {one.label for one in experiment.contenders}
+    declared = DECLARED[experiment.name].contenders
+    reasons = [absent(one) for one in declared if one.label not in present]
+    return [note(f"{plain(reason)}.") for reason in reasons if reason]
+
+
+def _false_features(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    """How many features come in where there are none."""
+    rows = _told(experiment)
+    for label, cells in targets.false_features(values).items():
+        for where, many in cells.items():
+            rows[label] |= {"draws": f"{many.draws:,}", where: many.text}
+    columns: dict[Hashable, str] = {"told": "told", "draws": "draws"}
+    parts = [
+        paragraph(
+            "The target is noise alone, independent of all columns: whatever is chosen is false. "
+            "How many features a fit has, mean ± standard error, by rows × columns:"
+        ),
+        *_left_out(experiment),
+        _by_label(rows, columns | targets.sizes(experiment), texts=2),
+    ]
+    stated = targets.false_claims(values)
+    return _claimed(experiment, [], stated, AIMS)._replace(before=parts)
+
+
+def _beyond_phase(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    parts = _transition_parts(results)
+    return _claimed(experiment, parts, targets.transition_claims(results), AIMS)
 
 
 # --- one's own ------------------------------------------------------------------------------------
@@ -301,5 +420,8 @@ KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Section]] = 
     "timing": _timing,
     "bounds": _bounds,
     "boston": _boston,
+    "beyond": _beyond,
+    "false_features": _false_features,
+    "beyond_phase": _beyond_phase,
 }
 """How each kind of experiment is shown and judged; `drawings.KINDS` has their figures."""

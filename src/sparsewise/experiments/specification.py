@@ -16,6 +16,7 @@ import yaml
 
 from sparsewise.algorithms import ALGORITHMS
 from sparsewise.errors import InputError
+from sparsewise.experiments.catalogue import DECLARED
 from sparsewise.experiments.declaration import Cell, Contender, Experiment, Number, resolved
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.paper import EXPERIMENTS
@@ -215,8 +216,9 @@ def _name(name: Any) -> str:
     """What files are called after."""
     rule = "name must be of letters, digits, dots, - and _, 80 at the most"
     _require(isinstance(name, str) and NAME.fullmatch(name), rule, name)
-    if name in EXPERIMENTS:
-        raise InputError(f"{quoted(name)} is an experiment of the paper: choose another name")
+    if name in DECLARED:
+        whose = "the paper" if name in EXPERIMENTS else "this package"
+        raise InputError(f"{quoted(name)} is an experiment of {whose}: choose another name")
     return str(name)
 
 

@@ -6,26 +6,30 @@ from functools import partial
 
 import numpy as np
 
-from sparsewise.algorithms import ALGORITHMS
 from sparsewise.design.base import Array
 from sparsewise.experiments.declaration import Unit, resolved
 from sparsewise.experiments.draws import draw, generator
 from sparsewise.experiments.measure import Values, noted, timed
+from sparsewise.experiments.peers import competitor
 
 
 def recovery(unit: Unit, seed: int) -> Values:
-    """Whether the support is the true one, the error of the coefficients, size and time."""
+    """Whether the support is the true one, the error of the coefficients, size and time.
+
+    The error is relative, or absolute where all true coefficients are zero.
+    """
     cell, arguments = unit.cell, unit.contender.arguments(unit.cell)
-    algorithm = ALGORITHMS[unit.contender.algorithm]
+    algorithm = competitor(unit.contender.algorithm)
     threshold = float(resolved(unit.contender.threshold, cell))
     values: Values = {"success": [], "error": [], "size": [], "seconds": []}
-    for realization in range(unit.experiment.realizations):
+    for realization in range(unit.realizations):
         with noted(f"realisation {realization}"):
             A, y, x = draw(unit.experiment, cell, generator(cell, realization, seed))
             solution, seconds = timed(partial(algorithm, A, y, **arguments), realization == 0)
         support = support_above(threshold, solution.coef)
         values["success"].append(float(np.array_equal(support, np.flatnonzero(x))))
-        values["error"].append(float(np.linalg.norm(solution.coef - x) / np.linalg.norm(x)))
+        size = np.linalg.norm(x) or 1.0
+        values["error"].append(float(np.linalg.norm(solution.coef - x) / size))
         values["size"].append(float(support.size))
         values["seconds"].append(seconds)
     return values

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sparsewise.experiments import document
+from sparsewise.experiments import beyond, document
+from sparsewise.experiments.catalogue import DECLARED, is_among
 from sparsewise.experiments.comparison import declared_in_paper
 from sparsewise.experiments.conduct import PACKAGES, Outcome
 from sparsewise.experiments.declaration import Experiment, equations
 from sparsewise.experiments.document import Part, heading, items, note, paragraph, plain, table
 from sparsewise.experiments.journal import unwritable, write_result
-from sparsewise.experiments.measure import duration
+from sparsewise.experiments.measure import MISSING, duration
 from sparsewise.experiments.sections import NOTHING, Section, section
 from sparsewise.wording import count
 
@@ -22,6 +23,22 @@ NO_FIGURES = (
 REPRODUCED = (
     "The experiments of S. Ament and C. Gomes (ICML 2021), run anew and set beside the paper's "
     "numbers."
+)
+BEYOND = (
+    "`solve` takes A and y and nothing else: no tolerance, no noise, no number of features. Here "
+    "it stands beside the algorithms of S. Ament and C. Gomes (ICML 2021), which are told the "
+    "noise, on the draws of their tables, and beside other packages."
+)
+FAIRNESS = (
+    "All see the same draws. Who is told nothing has A and y alone, called as a new user would "
+    "(without an intercept, as the data have none); who is told the noise has δ = 2‖ε‖, as in the "
+    "paper (with more noise, what serves it better: ‖ε‖, its standard deviation, or what the best "
+    "of m columns explains of it). A column counts as chosen if its coefficient is not zero: "
+    "scikit-learn's ARDRegression sets to zero what it prunes, and for BP and BP ARD what is at "
+    "most δ/10 is zero. Other packages are tried once more, told a little: ARDRegression and "
+    "LassoCV that coefficients of at most one half don't count (all true ones are ±1), the others "
+    "that they may choose up to n/2 columns, which by default they may not. Who has fewer draws "
+    "has the first of them, because more would take too long."
 )
 MOST_FAILURES = 40
 
@@ -48,7 +65,7 @@ def write_report(outcome: Outcome) -> list[str]:
     if images is None:
         parts.append(note(NO_FIGURES))
     for one in outcome.experiments:
-        several = len(outcome.experiments) > 1 or declared_in_paper(one)
+        several = len(outcome.experiments) > 1 or is_among(one, DECLARED)
         parts.append(heading(2, plain(one.title) if several else "Results"))
         drawn = (images or {}).get(one.name, [])
         before, after = sections[one.name].before, sections[one.name].after
@@ -95,13 +112,21 @@ def _not_drawn(experiment: Experiment, drawn: int) -> list[Part]:
 def _title(outcome: Outcome) -> str:
     if all(declared_in_paper(one) for one in outcome.experiments):
         return "Sparse Bayesian Learning via Stepwise Regression, reproduced"
+    if all(_is_beyond(one) for one in outcome.experiments):
+        return "Beyond the paper: solve, told nothing"
     return plain(outcome.experiments[0].title)
+
+
+def _is_beyond(experiment: Experiment) -> bool:
+    return is_among(experiment, beyond.EXPERIMENTS)
 
 
 def _summary(outcome: Outcome, sections: dict[str, Section]) -> list[Part]:
     parts = []
     if any(declared_in_paper(one) for one in outcome.experiments):
         parts.append(paragraph(REPRODUCED))
+    if any(_is_beyond(one) for one in outcome.experiments):
+        parts += [paragraph(BEYOND), paragraph(FAIRNESS)]
     if len(outcome.experiments) > 1:
         heads = [(one.title, sections[one.name].headline) for one in outcome.experiments]
         parts.append(items([f"{plain(title)}. {headline}" for title, headline in heads]))
@@ -121,7 +146,9 @@ def _settings(outcome: Outcome) -> list[Part]:
     jobs, cores = facts.get("jobs"), count(int(facts.get("cores") or 1), "core")
     processes = count(int(jobs or 1), "process", "processes")
     many = "as many processes as cores" if jobs == -1 else processes
-    known = [name for name in ("python", "sparsewise", *PACKAGES) if name in facts]
+    known = [
+        name for name in ("python", "sparsewise", *PACKAGES) if facts.get(name, MISSING) != MISSING
+    ]
     versions = ", ".join(f"{name} {facts[name]}" for name in known)
     said = [
         f"In all: {duration(facts['seconds'])} by the clock, {many}, {cores}. The times in the "
@@ -160,7 +187,7 @@ def _failures(outcome: Outcome) -> list[Part]:
     parts = [
         heading(2, "What failed"),
         paragraph("These are left out of everything above; `--resume` tries them again."),
-        table(["experiment", "algorithm", "cells", "error"], rows[:MOST_FAILURES], textual=True),
+        table(["experiment", "algorithm", "cells", "error"], rows[:MOST_FAILURES], texts=None),
     ]
     more = len(rows) - MOST_FAILURES
     return [*parts, paragraph(f"And {more} more, in `results.csv`.")] if more > 0 else parts
