@@ -235,7 +235,7 @@ def attempt(call: Call, word: str, value: Value) -> None:
         del call.words[word]
     judge(call, solution)
     if solution.stop is Stop.CALLBACK:
-        assert len(solution.path) <= 1
+        assert len(solution.starts if call.algorithm in SEARCHES else solution.path) <= 1
 
 
 def is_excused(call: Call, refused: InputError) -> bool:

@@ -414,11 +414,12 @@ def search(
     rss, size = active.rss, active.size
     if sigma is None:
         sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
+    sigma = float(sigma)
     return active.solution(
         algorithm,
         stop,
         kind=MultistartSolution,
-        sigma=float(sigma),
+        sigma=sigma,
         covariance=active.covariance(sigma),
         score=goal.cost(rss, size),
         chance=0.0 if data.is_zero else goal.chance(rss, size),
