@@ -19,7 +19,7 @@ from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Path, Solution
 from sparsewise.selection.choice import PathOf, at_most, best_by_size, most_features
 from sparsewise.selection.data import Data
-from sparsewise.selection.path_end import AHEAD, as_far_as, worth
+from sparsewise.selection.path_end import AHEAD, as_far_as, effortless, worth
 from sparsewise.tolerances import tolerances
 from sparsewise.wording import count
 
@@ -63,22 +63,22 @@ def cross_validate(
     """Errors of every size, and the best; or the smallest within a standard error of it.
 
     The rule of one standard error is that of Breiman et al. (1984): errors this close can't be
-    told apart, so the simpler model has it. Paths are followed to twice as many features as the
-    least error has, and 100 more (`worth`).
+    told apart, so the simpler model has it. Paths are followed to `max_features`; if that is None,
+    to twice as many features as the least error has, and 100 more, or as far as takes no time.
     """
     splits = _splits(data, cv)
     run = delayed(_fold_errors)
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
     included = last = len(data.include)
-    further = worth(included)
+    further = max(worth(included), effortless(data)) if max_features is None else max_features
     while further > last:
         wanted = further
         folds = at_once(run(data, path, *split, wanted, max_features) for split in splits)
         by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
         mean = by_fold.mean(axis=0)
         last = included + mean.size - 1
-        if last < wanted:  # there are no more features to follow
+        if last < wanted or max_features is not None:  # there are no more features to follow
             break
         further = worth(included + int(np.argmin(mean)))
     unit = float(mean.max()) or 1.0  # squares of squares are in range, whatever the units
