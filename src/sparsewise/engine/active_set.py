@@ -56,6 +56,27 @@ class ActiveSet(SparseModel):
         """|corr|²/energy, the fall of ‖r‖² for each column; -1 where it can't be added."""
         return self._scores.values(by_gain=True)
 
+    def replacements(self) -> Array:
+        """The columns that may do better in place of one of the active ones; no others do.
+
+        Let t² be the loss of an active column, c and e corr and energy of another, and p its part
+        along what only the active one spans. The exchange lowers ‖r‖² by
+
+            (|c|² + 2 Re(c̄ p t) - |t|² e) / (e + |p|²),     |p|² <= 1 - e,
+
+        which is negative wherever |c| < |t| (1 - √(1 - e)). Of columns that the active ones hardly
+        leave anything of, rounding has eaten c and e: any of them may do better.
+        """
+        losses = self.loose_losses().values()
+        if not losses:
+            return np.empty(0, np.int64)
+        gains, energy = self.gains(), np.clip(self._scores.energy, 0.0, 1.0)
+        apart = 1 - np.sqrt(1 - energy)
+        corr = np.sqrt(np.maximum(gains, 0.0) * energy)
+        needed = (1 - self._tolerance.tie) * np.sqrt(min(losses)) * apart - self._tolerance.eps
+        near = self._scores.state == self._kernels.DEPENDENT
+        return np.flatnonzero(near | ((gains >= 0) & (corr >= needed)))
+
     def correlations(self) -> Array:
         """|u_j* r|² for each column that can be added, -1 for the others."""
         return self._scores.values(by_gain=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -30,8 +31,11 @@ MOST = 300
 IRRELEVANT = 1e-8
 """The same as `NEGLIGIBLE`, where σ² is still on its way and nothing brings a column back."""
 
-SETTLED = 1e-3
+SETTLED = 2e-2
 """A change of γ by less than this part of the largest leaves the same columns."""
+
+OUTSTANDING = 100.0
+"""Columns whose γ are all larger by this factor than those of any others stand out."""
 
 ROUGH = 1e4
 """σ² of at least this many units of rounding survives squaring."""
@@ -53,7 +57,7 @@ def update_all(evidence: Evidence, updates: Updates, most: int) -> None:
     gamma = np.ones(columns.size, B.real.dtype)
     before = -np.inf
     for _ in range(most):
-        squared, share, worth, _ = posterior(B, y, gamma, evidence.noise)
+        squared, share, worth = posterior(B, y, gamma, evidence.noise)
         evidence.log.heed()
         if worth - before < 0.1 * evidence.min_increase:
             break
@@ -69,28 +73,43 @@ def update_all(evidence: Evidence, updates: Updates, most: int) -> None:
 
 
 def relevant(
-    B: Array, y: Array, gamma: Array, noise: float, *, held: bool, rows: float, heed: Heed
+    B: Array,
+    y: Array,
+    gamma: Array,
+    noise: float,
+    *,
+    held: bool,
+    rows: float,
+    heed: Heed,
+    known: Array | None = None,
 ) -> Relevant:
     """MacKay's updates of all γ, and of σ² unless it is held, until they hardly change.
 
     σ² ← ‖r‖² / (ν - Σ γ_j S_j), with ν rows: what is left, over the degrees of freedom that are.
+    They end, too, once the columns of a `known` model, a mask, stand out from all others: that is
+    where they lead, and how far need not be known.
     """
     columns = np.arange(B.shape[1])
+    eps, tiny = tolerances(B.dtype).eps, np.finfo(gamma.dtype).tiny
     for _ in range(MOST):
         heed()
         # Lower, and squares lose it; where the search ends is told without any noise.
-        floor = ROUGH * tolerances(B.dtype).eps * float(gamma.sum())
-        squared, share, _, rss = posterior(B, y, gamma, max(noise, floor), rough=True)
+        floor = ROUGH * eps * float(gamma.sum())
+        squared, share, rss = rough_posterior(B, y, gamma, max(noise, floor))
         if not held:
-            left = max(rows - float(share.sum()), LEAST_LEFT * rows)
-            noise = rss / left
-        before, gamma = gamma, squared / np.maximum(share, np.finfo(gamma.dtype).tiny)
+            noise = rss / max(rows - float(share.sum()), LEAST_LEFT * rows)
+        before, gamma = gamma, squared / np.maximum(share, tiny)
         largest = float(gamma.max(initial=0.0))
-        keep = gamma > IRRELEVANT * largest
         settled = float(np.abs(gamma - before).max(initial=0.0)) <= SETTLED * largest
-        if not keep.all():
+        least = IRRELEVANT * largest
+        if known is not None:
+            others = float(gamma[~known[columns]].max(initial=0.0))
+            if float(gamma[known[columns]].min(initial=largest)) > OUTSTANDING * others:
+                settled, least = True, others
+        keep = np.flatnonzero(gamma > least)
+        if keep.size < gamma.size:
             columns, B, gamma = columns[keep], B[:, keep], gamma[keep]
-        if settled or not columns.size:
+        if settled or not keep.size:
             break
     return Relevant(columns, gamma, noise)
 
@@ -104,16 +123,15 @@ class Relevant(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """|μ|², share = γ S, the log evidence but for a constant, and ‖y - B μ‖²."""
+    """|μ|², share = γ S, and the log evidence but for a constant."""
 
     squared: Array
     share: Array
     worth: float
-    rss: float
 
 
-def posterior(B: Array, y: Array, gamma: Array, noise: float, *, rough: bool = False) -> Posterior:
-    """The posterior of all coefficients, by the smaller of two factors; roughly if that will do.
+def posterior(B: Array, y: Array, gamma: Array, noise: float) -> Posterior:
+    """The posterior of all coefficients, by the smaller of two factors.
 
     With G = B Γ^½: σ²I + G G* = L L* of n rows, or σ²I + G*G = L L* of as many as there are
     columns.
@@ -122,46 +140,69 @@ def posterior(B: Array, y: Array, gamma: Array, noise: float, *, rough: bool = F
     G = B * np.sqrt(gamma)
     size = float(gamma.sum())
     if m >= n:
-        L = lower_factor(G, noise, size, rough)
-        z = divide(L, y[:, None])[:, 0]
-        Z = divide(L, G)
-        mean = Z.conj().T @ z
-        share = square_sums(Z)
+        L = lower_factor(G, noise, size)
+        Z, z = divide(L, G), divide(L, y[:, None])[:, 0]
+        mean, share = Z.conj().T @ z, square_sums(Z)
         fit, missing = float(np.vdot(z, z).real), 0
-        r = noise * divide(L, z[:, None], adjoint=True)[:, 0]  # r = σ² C⁻¹ y
-        rss = float(np.vdot(r, r).real)
     else:
-        L = lower_factor(G.conj().T, noise, size, rough)
+        L = lower_factor(G.conj().T, noise, size)
         W = divide(L, np.eye(m, dtype=L.dtype))
         mean = W.conj().T @ (W @ (G.conj().T @ y))
         share = np.maximum(1 - noise * square_sums(W), 0.0)
         r = y - G @ mean
-        rss = float(np.vdot(r, r).real)
-        fit, missing = rss / noise + float(np.vdot(mean, mean).real), n - m
+        fit = float(np.vdot(r, r).real) / noise + float(np.vdot(mean, mean).real)
+        missing = n - m
     log_det = 2 * float(np.log(np.diagonal(L).real).sum()) + missing * float(np.log(noise))
     worth = -weight(B.dtype.kind == "c") * (log_det + fit)
-    return Posterior(gamma * np.square(np.abs(mean)), share, worth, rss)
+    return Posterior(gamma * np.square(np.abs(mean)), share, worth)
 
 
-def lower_factor(G: Array, noise: float, size: float, rough: bool = False) -> Array:
-    """L with L L* = σ²I + G G*; by QR where squaring would cost the digits of σ², if these matter.
+def rough_posterior(B: Array, y: Array, gamma: Array, noise: float) -> tuple[Array, Array, float]:
+    """|μ|², share = γ S and ‖y - B μ‖², where squares may cost half of the digits."""
+    n, m = B.shape
+    G = B * np.sqrt(gamma)
+    wide = m >= n
+    gram = (G @ G.conj().T if wide else G.conj().T @ G).conj().T  # in the order of Fortran
+    gram.flat[:: len(gram) + 1] += noise
+    cholesky, inverse, _ = _triangles(gram.dtype.char)
+    L, _ = cholesky(gram, lower=1, overwrite_a=True)
+    W = inverse(L, lower=1)[0]
+    if wide:  # C = L L*: r = σ² C⁻¹ y, and with Z = L⁻¹ G, γ S = |Z|²
+        z, Z = W @ y, W @ G
+        mean, share = Z.conj().T @ z, square_sums(Z)
+        r = noise * (W.conj().T @ z)
+    else:
+        mean = W.conj().T @ (W @ (G.conj().T @ y))
+        share = np.maximum(1 - noise * square_sums(W), 0.0)
+        r = y - G @ mean
+    return gamma * np.square(np.abs(mean)), share, float(np.vdot(r, r).real)
+
+
+@cache
+def _triangles(char: str) -> tuple[Any, Any, Any]:
+    """Cholesky's factor, its inverse, and division by it."""
+    from scipy.linalg import get_blas_funcs, get_lapack_funcs
+
+    names: Any = get_lapack_funcs(("potrf", "trtri"), dtype=char)
+    return *names, get_blas_funcs("trsm", dtype=char)
+
+
+def lower_factor(G: Array, noise: float, size: float) -> Array:
+    """L with L L* = σ²I + G G*; by QR where squaring would cost the digits of σ².
 
     size is at least ‖G‖².
     """
     rows = len(G)
-    if rough or noise > tolerances(G.dtype).eps ** 0.5 * size:
+    if noise > tolerances(G.dtype).eps ** 0.5 * size:
         gram = G @ G.conj().T
         gram.flat[:: rows + 1] += noise
         return np.linalg.cholesky(gram)
-    below = np.eye(rows, dtype=G.dtype) * G.dtype.type(noise**0.5)
-    R = np.linalg.qr(np.vstack([G.conj().T, below]), mode="r")
+    R = np.linalg.qr(np.vstack([G.conj().T, noise**0.5 * np.eye(rows)]), mode="r")
     diagonal = np.diagonal(R)
     return np.asarray((R * (diagonal.conj() / np.abs(diagonal))[:, None]).conj().T)
 
 
-def divide(L: Array, B: Array, adjoint: bool = False) -> Array:
-    """L⁻¹B, L being lower triangular; or (L*)⁻¹B."""
-    from scipy.linalg import get_blas_funcs
-
-    trsm: Any = get_blas_funcs("trsm", (L, B))
-    return np.asarray(trsm(1.0, L, B, lower=1, trans_a=2 if adjoint else 0))
+def divide(L: Array, B: Array) -> Array:
+    """L⁻¹B, L being lower triangular."""
+    _, _, trsm = _triangles(L.dtype.char)
+    return np.asarray(trsm(1.0, L, B, lower=1))

@@ -59,10 +59,14 @@ class Log:
         """The steps that follow lead from the empty model, not from the one met last."""
         self._stretches = []
 
+    def follow(self, stretches: Iterable[Stretch]) -> None:
+        """Take these steps, which were recorded elsewhere, for the ones so far."""
+        self._stretches = list(stretches)
+
     def record(
         self,
         action: Action,
-        columns: Sequence[int] | Array,
+        columns: Sequence[int | tuple[int, ...]] | Array,
         losses: Sequence[float] | Array,
         coefs: Sequence[Array] | Array,
         size: int,

@@ -12,15 +12,18 @@ from numpy.typing import ArrayLike
 from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.halting import Halted, interrupted
-from sparsewise.engine.joint_updates import posterior, relevant
+from sparsewise.engine.joint_updates import relevant, rough_posterior
+from sparsewise.engine.log import Log
 from sparsewise.engine.noise import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.engine.way_forward import way_forward
 from sparsewise.errors import InputError
-from sparsewise.guarantees.exchanges import exchanges_of_one
+from sparsewise.guarantees.exchanges import changes_of_one, lowest_of_equals
 from sparsewise.guarantees.fit import Fit
-from sparsewise.parameters import check_constraints, check_count, check_function
+from sparsewise.parameters import check_constraints, check_function, check_whole, shown
 from sparsewise.problem import DependentColumnsError, Problem, problem
-from sparsewise.results import MultistartSolution, Start, Stop
+from sparsewise.results import MultistartSolution, Start, Stop, Stretch
+from sparsewise.selection.reduction import NARROW
 from sparsewise.selection.score import CHARGES, ByCharge, Score, score
 
 LARGE_NOISE = 0.1
@@ -35,14 +38,14 @@ PLAIN = -8.0
 BY_CHANCE = -2.0
 """log₁₀: a fit no less likely by chance than this is worth a warning."""
 
+UNLIKELY = 1e-5
+"""A γ below this part of the largest is not worth a place on the way back."""
+
 ROUNDS = 8
 """Most stages forward and back from one start."""
 
-AHEAD = 16
-"""Steps that a way forward goes on for at least, past the best model on it."""
-
-SCREENED = 256
-"""Columns near to being taken, at least, that are updated jointly with those that are."""
+QUICKLY = 1e-6
+"""How far ‖r‖² may be off, relatively, where that makes a second look only."""
 
 JOINTLY = 1 << 28
 """n m min(n, m) up to which all columns are updated together; else those that may matter."""
@@ -54,7 +57,7 @@ class Found(NamedTuple):
     cost: float
     support: tuple[int, ...]
     rss: float
-    survivors: tuple[int, ...] = ()
+    way: tuple[Stretch, ...] = ()
 
     @property
     def size(self) -> int:
@@ -101,15 +104,15 @@ class Multistart:
         self.include, self.exclude = list(include), list(exclude)
         self.found: list[Found] = []
         self._ends: dict[tuple[int, ...], Found] = {}
-        empty = self._model(self.include)
+        self._active: ActiveSet | None = None
+        empty = self.model(self.include)
         self.best = self._found(empty.order, empty.rss)
         rows = min(problem.shape[0], int(score.rows))
-        self.most = max(min(rows - 1, problem.shape[1]), len(self.include))
-        self._r = empty.residual
-        self._size = float(np.vdot(self._r, self._r).real)
+        # Unknown noise takes a row to tell it from.
+        rows -= score.noise is None
+        self.most = max(min(rows, problem.shape[1]), len(self.include))
+        self._empty, self._size = empty, empty.rss
         self._columns = np.empty(0, np.int64)
-        if self._size > score.exact and not problem.is_zero:
-            self._gather(empty, self._candidates(empty))
 
     @property
     def chance(self) -> float:
@@ -118,15 +121,23 @@ class Multistart:
 
     def run(self, effort: int, seed: int) -> Stop:
         """So many starts at most; why there are no more."""
+        if self._size <= self.score.exact:
+            return Stop.EXACT_FIT
+        self._gather(self._candidates())
         if not self._columns.size:
-            return Stop.EXACT_FIT if self._size <= self.score.exact else Stop.EXHAUSTED
+            return Stop.EXHAUSTED
         for i in range(effort):
             self.found.append(self.start(i, np.random.default_rng([seed, i])))
+            self._widen(self.found[-1].support)
             if self.tell is not None and self.tell(self.found[-1]):
                 raise Halted
             if self._is_plain():
                 return Stop.FOUND_AGAIN
-        return Stop.BY_CHANCE if self.best.size and self.chance > BY_CHANCE else Stop.EFFORT
+        # An answer in doubt is not to be worse than what steps from nothing come to.
+        self._settled(self._found(self._empty.order, self._size))
+        if self.best.size == len(self.include):
+            return Stop.NOTHING_FOUND
+        return Stop.BY_CHANCE if self.chance > BY_CHANCE else Stop.EFFORT
 
     def _is_plain(self) -> bool:
         """Whether the best model was found from two starts, and can't be there by chance."""
@@ -136,18 +147,28 @@ class Multistart:
     def start(self, i: int, rng: np.random.Generator) -> Found:
         """What start number i comes to."""
         survivors = self._survivors(i, rng)
-        first = self._on_the_way_back(survivors)
         # Where it goes from there depends on nothing else: many starts come to one model.
+        if end := self._ends.get(tuple(sorted(survivors))):
+            return end
+        first = self._on_the_way_back(survivors)
         if first.support not in self._ends:
-            self._ends[first.support] = self._settled(self._polished(first))
-        return self._ends[first.support]._replace(survivors=tuple(survivors))
+            end = first if self._is_hopeless(first) else self._settled(first)
+            end = end._replace(way=first.way)
+            self._ends |= {first.support: end, end.support: end}
+        return self._ends[first.support]
+
+    def _is_hopeless(self, found: Found) -> bool:
+        """Whether it may be there by chance, where the best model so far can't."""
+        if found.cost <= self.best.cost or self.chance >= PLAIN:
+            return False
+        return self.score.chance(found.rss, found.size) > PLAIN
 
     # ------------------------------------------------------------------ the stages of a start
 
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
         columns, rows = self._columns, self.score.rows - len(self.include)
-        gamma = np.ones(columns.size) if i == 0 else np.exp(rng.standard_normal(columns.size))
+        gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
         if i % 2:
             gamma = gamma * (self._guess + 0.5)
         held = self.score.noise is not None or i % 2 == 1
@@ -157,15 +178,23 @@ class Multistart:
         left = relevant(
             self._B, self._r, gamma.astype(self._guess.dtype), noise,
             held=held, rows=rows, heed=_heed,
+            known=self._known(),
         )  # fmt: skip
         order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
+        order = order[left.gamma[order] > UNLIKELY * left.gamma.max(initial=0.0)]
         return [*self.include, *columns[left.columns[order]].tolist()]
+
+    def _known(self) -> Array | None:
+        """Which of the columns updated jointly are in the best model so far, if any are."""
+        if self.best.size == len(self.include):
+            return None
+        return np.isin(self._columns, self.best.support)
 
     def _on_the_way_back(self, columns: list[int]) -> Found:
         """The best model met while the least column is dropped, again and again."""
-        active = self._model(columns, basis=False)
+        active = self.model(columns, basis=False)
         order, rss = active.order, [active.rss]
-        active.shrink(self._stopping(most=0))
+        active.shrink(self.stopping(most=0))
         dropped: list[int] = []
         for stretch in active.log.stretches:
             if stretch.action == "drop":
@@ -174,7 +203,17 @@ class Multistart:
         costs = self.score.costs(np.array(rss), len(order) - np.arange(len(rss)))
         at = len(costs) - 1 - int(np.argmin(costs[::-1]))  # of equal ones the smallest
         gone = set(dropped[:at])
-        return self._found((j for j in order if j not in gone), rss[at])
+        return self._found((j for j in order if j not in gone), rss[at], active.log.stretches)
+
+    def _settled(self, found: Found) -> Found:
+        """Go on until no addition, deletion or exchange of one column costs less."""
+        while True:
+            _heed()
+            found = min(self._polished(found), found, key=lambda one: one.cost)
+            further = self._changed(found)
+            if not further.cost < found.cost:
+                return further
+            found = further
 
     def _polished(self, found: Found) -> Found:
         """Forward and back from a model until that leads to no better one."""
@@ -189,8 +228,8 @@ class Multistart:
     def _forth_and_back(self, found: Found) -> Found:
         """RMP₀ from a model at the threshold it implies; the best model on the way back."""
         threshold = self.score.threshold(found.rss, found.size)
-        stopping = self._stopping(most=self.most, gain=threshold, loss=threshold)
-        active = self._model(found.support)
+        stopping = self.stopping(most=self.most, gain=threshold, loss=threshold)
+        self._active = active = self.model(found.support)
         seen: set[frozenset[int]] = set()
         while active.support not in seen and len(seen) < ROUNDS:
             seen.add(active.support)
@@ -200,50 +239,77 @@ class Multistart:
             return found
         return self._on_the_way_back(active.order)
 
-    def _settled(self, found: Found) -> Found:
-        """Go on until no addition, deletion or exchange of one column costs less."""
-        while found.cost < np.inf and not found.rss <= self.score.exact:
-            _heed()
-            further = self._exchanged(found)
-            if further is None or not further.cost < found.cost:
-                break
-            found = min(self._polished(further), further, key=lambda one: one.cost)
-        return found
+    def _changed(self, found: Found) -> Found:
+        """The best model that differs by one column, or by the exchange of one.
 
-    def _exchanged(self, found: Found) -> Found | None:
-        """The model after the exchange of one column that fits best, if one fits better."""
-        columns = np.array(found.support, np.int64)
-        swap = exchanges_of_one(Fit(self.problem, columns, self.include, self.exclude)).best
-        if swap is None:
-            return None
-        support = swap.applied(columns)
-        return self._found(support, self._model(support, basis=False).rss)
+        If there is none, the same, of equal columns the lowest: starts that come to copies agree.
+        """
+        if not self._may_change(found):
+            return found
+        fit = Fit(self.problem, np.array(found.support, np.int64), self.include, self.exclude)
+        costs = {
+            one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes_of_one(fit)
+        }
+        support = min(costs, key=costs.__getitem__, default=found.support)
+        if not costs.get(support, np.inf) < found.cost:
+            return self._lowest(found, fit)
+        active = self.model(support, basis=False)
+        return self._found(active.order, active.rss)
+
+    def _lowest(self, found: Found, fit: Fit) -> Found:
+        """The same model with the lowest of columns that fit as well."""
+        lowest = found._replace(support=lowest_of_equals(fit))
+        if self.best.support == found.support:
+            self.best = lowest
+        return lowest
+
+    def _may_change(self, found: Found) -> bool:
+        """Whether one column more, less or exchanged may cost less: a quick look, mostly no."""
+        active, rss, size = self.model_of(found), found.rss, found.size
+        gain, losses = float(active.gains().max()), active.loose_losses().values()
+        added = self.score.cost(rss - gain, size + 1) if gain > 0 else np.inf
+        dropped = self.score.cost(rss + min(losses), size - 1) if losses else np.inf
+        if min(added, dropped) < self.score.cost(rss * (1 + QUICKLY), size):
+            return True
+        return rss > self.score.exact and active.replacements().size > 0
 
     # ------------------------------------------------------------------ what they are made of
 
-    def _model(self, columns: Iterable[int], basis: bool = True) -> ActiveSet:
+    def model(
+        self, columns: Iterable[int], data: Problem | None = None, *, basis: bool = True
+    ) -> ActiveSet:
         """Least squares on these columns, but for those that depend on others."""
         columns = list(columns)
         while True:
             try:
                 return ActiveSet(
-                    self.problem, include=self.include, exclude=self.exclude, start=columns,
-                    basis=basis,
+                    self.problem if data is None else data, include=self.include,
+                    exclude=self.exclude, start=columns, basis=basis,
                 )  # fmt: skip
             except DependentColumnsError as error:
-                if set(error.columns) & set(self.include):
+                free = [j for j in columns if j not in self.include]
+                if set(error.columns) & set(self.include) or not free:
                     raise
-                columns = [j for j in columns if j not in error.columns]
+                # Together they may be dependent though none is, one by one: the last one goes.
+                gone = error.columns or free[-1:]
+                columns = [j for j in columns if j not in gone]
 
-    def _found(self, columns: Iterable[int], rss: float) -> Found:
+    def model_of(self, found: Found, data: Problem | None = None) -> ActiveSet:
+        """The same for what was found: the last one there was, if that is it."""
+        last = self._active
+        if (data is None or data is self.problem) and last and last.support == set(found.support):
+            return last
+        return self.model(found.support, data)
+
+    def _found(self, columns: Iterable[int], rss: float, way: Iterable[Stretch] = ()) -> Found:
         """A model, kept if it is the best so far: should somebody halt the search, it is told."""
         support = tuple(sorted(columns))
-        found = Found(self.score.cost(rss, len(support)), support, rss)
+        found = Found(self.score.cost(rss, len(support)), support, rss, tuple(way))
         best = getattr(self, "best", found)
         self.best = min(best, found, key=lambda one: (one.cost, one.size))
         return found
 
-    def _stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
+    def stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
         """Add what gains more, and drop what loses less than that; by default all that there is."""
         gain = max(gain, self.score.exact)
         return StoppingCriterion(
@@ -251,46 +317,57 @@ class Multistart:
             ceiling=np.inf, full=Stop.SPARSITY, small=Stop.DELTA,
         )  # fmt: skip
 
-    def _candidates(self, empty: ActiveSet) -> Array:
+    def _candidates(self) -> Array:
         """The columns to update jointly: all, or those that a way forward meets or nearly takes."""
-        n, m = self.problem.shape
-        if n * m * min(n, m) <= JOINTLY:
-            return empty.open_columns()
-        forward = self._model(self.include)
-        least, at = self.best.cost, forward.size
-        near = [forward.gains()]
-        while forward.size < self.most and forward.size <= 2 * at + AHEAD:
-            before = forward.size
-            forward.grow(self._stopping(most=self.most), steps=max(before, AHEAD))
-            rss = [float(loss) for one in forward.log.stretches for loss in one.losses]
-            size = forward.size - np.arange(len(rss))[::-1]
-            costs = self.score.costs(np.array(rss), size)
-            if costs.min() < least:
-                least, at = float(costs.min()), int(size[np.argmin(costs)])
-            near.append(forward.gains())
-            if forward.size == before:
-                break
-        width = max(SCREENED, 2 * forward.size)
-        tops = [np.argsort(-gains, kind="stable")[:width] for gains in near]
-        wanted = np.unique(np.concatenate([*tops, np.array(forward.order, np.int64)]))
-        return np.intersect1d(wanted, empty.open_columns())
+        if not is_large(self.problem):
+            return self._empty.open_columns()
+        forward = way_forward(self.model(self.include), self.score, self.stopping(most=self.most))
+        return np.intersect1d(forward.nearby, self._empty.open_columns())
 
-    def _gather(self, empty: ActiveSet, columns: Array) -> None:
+    def _widen(self, support: Iterable[int]) -> None:
+        """Update what a start has found jointly with the others, too, from now on."""
+        new = np.setdiff1d(list(support), [*self._columns, *self.include])
+        if new.size:
+            self._gather(np.union1d(self._columns, new.astype(np.int64)))
+
+    def _gather(self, columns: Array) -> None:
         """Hold these columns, without what must be included."""
         self._columns = columns
         if not columns.size:
             return
-        self._B = empty.remainders_of(columns)
+        self._B, self._r = self._empty.remainders_of(columns), self._empty.residual
+        if len(self._r) > 2 * (columns.size + 1):  # fewer rows tell the same
+            R = np.asarray(np.linalg.qr(np.column_stack([self._B, self._r]), mode="r"))
+            self._B, self._r = R[:, :-1], R[:, -1]
         flat = np.ones(columns.size, self._B.real.dtype)
         noise = SMALL_NOISE / len(self._r)
         # |x| of (nearly) minimum norm, each column being as likely as any other
-        self._guess = np.sqrt(posterior(self._B, self._r, flat, noise).squared)
+        self._guess = np.sqrt(rough_posterior(self._B, self._r, flat, noise)[0])
+
+
+def is_large(data: Problem) -> bool:
+    """Whether updates of all columns together would cost far more than passes over A."""
+    n, m = data.shape
+    return n * m * min(n, m) > JOINTLY
+
+
+def spread(i: int) -> float:
+    """Standard deviation of log γ at start i: none at first, then ever farther afield."""
+    return 0.0 if i == 0 else min(0.5 + i / 64, 1.0)
 
 
 def _heed() -> None:
     """Raise, should somebody have asked to stop."""
     if interrupted():
         raise Halted
+
+
+def check_charge(criterion: object) -> None:
+    """Refuse what is not the name of a criterion by charge."""
+    if not isinstance(criterion, str) or criterion not in CHARGES:
+        raise InputError(
+            f"must be one of {', '.join(CHARGES)}, not {shown(criterion)}.", parameter="criterion"
+        )
 
 
 # --- from data to a solution ----------------------------------------------------------------------
@@ -311,13 +388,9 @@ def search(
 ) -> MultistartSolution:
     """Search from so many starts at most: the best model any of them came to."""
     data = problem(A, y)
-    most = check_count(effort, "effort", 1) or 1
-    seed = check_count(seed, "seed", 0) or 0
+    most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
-    if criterion not in CHARGES:
-        raise InputError(
-            f"must be one of {', '.join(CHARGES)}, not {criterion!r}.", parameter="criterion"
-        )
+    check_charge(criterion)
     forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
     m = data.shape[1] - len(barred)
@@ -329,19 +402,19 @@ def search(
     multistart = Multistart(
         condensed(data), goal, include=sorted(forced), exclude=barred, tell=tell
     )
-    active = ActiveSet(data, include=forced, exclude=barred)
-    stop = active.log.run(lambda: multistart.run(most, seed))
-    retrace(active, multistart)
+    stop = Log(data, None).run(lambda: multistart.run(most, seed))
+    active = retraced(data, multistart)
     rss, size = active.rss, active.size
-    sigma = goal.variance(rss, size) ** 0.5 * data.scale
+    if sigma is None:
+        sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
     return active.solution(
         algorithm,
         stop,
         kind=MultistartSolution,
-        sigma=0.0 if data.is_zero else sigma,
+        sigma=float(sigma),
         covariance=active.covariance(sigma),
         score=goal.cost(rss, size),
-        chance=goal.chance(rss, size),
+        chance=0.0 if data.is_zero else goal.chance(rss, size),
         starts=tuple(Start(one.support, one.cost) for one in multistart.found),
         goal=goal,
     )
@@ -350,16 +423,24 @@ def search(
 def condensed(data: Problem) -> Problem:
     """The same problem in as few rows as tell the same, if these are much fewer."""
     n, m = data.shape
-    if n <= 2 * (m + 1) or data.design.applied or data.is_zero:
+    if m > NARROW or n <= 2 * (m + 1) or data.design.applied or data.is_zero:
         return data
     design, y = data.design.condensed(data.y)
     return problem(design, y)
 
 
-def retrace(active: ActiveSet, multistart: Multistart) -> None:
-    """From what the joint updates left to the best model, column by column."""
+def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
+    """The best model, and a path to it: from what joint updates left, back to nothing, and there.
+
+    So there is a model of every size on it.
+    """
     best = multistart.best
-    came_from = (one.survivors for one in multistart.found if one.support == best.support)
-    active.add(j for j in next(came_from, ()) if j not in active.support)
-    active.drop([j for j in active.order if j not in best.support])
-    active.add(j for j in best.support if j not in active.support)
+    active = multistart.model_of(best, data)
+    ways = (one.way for one in multistart.found if one.support == best.support)
+    if way := next(ways, ()):
+        there = tuple(j for j in active.order if j not in multistart.include)
+        active.log.follow(way)
+        if there:
+            coef = np.array(list(active.coef.values()))
+            active.log.record("add", [there], [active.rss], [coef], active.size)
+    return active

@@ -118,6 +118,10 @@ class Stop(Enum):
         "all starts are used up",
         ("Raise ", Parameter("effort"), " for more of them; chance tells how far to trust this."),
     )
+    NOTHING_FOUND = (
+        "no start came to a column that explains more than noise would",
+        "There may be nothing to find: take more rows, or a criterion that charges less.",
+    )
     BY_CHANCE = (
         "as many columns may fit as well by chance",
         "Nothing singles these columns out: take more rows or fewer columns, or tell the noise.",
