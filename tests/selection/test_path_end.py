@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from sparsewise import PursuitRegressor, StepwiseRegressor, forward
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, InputWarning
 from sparsewise.selection import choice, path_end
 from sparsewise.selection.criteria import Criteria
 from sparsewise.selection.path_end import AHEAD, EFFORTLESS, Outlook, as_far_as, effortless, worth
@@ -211,6 +211,8 @@ def test_few_among_many():
     """Where the EBIC takes whatever it can, the default takes what is there."""
     X, y = signal(100, 500, 10)
     assert StepwiseRegressor().fit(X, y).get_support(indices=True).tolist() == list(range(10))
+    with pytest.warns(InputWarning, match="ebic was still improving at 49 features"):
+        assert StepwiseRegressor(criterion="ebic").fit(X, y).get_support().sum() == 49
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e9])
