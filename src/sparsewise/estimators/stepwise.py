@@ -44,9 +44,10 @@ class StepwiseRegressor(SparseRegressor):
     the table: on pure noise it takes 0.2 to 0.3 features, whether 50×500, 64×128, 200×20 or
     200×600. Where features are more than rows, BIC takes half as many as there are rows (24 of 500,
     with R² = .998), and so may EBIC (49 of 500, where 10 are true and 100 rows are there; RIC 10.4
-    on average). Where rows are plenty, BIC lets in more, and may predict better for it: ten-fold R² is .490 by RIC and .489 by BIC for the diabetes data
-    (442×10), .467 and .502 with products (442×65); on new rows .471 and .477 for 200×20 with 8
-    effects, but .367 and -.725 for 200×500 with 10.
+    on average). Where rows are plenty, BIC lets in more, and may predict better for it: ten-fold
+    R² is .490 by RIC and .489 by BIC for the diabetes data (442×10), .467 and .502 with products
+    (442×65); on new rows .471 and .477 for 200×20 with 8 effects, but .367 and -.725 for 200×500
+    with 10.
 
     A path that would take more than about a second (2³⁰ products) ends where nothing speaks for a
     better model further on: it goes on to twice as many features as its best model has, and 100
