@@ -288,13 +288,16 @@ def test_a_cap_that_is_not_reached_changes_nothing(direction):
     for most in (12, 50):
         other = StepwiseRegressor(direction, max_features=most).fit(X, y)
         assert [*one.solution_.path] == [*other.solution_.path]
-    assert StepwiseRegressor(direction, max_features=0).fit(X, y).get_support().sum() == 0
+    for criterion in ("ric", "loo", "cv"):
+        model = StepwiseRegressor(direction, criterion=criterion, max_features=0).fit(X, y)
+        assert model.get_support().sum() == 0
 
 
 def test_a_cap_has_room_for_what_is_included():
     X, y = signal(40, 8, 3)
-    model = StepwiseRegressor(include=[6, 7], max_features=2).fit(X, y)
-    assert model.get_support(indices=True).tolist() == [6, 7]
+    for criterion in ("ric", "loo", "cv"):
+        model = StepwiseRegressor(criterion=criterion, include=[6, 7], max_features=2).fit(X, y)
+        assert model.get_support(indices=True).tolist() == [6, 7]
     with pytest.raises(
         InputError, match=r"^max_features allows 1, but include names 2: raise it\.$"
     ):

@@ -70,7 +70,7 @@ def cross_validate(
     run = delayed(_fold_errors)
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
-    included = last = len(data.include)
+    included, last = len(data.include), -1
     further = max(worth(included), effortless(data)) if max_features is None else max_features
     while further > last:
         wanted = further
