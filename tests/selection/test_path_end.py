@@ -1,14 +1,16 @@
 """Where paths end: by the rule, by a cap, and in every direction alike."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from sparsewise import PursuitRegressor, StepwiseRegressor, forward
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, InputWarning
 from sparsewise.selection import choice, path_end
 from sparsewise.selection.criteria import Criteria
-from sparsewise.selection.path_end import AHEAD, Outlook, as_far_as, worth
+from sparsewise.selection.path_end import AHEAD, EFFORTLESS, Outlook, as_far_as, effortless, worth
 
 DIRECTIONS = pytest.mark.parametrize("direction", ["forward", "backward", "both", "foba"])
 
@@ -28,8 +30,19 @@ def outlook(rss, criterion="ric", rows=1000, features=2000, most=900):
     """What is said of a path from nothing with these squared residuals."""
     rss = np.asarray(rss, float)
     criteria = Criteria(rows, features, False, float(rss[0]))
-    rule = Outlook(lambda r, k: criteria.costs(criterion, r, k), most)
+    rule = Outlook(lambda r, k: criteria.costs(criterion, r, k), AHEAD, most)
     return rule(rss, np.arange(rss.size))
+
+
+@pytest.fixture
+def cut(monkeypatch):
+    """Let paths end early, however little they take."""
+
+    def so_soon(ahead=AHEAD):
+        monkeypatch.setattr(path_end, "EFFORTLESS", 0)
+        monkeypatch.setattr(path_end, "AHEAD", ahead)
+
+    return so_soon
 
 
 # --- the rule ------------------------------------------------------------------------------------
@@ -83,8 +96,9 @@ def test_as_far_as():
 # --- on data -------------------------------------------------------------------------------------
 
 
-def test_it_is_the_beginning_of_the_whole_path():
+def test_it_is_the_beginning_of_the_whole_path(cut):
     """The choice is that of a path to the last feature, in a fraction of its steps."""
+    cut()
     X, y = signal(600, 900, 20)
     model = StepwiseRegressor(fit_intercept=False).fit(X, y)
     assert model.get_support(indices=True).tolist() == list(range(20))
@@ -105,9 +119,9 @@ def test_small_tables_have_whole_paths():
 
 @pytest.mark.parametrize("criterion", ["ric", "cv", "loo"])
 @DIRECTIONS
-def test_every_direction_ends_where_forward_does(direction, criterion, monkeypatch):
+def test_every_direction_ends_where_forward_does(direction, criterion, cut):
     """Also where it turns, or begins; every step and size beyond is saved."""
-    monkeypatch.setattr(path_end, "AHEAD", 8)
+    cut(8)
     X, y = signal(60, 90, 4) if criterion != "loo" else signal(200, 60, 4)
     model = StepwiseRegressor(direction, criterion=criterion).fit(X, y)
     assert set(model.get_support(indices=True)) >= {0, 1, 2, 3}
@@ -124,12 +138,12 @@ def test_every_direction_ends_where_forward_does(direction, criterion, monkeypat
         assert model.cv_errors_.sizes[-1] == min(model.cv_errors_.followed, 23)
 
 
-def test_folds_are_followed_as_far_as_their_errors_say(monkeypatch):
+def test_folds_are_followed_as_far_as_their_errors_say(cut):
     """In as many rounds as it takes, with the errors of one that goes all the way."""
     X, y = signal(120, 80, 12, level=0.5)
     whole = StepwiseRegressor(criterion="cv").fit(X, y).cv_errors_
     assert whole.sizes.tolist() == list(range(81))
-    monkeypatch.setattr(path_end, "AHEAD", 5)
+    cut(5)
     errors = StepwiseRegressor(criterion="cv").fit(X, y).cv_errors_
     best = int(errors.mean.argmin())
     assert errors.chosen == whole.chosen >= 12
@@ -139,10 +153,10 @@ def test_folds_are_followed_as_far_as_their_errors_say(monkeypatch):
 
 
 def test_many_sparse_columns():
-    """A path of a thousand rows and five thousand columns takes some steps more than it needs."""
+    """Among ten thousand columns, a path takes some steps more than it needs."""
     rng = np.random.default_rng(0)
-    X = sparse.random(1000, 5000, density=0.01, format="csc", random_state=rng)
-    y = X[:, :10] @ np.ones(10) + 0.02 * rng.standard_normal(1000)
+    X = sparse.random(2000, 10000, density=0.005, format="csc", random_state=rng)
+    y = X[:, :10] @ np.ones(10) + 0.02 * rng.standard_normal(2000)
     model = StepwiseRegressor().fit(X, y)
     assert model.get_support(indices=True).tolist() == list(range(10))
     assert len(model.solution_.path) == worth(10)
@@ -156,6 +170,28 @@ def test_beyond_half_as_many_as_rows():
     assert model.solution_.path.sizes[-1] == 48
     assert model.get_support().sum() <= 2
     assert model.warnings_ == ()
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(500, 1000, 120), (400, 300, 150)])
+def test_what_takes_no_time_is_not_cut(n, m, k, cut):
+    """Many features, nearly no noise: the first ones look like noise until all are there."""
+    X, y = signal(n, m, k, level=1e-3)
+    assert set(StepwiseRegressor().fit(X, y).get_support(indices=True)) >= set(range(k))
+    cut()
+    assert StepwiseRegressor().fit(X, y).get_support().sum() < k
+    # Nor is what one asks for.
+    asked = StepwiseRegressor(max_features=250).fit(X, y)
+    assert asked.solution_.path.sizes[-1] == 250
+    assert set(asked.get_support(indices=True)) >= set(range(k))
+
+
+@pytest.mark.parametrize(("n", "m"), [(100, 50), (500, 1000), (1000, 2000), (10**4, 5 * 10**4)])
+def test_what_takes_no_time(n, m):
+    data = SimpleNamespace(design=SimpleNamespace(shape=(n, m)))
+    k = effortless(data)
+    assert k >= AHEAD
+    if k > AHEAD:
+        assert n * k * (m + k) <= EFFORTLESS < n * (k + 1) * (m + k + 1)
 
 
 # --- what it chooses -----------------------------------------------------------------------------
@@ -175,6 +211,8 @@ def test_few_among_many():
     """Where the EBIC takes whatever it can, the default takes what is there."""
     X, y = signal(100, 500, 10)
     assert StepwiseRegressor().fit(X, y).get_support(indices=True).tolist() == list(range(10))
+    with pytest.warns(InputWarning, match="ebic was still improving at 49 features"):
+        assert StepwiseRegressor(criterion="ebic").fit(X, y).get_support().sum() == 49
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e9])
@@ -230,9 +268,9 @@ def test_begin_with_as_many_as_the_cap_allows():
     assert listed.get_support(indices=True).tolist() == [0, 1, 2]
 
 
-def test_folds_of_a_path_from_all_features_take_one_round(monkeypatch):
+def test_folds_of_a_path_from_all_features_take_one_round(cut, monkeypatch):
     """It meets all sizes, wanted or not."""
-    monkeypatch.setattr(path_end, "AHEAD", 4)
+    cut(4)
     calls = []
     whole = choice.PATHS["backward"]
     monkeypatch.setitem(choice.PATHS, "backward", lambda *a: calls.append(1) or whole(*a))
@@ -250,13 +288,16 @@ def test_a_cap_that_is_not_reached_changes_nothing(direction):
     for most in (12, 50):
         other = StepwiseRegressor(direction, max_features=most).fit(X, y)
         assert [*one.solution_.path] == [*other.solution_.path]
-    assert StepwiseRegressor(direction, max_features=0).fit(X, y).get_support().sum() == 0
+    for criterion in ("ric", "loo", "cv"):
+        model = StepwiseRegressor(direction, criterion=criterion, max_features=0).fit(X, y)
+        assert model.get_support().sum() == 0
 
 
 def test_a_cap_has_room_for_what_is_included():
     X, y = signal(40, 8, 3)
-    model = StepwiseRegressor(include=[6, 7], max_features=2).fit(X, y)
-    assert model.get_support(indices=True).tolist() == [6, 7]
+    for criterion in ("ric", "loo", "cv"):
+        model = StepwiseRegressor(criterion=criterion, include=[6, 7], max_features=2).fit(X, y)
+        assert model.get_support(indices=True).tolist() == [6, 7]
     with pytest.raises(
         InputError, match=r"^max_features allows 1, but include names 2: raise it\.$"
     ):

@@ -56,7 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-features",
         type=at_least(0),
         metavar="K",
-        help="let the path have K features at most (same methods; default: as many as may help)",
+        help="follow the path to K features and no further (same methods; default: as far as it is "
+        "worth it)",
     )
     how.add_argument("--sparsity", type=at_least(0), metavar="K", help="at most K features")
     how.add_argument(

@@ -118,7 +118,7 @@ class PursuitRegressor(SparseLinearModel):
 def usual_sparsity(data: Data) -> int:
     """As many features as the RIC chooses on the path of Orthogonal Matching Pursuit."""
     most, costs = choice.most_features(data, "ric"), partial(data.criteria().costs, "ric")
-    path = data.run(there, sparsity=most, further=outlook(costs, most), by="corr").path
+    path = data.run(there, sparsity=most, further=outlook(data, costs, most), by="corr").path
     rss, size = choice.path_sizes(path)
     best = choice.least(costs(rss, size), size)
     choice.warn_if_still_better(data, path.after(best), "ric")

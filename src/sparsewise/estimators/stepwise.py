@@ -42,17 +42,21 @@ class StepwiseRegressor(SparseLinearModel):
 
     By default the risk inflation criterion chooses, since it needs to know nothing of the shape of
     the table: on pure noise it takes 0.2 to 0.3 features, whether 50×500, 64×128, 200×20 or
-    200×600. BIC takes half as many features as there are rows wherever features are more than rows
-    (24 of 500, with R² = .998), EBIC in 50×500, too. Where rows are plenty, BIC lets in more, and
-    may predict better for it: ten-fold R² is .490 by RIC and .489 by BIC for the diabetes data
-    (442×10), .467 and .502 with products (442×65); on new rows .471 and .477 for 200×20 with 8
-    effects, but .367 and -.725 for 200×500 with 10.
+    200×600. Where features are more than rows, BIC takes half as many as there are rows (24 of 500,
+    with R² = .998), and so may EBIC (49 of 500, where 10 are true and 100 rows are there; RIC 10.4
+    on average). Where rows are plenty, BIC lets in more, and may predict better for it: ten-fold
+    R² is .490 by RIC and .489 by BIC for the diabetes data (442×10), .467 and .502 with products
+    (442×65); on new rows .471 and .477 for 200×20 with 8 effects, but .367 and -.725 for 200×500
+    with 10.
 
-    A path ends where nothing speaks for a better model further on: it goes on to twice as many
-    features as its best model has, and 100 more, and from there on only while the criterion would
-    fall below its least value if every further feature explained as large a share of what is left
-    as the best of the last 100 steps did. Where all features together would fit any target, it has
-    half as many features as rows, at most; with RIC, for which that is no danger, all rows but one.
+    A path that would take more than about a second (2³⁰ products) ends where nothing speaks for a
+    better model further on: it goes on to twice as many features as its best model has, and 100
+    more, and from there on only while the criterion would fall below its least value if every
+    further feature explained as large a share of what is left as the best of the last 100 steps
+    did. Hundreds of features that explain the target nearly without noise, each a little, may lie
+    beyond: `max_features` follows the path as far as one likes. Where all features together would
+    fit any target, it has half as many features as rows, at most; with RIC, for which that is no
+    danger, all rows but one.
 
     The frame of the path is made when `path_` is first read, with the leave-one-out error of every
     model on it. Until then the estimator refers to the X of the fit; copies and pickles never do.
@@ -78,8 +82,9 @@ class StepwiseRegressor(SparseLinearModel):
         grows by at most δ²; in the units of y. With direction "both" this is RMP₀+. "bic" is the
         price of a feature in the BIC: δ² = s² log n, s² the residual variance with all features.
     max_features : int, optional
-        No model on the path on which a criterion chooses has more features: "backward" and "full"
-        begin with the forward choice of so many where there are more.
+        Follow the path on which a criterion chooses to so many features and no further: "backward"
+        and "full" begin with the forward choice of so many where there are more. None: as far as it
+        is worth it.
     start : {"auto", "empty", "full"}, list of str or int, or None
         Where direction "both" begins: with these features, by name or column, "empty" with none,
         "full" or None with all, as in `sparsewise.stepwise`. Features that depend on those before
@@ -215,7 +220,7 @@ class StepwiseRegressor(SparseLinearModel):
     def _along_path(self, data: Data, most: int) -> Solution:
         """One path to the end; the model of least cost on it."""
         of_residual = self._costs(data)
-        run = choice.PATHS[self.direction](data, most, outlook(of_residual, most))
+        run = choice.PATHS[self.direction](data, most, self._outlook(data, of_residual, most))
         if self.criterion == "loo":
             self._loo_ = leave_one_out(data, run.path)
         rss, size = choice.path_sizes(run.path)
@@ -237,7 +242,7 @@ class StepwiseRegressor(SparseLinearModel):
 
         watch = trace if self.verbose else None
         run = self._begin(
-            data, most, stepwise, outlook(costs, most), criterion=bounded, watch=watch
+            data, most, stepwise, self._outlook(data, costs, most), criterion=bounded, watch=watch
         )
         model = Model(run.support, run.coef, run.residual_norm**2)
         choice.warn_if_still_better(data, model, self.criterion)
@@ -305,6 +310,10 @@ class StepwiseRegressor(SparseLinearModel):
         if self.criterion == "loo":
             return generalised_cross_validation(data)
         return partial(data.criteria(self._variance(data)).costs, self.criterion)
+
+    def _outlook(self, data: Data, costs: Costs, most: int) -> Further | None:
+        """How far a path is worth following; it is as far as one says, if one does."""
+        return outlook(data, costs, most) if self.max_features is None else None
 
     def _bic_delta(self, data: Data) -> float:
         """δ with δ² = s² log n, the price of a feature in the BIC.

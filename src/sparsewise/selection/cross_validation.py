@@ -15,7 +15,7 @@ from sparsewise.results import Path, Solution
 from sparsewise.selection.choice import PathOf, at_most, best_by_size, most_features
 from sparsewise.selection.data import Data
 from sparsewise.selection.folds import good_enough, held_out_errors, mean_and_error, train_and_test
-from sparsewise.selection.path_end import AHEAD, as_far_as, worth
+from sparsewise.selection.path_end import AHEAD, as_far_as, effortless, worth
 
 
 class Errors(NamedTuple):
@@ -53,21 +53,22 @@ def cross_validate(
 ) -> Errors:
     """Errors of every size, and the best; or the smallest within a standard error of it.
 
-    Paths are followed to twice as many features as the least error has, and 100 more (`worth`).
+    Paths are followed to `max_features`; if that is None, to twice as many features as the least
+    error has, and 100 more, or as far as takes no time.
     """
     splits = train_and_test(data, cv)
     run = delayed(_fold_errors)
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
-    included = last = len(data.include)
-    further = worth(included)
+    included, last = len(data.include), -1
+    further = max(worth(included), effortless(data)) if max_features is None else max_features
     while further > last:
         wanted = further
         folds = at_once(run(data, path, *split, wanted, max_features) for split in splits)
         by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
         mean, std = mean_and_error(by_fold)
         last = included + mean.size - 1
-        if last < wanted:  # there are no more features to follow
+        if last < wanted or max_features is not None:  # there are no more features to follow
             break
         further = worth(included + int(np.argmin(mean)))
     fine = good_enough(data, mean, std, one_standard_error)

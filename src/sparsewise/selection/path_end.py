@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from sparsewise.selection.data import Data
 AHEAD = 100
 """Features that a path goes on for past twice as many as the best model on it has, at least."""
 
+EFFORTLESS = 1 << 30
+"""Products, n m k + n k², that a path of k features may take in any case: about a second."""
+
 Costs = Callable[[Array | float, Array | int], Array]
 """What models of these squared residuals and sizes cost, the less the better."""
 
@@ -24,14 +28,21 @@ def worth(best: int) -> int:
     return 2 * best + AHEAD
 
 
+def effortless(data: Data) -> int:
+    """How many features a path may have that is not worth thinking about its end; 100 or more."""
+    n, m = data.design.shape
+    return max(AHEAD, int((math.sqrt(m * m + 4 * EFFORTLESS / n) - m) / 2))
+
+
 def as_far_as(size: int, most: int) -> Further | None:
     """So many features of at most `most`; None where that is all."""
     return (lambda rss, sizes: size) if size < most else None
 
 
-def outlook(costs: Costs, most: int) -> Further | None:
+def outlook(data: Data, costs: Costs, most: int) -> Further | None:
     """The `Outlook` of a path of at most so many features; None where it would not be cut."""
-    return Outlook(costs, most) if most > AHEAD else None
+    least = effortless(data)
+    return Outlook(costs, least, most) if most > least else None
 
 
 @dataclass(frozen=True)
@@ -45,26 +56,27 @@ class Outlook:
         min_j  cost(RSS (1 - ρ)^j, k + j)  <  least cost so far,      ρ = max (RSS - RSS')/RSS
 
     No bound holds for all data, since gains need not decrease: features may be of use together of
-    which none is by itself. But whatever is 100 steps and as many features as the best model has
-    further on, without a step on the way that would be worth its price if it were the rule, is not
-    to be expected. A path of up to 100 features is never cut.
+    which none is by itself. Where hundreds of features explain the target nearly without noise,
+    the first of them look like noise, each explaining little, until they are nearly all there. So
+    nothing is cut that takes no time, and what is to be followed further is, if one says how far.
 
     Parameters
     ----------
     costs : callable
         The criterion.
-    most : int
-        The path has no more features in any case.
+    least, most : int
+        The path has as many features, and no more, in any case.
     """
 
     costs: Costs
+    least: int
     most: int
 
     def __call__(self, rss: Array, size: Array) -> int:
         """The size that a path with these models so far is to be followed to, if it has not."""
         costs, here = self.costs(rss, size), int(size[-1])
-        wanted = worth(int(size[first_least(costs)]))
-        if wanted <= here and self._may_improve(rss, here, float(np.nanmin(costs))):
+        wanted = max(worth(int(size[first_least(costs)])), self.least)
+        if wanted <= here and self._may_improve(rss, here, float(costs.min())):
             wanted = here + AHEAD
         return min(wanted, self.most)
 
