@@ -14,7 +14,7 @@ from sklearn.datasets import load_diabetes
 
 import sparsewise
 from sparsewise import SparseRegressor, StepwiseRegressor, cli
-from sparsewise.description.terminal import FIRST_STEPS, LAST_STEPS
+from sparsewise.description.terminal import FIRST_BACK, FIRST_STEPS, LAST_BACK, LAST_STEPS
 from sparsewise.numerals import numerals
 
 COMMAND = [sys.executable, "-m", "sparsewise"]
@@ -440,6 +440,14 @@ def test_a_long_path_is_shortened(run):
     rows = section(out, "Path")
     assert len(rows) == 1 + FIRST_STEPS + 1 + LAST_STEPS
     assert "more steps)" in out
+
+
+def test_of_a_long_way_back_the_end_is_shown(run, csv):
+    out = run("fit", csv(wide_text()[0]), "--target", "y")
+    rows = section(out, "Path")
+    assert len(rows) == 1 + FIRST_BACK + 1 + LAST_BACK
+    assert rows[-1][1] == "add"
+    assert rows[-2][3] == "0"
 
 
 @pytest.mark.parametrize("method", ["solve", "rmp", "fast-sbl", "sbl", "rmp0"])

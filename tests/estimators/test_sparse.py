@@ -177,6 +177,17 @@ def test_noise_as_given():
     assert_close(model.coef_[TRUE], expected.coef, rtol=1e-4)
 
 
+def test_a_charge_as_a_number():
+    A, y = hard()
+    named, told = solve(A, y, criterion="aic", effort=3), solve(A, y, criterion=2, effort=3)
+    assert told.starts == named.starts
+    np.testing.assert_array_equal(told.coef, named.coef)
+    assert solve(A, y, criterion=1e6).support.size == 0
+    for bad in (-1.0, math.nan, math.inf, True, "loo", None, ["ric"]):
+        with pytest.raises(InputError, match="criterion must be one of ric, bic, aic, or what"):
+            solve(A, y, criterion=bad)
+
+
 # --- starts --------------------------------------------------------------------------------------
 
 

@@ -215,7 +215,7 @@ HOSTILE = (-1, 0, 1e-320, 1e308, math.nan, math.inf, 10**400, "a", [1], True, 2.
 
 
 def estimator(case: Case, given: Given) -> Any:
-    """One of the five, in some setting."""
+    """One of the linear ones, in some setting."""
     unit = float(np.abs(given.y).max(initial=0.0)) or 1.0
     settings = (
         lambda: sw.StepwiseRegressor(
@@ -235,6 +235,12 @@ def estimator(case: Case, given: Given) -> Any:
         lambda: sw.BasisPursuitRegressor(penalty=unit * case.rng.random()),
         lambda: sw.PursuitRegressor(
             case.choose("omp", "forward", "srr", "ompr", "oblivious"), sparsity=case.choose(1, 2)
+        ),
+        lambda: sw.SparseRegressor(
+            case.choose("ric", "bic", "aic", "cv"), effort=case.choose(1, 4), cv=2
+        ),
+        lambda: sw.SparseRegressor(
+            debias=case.chance(0.5), sigma=case.choose(None, unit * case.choose(1e-3, 0.1, 10.0))
         ),
     )
     model = case.choose(*settings)()

@@ -25,6 +25,8 @@ RULE = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 PLAIN_RULE = Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 # A longer path is shown by its first and last steps.
 FIRST_STEPS, LAST_STEPS = 25, 10
+# Of a way back from many features the end tells more: there the model is small.
+FIRST_BACK, LAST_BACK = 2, 12
 # Columns of text are folded, but not to less than this.
 FOLDED = 8
 # A narrower page has shorter titles.
@@ -98,7 +100,9 @@ def show_model(description: Description, facts: Iterable[tuple[str, str]], page:
     else:
         page.print("  nothing: every prediction is 0")
     page.heading("Path")
-    _show_steps(description, page, FIRST_STEPS, LAST_STEPS)
+    is_way_back = description.path[0].size > len(description.features)
+    ends = (FIRST_BACK, LAST_BACK) if is_way_back else (FIRST_STEPS, LAST_STEPS)
+    _show_steps(description, page, *ends)
     page.facts(facts)
 
 
