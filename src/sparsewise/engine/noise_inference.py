@@ -23,14 +23,14 @@ from sparsewise.engine.noise import (
     relative_noise,
 )
 from sparsewise.errors import InputError
+from sparsewise.guarantees.exchanges import exchanges_of_one
+from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import (
     check_constraints,
     check_function,
     check_positive,
     check_tolerance,
 )
-from sparsewise.guarantees.exchanges import exchanges_of_one
-from sparsewise.guarantees.fit import Fit
 from sparsewise.problem import Problem, problem
 from sparsewise.results import InferredNoise, Stop
 from sparsewise.selection.score import score
@@ -269,31 +269,35 @@ def is_large(data: Problem) -> bool:
 
 
 def straight_ahead(search: Multistart) -> Found | None:
-    """The best model on the way forward, if it is plain: else it takes more than passes to find.
+    """The best model on the way forward, if it is plain; else it takes more than passes to find.
 
     That is, if it is no accident, and no deletion or exchange of a column makes it better. Hard
-    problems, where forward steps go wrong, leave columns that another one betters.
+    problems, where forward steps go wrong, leave columns that others better.
     """
-    score, active = search.score, search.model(search.include)
+    score, model = search.score, _best_ahead(search)
+    rss, size, columns = model.rss, model.size, np.sort(np.array(model.order, np.int64))
+    cost, losses = score.cost(rss, size), model.loose_losses().values()
+    if score.chance(rss, size) > PLAIN or any(score.cost(rss + x, size - 1) < cost for x in losses):
+        return None
+    if rss > score.exact and model.replacements().size:
+        fit = Fit(search.problem, columns, search.include, search.exclude)
+        if exchanges_of_one(fit).best is not None:
+            return None
+    return Found(cost, tuple(columns.tolist()), rss)
+
+
+def _best_ahead(search: Multistart) -> ActiveSet:
+    """The model of least score among those that forward steps meet."""
+    active = search.model(search.include)
     at, least = active.size, search.best.cost
     while active.size < min(at + AHEAD, search.most):
         before = active.size
         active.grow(search.stopping(most=search.most), steps=AHEAD)
         if active.size == before:
             break
-        rss = [float(loss) for one in active.log.stretches for loss in one.losses]
-        sizes = active.size - np.arange(len(rss))[::-1]
-        costs = score.costs(np.array(rss), sizes)
+        losses = [float(loss) for one in active.log.stretches for loss in one.losses]
+        sizes = active.size - np.arange(len(losses))[::-1]
+        costs = search.score.costs(np.array(losses), sizes)
         if costs.min() < least:
             least, at = float(costs.min()), int(sizes[np.argmin(costs)])
-    model = search.model(active.order[:at])
-    rss, size = model.rss, model.size
-    cost, losses = score.cost(rss, size), model.loose_losses().values()
-    if score.chance(rss, size) > PLAIN or any(score.cost(rss + x, size - 1) < cost for x in losses):
-        return None
-    columns = np.sort(np.array(model.order, np.int64))
-    if rss > score.exact and model.replacements().size:
-        fit = Fit(search.problem, columns, search.include, search.exclude)
-        if exchanges_of_one(fit).best is not None:
-            return None
-    return Found(cost, tuple(columns.tolist()), rss)
+    return search.model(active.order[:at])
