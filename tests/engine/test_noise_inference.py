@@ -266,7 +266,7 @@ def test_large_designs_are_looked_at_by_passes_first(monkeypatch):
     A, y, truth = drawn(5, 5)
     plain = sparsewise.rmp(A, y, price=5.0)
     with monkeypatch.context() as large:
-        large.setattr(module, "JOINTLY", 0)
+        large.setattr(module, "is_large", lambda _: True)
         large.setattr(Multistart, "run", lambda *_: pytest.fail("it was plain"))
         ahead = sparsewise.rmp(A, y, price=5.0)
     assert list(plain.support) == list(ahead.support) == list(truth)
@@ -274,7 +274,7 @@ def test_large_designs_are_looked_at_by_passes_first(monkeypatch):
 
 
 def test_where_it_is_not_plain_there_is_a_search(monkeypatch):
-    monkeypatch.setattr(module, "JOINTLY", 0)
+    monkeypatch.setattr(module, "is_large", lambda _: True)
     for seed in range(3):
         A, y, truth = drawn(seed, 20)
         assert list(sparsewise.rmp(A, y, price=np.log(128)).support) == list(truth)
