@@ -773,7 +773,7 @@ def test_no_step_falls_below_the_empty_model(name, kind, apart, sigma):
         A = A + apart * normal(rng, n, 24, kind=kind)
         y = normal(rng, n, kind=kind)
         solution = ends(name, A, y, tuple(Stop), sigma=sigma, min_increase=1e-3)
-        empty = solution.start_evidence(n) if name != "sbl" else -np.linalg.norm(y / sigma) ** 2
+        empty = solution.start_evidence(n) if name != "sbl" else -(np.linalg.norm(y / sigma) ** 2)
         assert all(step.log_evidence >= empty for step in solution.path)
         assert solution.log_evidence >= empty
         assert len(solution.path) < 500

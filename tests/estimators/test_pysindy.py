@@ -88,3 +88,23 @@ def test_a_constant_that_is_there(orbit):
     moved = states + np.array([5.0, 0.0, 0.0])
     found = identified(SparseBayesRegressor(fit_intercept=False), (times, moved), 0.01, degree=2)
     assert found[0] == pytest.approx({"1": 50.0, "x": -10.0, "y": 10.0}, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("start", "step"), [((-8, 8, 27), 0.002), ((3, 5, 18), 0.005), ((-14, -2, 35), 0.01)]
+)
+def test_lorenz_without_noise(start, step):
+    """The errors of differences are smooth: dozens of 56 terms fit them, unless they are noise."""
+    times = np.arange(0, 10, step)
+    states = solve_ivp(flow, (0, 10), start, t_eval=times, rtol=1e-10, atol=1e-10).y.T
+    derivatives = np.gradient(states, step, axis=0, edge_order=2)
+    library = pysindy.PolynomialLibrary(degree=5).fit(states)
+    terms = np.asarray(library.transform(states))
+    names = library.get_feature_names(["x", "y", "z"])
+    for derivative, expected in zip(derivatives.T, EQUATIONS, strict=True):
+        model = SparseBayesRegressor(noise_floor=0.03).fit(terms, derivative)
+        assert {names[j] for j in np.flatnonzero(model.coef_)} == expected.keys()
+        assert "caution" not in str(model.summary())
+    free = SparseBayesRegressor().fit(terms, derivatives[:, 0])
+    assert np.count_nonzero(free.coef_) > 4
+    assert "a noise floor of 3 % takes them" in " ".join(str(free.summary()).split())

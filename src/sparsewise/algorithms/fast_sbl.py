@@ -54,6 +54,8 @@ def fast_sbl(
         What a feature must raise the log evidence by to be in the model.
     noise_prior : (shape, scale), optional
         Inverse-gamma prior on σ², where σ is inferred.
+    noise_floor : float
+        Least σ where it is inferred, as a part of the target's size (see `rmp`).
     max_iter : int, optional
         Most steps; None: no limit.
     include : iterable of int
@@ -76,9 +78,9 @@ def fast_sbl(
     """
     steps = up_to(max_iter, "max_iter")
     evidence = begin(
-        A, y, match_relevance, way=lambda one: climb(one, count()), sigma=sigma, price=price, min_increase=min_increase,
-        noise_prior=noise_prior, noise_floor=noise_floor, include=include, exclude=exclude,
-        callback=callback,
+        A, y, match_relevance, way=lambda one: climb(one, count()), sigma=sigma, price=price,
+        min_increase=min_increase, noise_prior=noise_prior, noise_floor=noise_floor,
+        include=include, exclude=exclude, callback=callback,
     )  # fmt: skip
     return evidence.solve("fast_sbl", lambda: climb(evidence, steps))
 

@@ -67,12 +67,14 @@ def sbl(
     updates : {"em", "mackay", "convex"}
         The rule by which γ changes.
     min_increase : float
-        The updates end when one raises the log evidence by less than a tenth of this; the
-        polish re-estimates what raises it by more than this.
+        The polish re-estimates what raises the log evidence by more than this. The updates before
+        end when one raises it by less than a thousandth (complex data: two), or a tenth of this.
     price : float
         What a feature must raise the log evidence by to be in the model.
     noise_prior : (shape, scale), optional
         Inverse-gamma prior on σ², where σ is inferred.
+    noise_floor : float
+        Least σ where it is inferred, as a part of the target's size (see `rmp`).
     max_iter : int, optional
         Most updates of all γ; None: 2,000.
     include : iterable of int

@@ -444,7 +444,7 @@ class Evidence(SparseModel):
         return True
 
     def _leave_out(self, j: int) -> None:
-        """This column is not to come back."""
+        """Column j is not to come back."""
         self._scores.state[j] = self._kernels.EXCLUDED
         self._scores.distrust(everything=True)
         self._left_out = True
@@ -526,7 +526,6 @@ class Evidence(SparseModel):
             minor=self._minor() if self.inferred else 0,
             **more,
         )
-
 
     def _minor(self) -> int:
         """How many features hardly explain anything of nearly exact data."""

@@ -415,8 +415,8 @@ class Factor:
         taken, self.size, code, self._peak = self._kernels.revise(
             turns, self.U, self.damping, self.t, self.order, self.locked, k,
             self.rss + self.penalty, steps,
-            (least_rise, tolerance.tie, tolerance.trust, self.frail, self._peak, worn), prior, columns,
-            rises, left, X,
+            (least_rise, tolerance.tie, tolerance.trust, self.frail, self._peak, worn), prior,
+            columns, rises, left, X,
         )  # fmt: skip
         if taken:
             Q[: self.size] = turns[: self.size] @ Q[:k]

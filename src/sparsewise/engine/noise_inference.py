@@ -14,7 +14,7 @@ from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.log import Callback
-from sparsewise.engine.multistart import AHEAD, JOINTLY, PLAIN, Found, Multistart, condensed
+from sparsewise.engine.multistart import PLAIN, Found, Multistart, condensed, is_large
 from sparsewise.engine.noise import (
     BEYOND,
     NoisePrior,
@@ -22,16 +22,17 @@ from sparsewise.engine.noise import (
     check_prior,
     relative_noise,
 )
+from sparsewise.engine.way_forward import way_forward
 from sparsewise.errors import InputError
+from sparsewise.guarantees.exchanges import changes_of_one
+from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import (
     check_constraints,
     check_function,
     check_positive,
     check_tolerance,
 )
-from sparsewise.guarantees.exchanges import exchanges_of_one
-from sparsewise.guarantees.fit import Fit
-from sparsewise.problem import Problem, problem
+from sparsewise.problem import problem
 from sparsewise.results import InferredNoise, Stop
 from sparsewise.selection.score import score
 from sparsewise.tolerances import tolerances
@@ -262,38 +263,20 @@ class NoiseInference:
         return Met(evidence.noise, *evidence.held(), value)
 
 
-def is_large(data: Problem) -> bool:
-    """Whether joint updates of all columns would cost far more than passes over A."""
-    n, m = data.shape
-    return n * m * min(n, m) > JOINTLY
-
-
 def straight_ahead(search: Multistart) -> Found | None:
-    """The best model on the way forward, if it is plain: else it takes more than passes to find.
+    """The best model on the way forward, if it is plain; else it takes more than passes to find.
 
-    That is, if it is no accident, and no deletion or exchange of a column makes it better. Hard
-    problems, where forward steps go wrong, leave columns that another one betters.
+    That is, if it is no accident, and no other column more, less or instead makes it better. Hard
+    problems, where forward steps go wrong, leave columns that others better.
     """
-    score, active = search.score, search.model(search.include)
-    at, least = active.size, search.best.cost
-    while active.size < min(at + AHEAD, search.most):
-        before = active.size
-        active.grow(search.stopping(most=search.most), steps=AHEAD)
-        if active.size == before:
-            break
-        rss = [float(loss) for one in active.log.stretches for loss in one.losses]
-        sizes = active.size - np.arange(len(rss))[::-1]
-        costs = score.costs(np.array(rss), sizes)
-        if costs.min() < least:
-            least, at = float(costs.min()), int(sizes[np.argmin(costs)])
-    model = search.model(active.order[:at])
-    rss, size = model.rss, model.size
-    cost, losses = score.cost(rss, size), model.loose_losses().values()
-    if score.chance(rss, size) > PLAIN or any(score.cost(rss + x, size - 1) < cost for x in losses):
+    score, include, exclude = search.score, search.include, search.exclude
+    way = way_forward(search.model(include), score, search.stopping(most=search.most))
+    support = sorted(way.order[: way.best])
+    fit = Fit(search.problem, np.array(support, np.int64), include, exclude)
+    rss = fit.norm**2
+    cost = score.cost(rss, way.best)
+    if score.chance(rss, way.best) > PLAIN:
         return None
-    columns = np.sort(np.array(model.order, np.int64))
-    if rss > score.exact and model.replacements().size:
-        fit = Fit(search.problem, columns, search.include, search.exclude)
-        if exchanges_of_one(fit).best is not None:
-            return None
-    return Found(cost, tuple(columns.tolist()), rss)
+    if any(score.cost(one.rss, len(one.columns)) < cost for one in changes_of_one(fit)):
+        return None
+    return Found(cost, tuple(support), rss)

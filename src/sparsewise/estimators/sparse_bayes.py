@@ -48,9 +48,9 @@ class SparseBayesRegressor(SparseLinearModel):
     noise_prior : (shape, scale), optional
         Inverse-gamma prior on σ², where σ is inferred.
     noise_floor : float
-        Least σ where it is inferred, as a part of the standard deviation of y. Errors of nearly exact
-        data are often no white noise: of derivatives by differences, say, they are smooth, and
-        ever more features fit them. 0.02 takes what explains less than 2 % of y for noise.
+        Least σ where it is inferred, as a part of the standard deviation of y: 0.03 takes what
+        explains less than 3 % of it for noise. For nearly exact data with errors that are no white
+        noise: those of derivatives by differences are smooth, and ever more features fit them.
     fit_intercept : bool
         Whether the model has a constant.
     include, exclude : list of str or int, optional

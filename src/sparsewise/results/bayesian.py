@@ -17,7 +17,6 @@ from sparsewise.results.stop import Stop
 from sparsewise.tolerances import tolerances
 from sparsewise.wording import count
 
-
 MINOR = 1e-4
 """Part of the target's square: features that explain less are as small as systematic errors."""
 

@@ -69,8 +69,9 @@ class BayesianCheck(Check):
 
     def __repr__(self) -> str:
         return (
-            f"{self._opening};\n  posterior off by {self.posterior_error:.1e}; evidence "
-            f"off by {self.log_evidence_error:.1e};\n  no change of one gamma raises it by more than "
+            f"{self._opening};\n"
+            f"  posterior off by {self.posterior_error:.1e}; evidence off by "
+            f"{self.log_evidence_error:.1e};\n  no change of one gamma raises it by more than "
             f"{self.possible_increase:.1e}, another sigma by {self.increase_by_noise:.1e};\n"
             f"  {self._support})"
         )
