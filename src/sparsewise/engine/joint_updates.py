@@ -96,7 +96,7 @@ def relevant(
     where they lead, and how far need not be known.
     """
     columns = np.arange(B.shape[1])
-    eps, tiny = tolerances(B.dtype).eps, np.finfo(gamma.dtype).tiny
+    eps = tolerances(B.dtype).eps
     for _ in range(MOST):
         heed()
         # Lower, and squares lose it; where the search ends is told without any noise.
@@ -104,7 +104,11 @@ def relevant(
         squared, share, rss = rough_posterior(B, y, gamma, max(noise, floor))
         if not held:
             noise = rss / max(rows - float(share.sum()), LEAST_LEFT * rows)
-        before, gamma = gamma, squared / np.maximum(share, tiny)
+        # A share that is rounding is that of nothing.
+        before, gamma = (
+            gamma,
+            np.divide(squared, share, out=np.zeros_like(gamma), where=share > eps),
+        )
         largest = float(gamma.max(initial=0.0))
         done = float(np.abs(gamma - before).max(initial=0.0)) <= settled * largest
         least = IRRELEVANT * largest

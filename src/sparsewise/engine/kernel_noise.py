@@ -9,12 +9,14 @@ falls far below the noise.
 
 How far can be seen: the entries of y in random order, with random signs, are noise of a known
 size. Where the updates see a share ρ of that alone, they see about as much of the noise in y, and
-σ̂/ρ is what they should have seen. Smooth kernels have ρ close to 1.
+σ̂/ρ is what they should have seen. Smooth kernels have ρ close to 1. With rough ones the updates
+begin from far above, where columns are pruned before σ has fallen: ρ is larger then, and the same,
+give or take a tenth, for every target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,22 +24,25 @@ import numpy as np
 
 from sparsewise.design.base import Array, Design
 from sparsewise.engine.evidence import Evidence
-from sparsewise.engine.joint_updates import relevant
+from sparsewise.engine.joint_updates import Relevant, relevant
 from sparsewise.problem import Problem, problem
 from sparsewise.results import Stop
 from sparsewise.tolerances import tolerances
 
-FIRST = 0.1
-"""σ² at first, as a part of the target's variance."""
+BELOW, LEVEL, ABOVE = 0.1, 1.0, 10.0
+"""σ² at first, as parts of the target's variance: of smooth kernels, to tell, and of rough ones."""
 
 SETTLED = 1e-3
 """A change of γ by less than this part of the largest moves σ by far less than its error."""
 
 SHUFFLES = 4
-"""Shuffled targets at most: where ρ is small, it scatters by a third from one to the next."""
+"""Shuffled targets; where kernels are smooth, two agree."""
 
-PLAIN = 0.9
-"""Two ρ above this leave no doubt: others are as close to 1."""
+SMOOTH = 0.8
+"""The share of noise that kernels see at least that can't follow it."""
+
+ALIKE = 0.7
+"""What they see at least of the σ of y from below, in parts of what they see of it from above."""
 
 STEADY = 0.98
 """A σ² that falls no further than to this part of itself stays."""
@@ -52,14 +57,14 @@ class Inferred(NamedTuple):
         σ².
     columns, gamma : ndarray of shape (k,)
         What is relevant at this σ², and the prior variances.
-    share : float
-        ρ², the share of a known noise that the updates see.
+    smooth : bool
+        Whether kernels can't follow noise, so that the updates see it as it is.
     """
 
     noise: float
     columns: Array
     gamma: Array
-    share: float = 1.0
+    smooth: bool = True
 
 
 def infer_kernel_noise(design: Design, y: Array, rng: np.random.RandomState) -> Inferred:
@@ -73,27 +78,38 @@ def infer_kernel_noise(design: Design, y: Array, rng: np.random.RandomState) -> 
         return Inferred(0.0 if data.is_zero else 1 / rows, columns[:0], np.empty(0))
     B, target, shuffled = _in_few_rows(data, columns, rng)
     update = partial(relevant, rows=rows, heed=_go_on, settled=SETTLED)
-    seen = partial(update, B, gamma=np.ones(columns.size), noise=FIRST / rows, held=False)
-    free = seen(y=target)
-    share = _mean_share(seen(y=z).noise * rows for z in shuffled)
-    noise = _within(free.noise / share, data)
-    left = update(B[:, free.columns], target, free.gamma, noise, held=True)
-    return Inferred(noise, columns[free.columns[left.columns]], left.gamma, share)
+
+    def free(z: Array, first: float) -> Relevant:
+        return update(B, z, np.ones(columns.size), first / rows, held=False)
+
+    left = free(target, BELOW)
+    shares = [free(z, BELOW).noise * rows for z in shuffled[:2]]
+    alike = left.noise > ALIKE**2 * free(target, LEVEL).noise
+    smooth = alike and min(shares) > SMOOTH**2
+    if not smooth:
+        left = free(target, ABOVE)
+        shares = [free(z, ABOVE).noise * rows for z in shuffled]
+    share = np.exp(np.mean(np.log(np.minimum(shares, 1.0))))
+    noise = _within(left.noise / share, data)
+    kept = left.columns
+    if kept.size:
+        left = update(B[:, kept], target, left.gamma, noise, held=True)
+    return Inferred(noise, columns[kept[left.columns]], left.gamma, smooth)
 
 
 def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Any]) -> Inferred:
     """The same for all columns of a problem, where it was inferred from some of them.
 
     σ² is too large then by what these could not explain. As others come in it falls, γ and σ² being
-    raised to the evidence's maximum in turn. That leads back to zero where kernels follow noise,
-    so that σ² stays where the updates see less than most of it.
+    raised to the evidence's maximum in turn. Where kernels follow noise, too, that would lead to
+    zero, and σ² stays.
     """
     evidence = Evidence(data, inferred.noise)
 
     def in_turn() -> Stop:
         evidence.restore(inferred.columns, inferred.gamma)
         climb(evidence)
-        while inferred.share > PLAIN**2:
+        while inferred.smooth:
             noise = _within(evidence.best_noise(), data)
             if noise > STEADY * evidence.noise:
                 break
@@ -135,16 +151,6 @@ def _in_few_rows(
 def _shuffled(y: Array, rng: np.random.RandomState) -> Array:
     """The entries of y in random order, with random signs: noise of the same size."""
     return np.asarray(rng.permutation(y) * rng.choice([-1.0, 1.0], y.size))
-
-
-def _mean_share(shares: Iterator[float]) -> float:
-    """The geometric mean of shares ρ², each at most 1; of two if these are plain."""
-    logs: list[float] = []
-    for share in shares:
-        logs.append(min(float(np.log(share)), 0.0))
-        if len(logs) > 1 and min(logs) > 2 * np.log(PLAIN):
-            break
-    return float(np.exp(np.mean(logs)))
 
 
 def _go_on() -> None:
