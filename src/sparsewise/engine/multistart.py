@@ -18,7 +18,7 @@ from sparsewise.engine.noise import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.engine.way_forward import way_forward
 from sparsewise.errors import InputError
-from sparsewise.guarantees.exchanges import changes_of_one
+from sparsewise.guarantees.exchanges import changes_of_one, lowest_of_equals
 from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import check_constraints, check_function, check_whole, shown
 from sparsewise.problem import DependentColumnsError, Problem, problem
@@ -133,6 +133,8 @@ class Multistart:
                 raise Halted
             if self._is_plain():
                 return Stop.FOUND_AGAIN
+        # An answer in doubt is not to be worse than what steps from nothing come to.
+        self._settled(self._found(self._empty.order, self._size))
         if self.best.size == len(self.include):
             return Stop.NOTHING_FOUND
         return Stop.BY_CHANCE if self.chance > BY_CHANCE else Stop.EFFORT
@@ -210,7 +212,7 @@ class Multistart:
             found = min(self._polished(found), found, key=lambda one: one.cost)
             further = self._changed(found)
             if not further.cost < found.cost:
-                return found
+                return further
             found = further
 
     def _polished(self, found: Found) -> Found:
@@ -238,17 +240,28 @@ class Multistart:
         return self._on_the_way_back(active.order)
 
     def _changed(self, found: Found) -> Found:
-        """The best model that differs by one column, or by the exchange of one."""
+        """The best model that differs by one column, or by the exchange of one.
+
+        If there is none, the same, of equal columns the lowest: starts that come to copies agree.
+        """
         if not self._may_change(found):
             return found
-        columns = np.array(found.support, np.int64)
-        changes = changes_of_one(Fit(self.problem, columns, self.include, self.exclude))
-        costs = {one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes}
+        fit = Fit(self.problem, np.array(found.support, np.int64), self.include, self.exclude)
+        costs = {
+            one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes_of_one(fit)
+        }
         support = min(costs, key=costs.__getitem__, default=found.support)
         if not costs.get(support, np.inf) < found.cost:
-            return found
+            return self._lowest(found, fit)
         active = self.model(support, basis=False)
         return self._found(active.order, active.rss)
+
+    def _lowest(self, found: Found, fit: Fit) -> Found:
+        """The same model with the lowest of columns that fit as well."""
+        lowest = found._replace(support=lowest_of_equals(fit))
+        if self.best.support == found.support:
+            self.best = lowest
+        return lowest
 
     def _may_change(self, found: Found) -> bool:
         """Whether one column more, less or exchanged may cost less: a quick look, mostly no."""
@@ -401,7 +414,7 @@ def search(
         sigma=float(sigma),
         covariance=active.covariance(sigma),
         score=goal.cost(rss, size),
-        chance=goal.chance(rss, size),
+        chance=0.0 if data.is_zero else goal.chance(rss, size),
         starts=tuple(Start(one.support, one.cost) for one in multistart.found),
         goal=goal,
     )

@@ -142,6 +142,8 @@ class _Recomputed:
 
     def chance_error(self) -> _Off:
         """That of log₁₀ of the odds."""
+        if self.data.is_zero:
+            return _Off(abs(self.told.chance), 0.0)
         chance = self._of_norm(self.goal.chance)
         slack = CLOSE * (1 + abs(chance)) + self._slack(self.goal.chance)
         return _Off(_difference(self.told.chance, chance), slack)
