@@ -107,7 +107,7 @@ PURE_NOISE = Experiment(
     "Pure noise: false features",
     {"n": (64, 200), "m": (20, 128, 600), "k": (0,), "noise": (1.0,)},
     TOLD_NOTHING,
-    realizations=1024,
+    realizations=512,
     kind="false_features",
 )
 
