@@ -26,7 +26,7 @@ from sparsewise.design.base import Array, Design
 from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.joint_updates import Relevant, relevant
 from sparsewise.problem import Problem, problem
-from sparsewise.results import Stop
+from sparsewise.results import InferredNoise, Stop
 from sparsewise.tolerances import tolerances
 
 BELOW, LEVEL, ABOVE = 0.1, 1.0, 10.0
@@ -110,7 +110,7 @@ def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Any]) 
         evidence.restore(inferred.columns, inferred.gamma)
         climb(evidence)
         while inferred.smooth:
-            noise = _within(evidence.best_noise(), data)
+            noise = _within(evidence.best_noise(InferredNoise(0.0)), data)
             if noise > STEADY * evidence.noise:
                 break
             evidence.noise = noise
