@@ -180,6 +180,13 @@ def test_guarantees_of_their_page(capsys):
     assert capsys.readouterr().out == "certified best subset of 3\n"
 
 
+def test_solve_of_its_page(capsys):
+    """What is printed is what the comments say."""
+    example = examples("docs/solve.md")[0]
+    exec(example, {})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", example)
+
+
 def test_relevance_vectors_of_the_readme():
     names = {"np": np, "rng": np.random.default_rng(0)}
     exec(examples()[5], names)

@@ -14,9 +14,10 @@ EXACT = (64 * np.finfo(float).eps) ** 2
 DEPENDENT = 1e-9
 
 
-def charge(criterion: str, n: int, m: int) -> float:
-    """What a column costs."""
-    return {"ric": 2 * math.log(max(m, 2)), "bic": math.log(max(n, 2)), "aic": 2.0}[criterion]
+def charge(criterion: str, n: int, m: int, parts: int) -> float:
+    """What a column costs; AIC and BIC charge for real numbers, of which a complex one has two."""
+    ric, bic, aic = 2 * math.log(max(m, 2)), parts * math.log(max(n, 2)), 2.0 * parts
+    return {"ric": ric, "bic": bic, "aic": aic}[criterion]
 
 
 def cost(
@@ -38,7 +39,7 @@ def cost(
     norm = np.linalg.norm(y)
     rss = max(float(np.vdot(r, r).real) / norm**2, EXACT)
     parts = 2 if np.iscomplexobj(A) or np.iscomplexobj(y) else 1
-    price = len(S) * charge(criterion, n, m - len(exclude))
+    price = len(S) * charge(criterion, n, m - len(exclude), parts)
     if sigma is not None:
         value = parts * rss / (sigma / norm) ** 2 + price
     else:

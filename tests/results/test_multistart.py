@@ -169,6 +169,8 @@ def test_facts_are_told():
     text = repr(solution)
     assert all(sentence in text for sentence in facts.values())
     assert f"σ = {solution.sigma:.4g}" in text
+    nothing = sw.solve(TALL.A, TALL.y, sigma=100.0, effort=1)
+    assert dict(nothing.facts())["chance"] == "no column was chosen"
     by_chance = replace(solution, chance=-0.5)
     assert "may well fit as closely by chance" in repr(by_chance)
 

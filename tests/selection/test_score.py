@@ -11,6 +11,7 @@ from scipy.special import betainc, betaln
 from sparsewise import forward
 from sparsewise.selection.score import CHARGES, Score, log_beta, score
 from sparsewise.tolerances import tolerances
+from tests.problems import normal
 
 DOUBLE = tolerances(np.dtype(float))
 SIZES = [(64, 128), (200, 20), (10, 1000), (2, 3)]
@@ -24,7 +25,7 @@ SIZES = [(64, 128), (200, 20), (10, 1000), (2, 3)]
 @pytest.mark.parametrize("parts", [1, 2])
 def test_it_is_what_its_formula_says(n, m, criterion, parts):
     """(n - k) log ‖r‖² + k·charge, or ‖r‖²/σ² + k·charge; twice as many measurements if complex."""
-    charge = {"ric": 2 * math.log(m), "bic": math.log(n), "aic": 2.0}[criterion]
+    charge = {"ric": 2 * math.log(m), "bic": parts * math.log(n), "aic": 2.0 * parts}[criterion]
     dtype = np.dtype(complex if parts == 2 else float)
     for k in range(min(n, m)):
         for rss in (1.0, 0.3, 1e-6):
@@ -83,13 +84,34 @@ def test_variance_and_threshold():
     assert known.variance(0.2, 10) == 0.05
     assert known.threshold(0.2, 10) == pytest.approx(0.05 * math.log(40))
     halved = score("bic", 40, 100, noise=0.05, dtype=np.dtype(complex))
-    assert halved.threshold(0.2, 10) == pytest.approx(0.05 * math.log(40) / 2)
+    assert halved.threshold(0.2, 10) == pytest.approx(0.05 * math.log(40))
+    extreme = score("ric", 40, 100, noise=0.05, dtype=np.dtype(complex))
+    assert extreme.threshold(0.2, 10) == pytest.approx(0.05 * math.log(100))
 
 
 def test_the_threshold_is_what_a_column_must_gain_of_known_noise():
     goal = score("ric", 40, 100, noise=0.01, dtype=np.dtype(complex))
     gain = goal.threshold(0.5, 3)
     assert goal.cost(0.5 - gain, 4) == pytest.approx(goal.cost(0.5, 3))
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_ric_charges_what_the_best_of_many_columns_of_noise_gains(parts):
+    rng = np.random.default_rng(0)
+    m, kind = 1000, complex if parts == 2 else float
+    noise = normal(rng, 200, m, kind=kind) / math.sqrt(parts)  # of variance 1
+    most = np.mean(np.max(np.abs(noise) ** 2, axis=1))
+    goal = score("ric", 50, m, noise=1.0, dtype=np.dtype(kind))
+    assert goal.threshold(1.0, 0) == pytest.approx(most, rel=0.25)
+
+
+@pytest.mark.parametrize("criterion", ["aic", "bic"])
+def test_others_charge_real_numbers_whatever_their_type(criterion):
+    """Real content of a complex type has twice the score of its real self."""
+    real = score(criterion, 30, 50)
+    typed = score(criterion, 30, 50, dtype=np.dtype(complex))
+    for k in range(9):
+        assert typed.cost(0.3, k) == pytest.approx(2 * real.cost(0.3, k))
 
 
 def test_tiny_tables():

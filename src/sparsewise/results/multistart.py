@@ -69,6 +69,8 @@ class MultistartSolution(UncertainSolution):
 
     def odds(self) -> str:
         """What chance is told to be, in a few words."""
+        if not self.support.size:
+            return "no column was chosen"
         if self.chance > -1:
             return "as many columns may well fit as closely by chance"
         return f"as many columns fit as closely by chance at odds below 10^{self.chance:.3g}"

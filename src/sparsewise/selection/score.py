@@ -106,12 +106,13 @@ def score(
 ) -> Score:
     """The score by name, or by what a column costs, for data of this type."""
     dtype = np.dtype(np.float64) if dtype is None else dtype
+    # Two real numbers make a complex coefficient; what the best of m columns gains is 2 log m still.
+    parts = 2 if dtype.kind == "c" else 1
     charges: dict[ByCharge, float] = {
         "ric": 2 * math.log(max(columns, 2)),
-        "bic": math.log(max(rows, 2)),
-        "aic": 2.0,
+        "bic": parts * math.log(max(rows, 2)),
+        "aic": 2.0 * parts,
     }
-    parts = 2 if dtype.kind == "c" else 1
     charge = charges[criterion] if isinstance(criterion, str) else float(criterion)
     return Score(rows, columns, charge, noise, parts, tolerances(dtype).exact)
 
