@@ -252,7 +252,7 @@ class StepwiseRegressor(SparseRegressor):
         return run
 
     def _on_the_way_back(self, data: Data, most: int, costs: Costs) -> list[int]:
-        """What "backward" would choose: from models that fit any target, single steps lead nowhere."""
+        """What "backward" would choose: single steps lead nowhere from what fits any target."""
         path = choice.backward_path(data, most, self._outlook(data, costs, most)).path
         rss, size = choice.path_sizes(path)
         return path.after(choice.least(costs(rss, size), size)).support.tolist()
