@@ -464,6 +464,14 @@ def test_an_exact_fit_is_marked_without_a_value():
     assert "chosen: 1 feature (exact fit)" in [text.get_text() for text in display.ax_.texts]
 
 
+def test_criteria_on_one_scale_share_a_panel():
+    names = ["aic", "aicc", "bic", "ebic", "ric"]
+    display = CriterionDisplay.from_estimator(StepwiseRegressor().fit(*table()), names)
+    assert len(display.axes_) == 1
+    assert list(display.lines_) == names
+    assert all(np.nanmin(line.get_ydata()) == 0 for line in display.lines_.values())
+
+
 def test_an_exact_fit_has_a_ric():
     """It is finite, and so large that the choice is marked as what it is."""
     model = exact_fit()

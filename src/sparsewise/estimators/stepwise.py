@@ -88,8 +88,9 @@ class StepwiseRegressor(SparseLinearModel):
     start : {"auto", "empty", "full"}, list of str or int, or None
         Where direction "both" begins: with these features, by name or column, "empty" with none,
         "full" or None with all, as in `sparsewise.stepwise`. Features that depend on those before
-        them are left out; where there are more features than rows, "full" is where the path forward
-        ends. "auto": "full" for direction "backward", "empty" for all others.
+        them are left out; where there are more features than rows, "full" is the choice of
+        "backward" (with `delta`, that of half as many features as rows by "forward"). "auto":
+        "full" for direction "backward", "empty" for all others.
     cv : int, splitter or iterable
         The folds of ``criterion="cv"``, as anywhere in scikit-learn.
     one_standard_error : bool
@@ -241,24 +242,31 @@ class StepwiseRegressor(SparseLinearModel):
             return float(costs(rss, size)) if size <= most else np.inf
 
         watch = trace if self.verbose else None
-        run = self._begin(
-            data, most, stepwise, self._outlook(data, costs, most), criterion=bounded, watch=watch
-        )
+        if self._start() == "full" and data.saturates:
+            columns = self._on_the_way_back(data, most, costs)
+            run = choice.from_columns(data, columns, stepwise, criterion=bounded, watch=watch)
+        else:
+            run = self._begin(data, most, stepwise, criterion=bounded, watch=watch)
         model = Model(run.support, run.coef, run.residual_norm**2)
         choice.warn_if_still_better(data, model, self.criterion)
         return run
+
+    def _on_the_way_back(self, data: Data, most: int, costs: Costs) -> list[int]:
+        """What "backward" would choose: single steps lead nowhere from what fits any target."""
+        path = choice.backward_path(data, most, self._outlook(data, costs, most)).path
+        rss, size = choice.path_sizes(path)
+        return path.after(choice.least(costs(rss, size), size)).support.tolist()
 
     def _begin(
         self,
         data: Data,
         most: int,
         algorithm: Callable[..., Solution],
-        further: Further | None = None,
         **parameters: Any,
     ) -> Solution:
         start = self._start()
         if start == "full":
-            return choice.from_full(data, most, algorithm, further, **parameters)
+            return choice.from_full(data, most, algorithm, **parameters)
         columns = self._columns("start") if start == "listed" else []
         return choice.from_columns(data, columns, algorithm, **parameters)
 
