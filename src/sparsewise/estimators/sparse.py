@@ -50,8 +50,9 @@ class SparseRegressor(SparseLinearModel):
     criterion : {"ric", "bic", "aic", "cv"}
         What a feature is charged: "ric" 2 log m, for m features to choose from, of which the best
         of pure noise hardly ever pays as much (Foster and George 1994); "bic" log n and "aic" 2,
-        which let in more, and noise where there are as many features as rows; "cv" what predicts
-        rows left out best, of these three and the geometric means between them.
+        which let in more: "aic" predicts best where rows are several times as many as features,
+        and both fit noise where they are not; "cv" what predicts rows left out best, of these
+        three and the geometric means between them.
     sigma : float, optional
         Standard deviation of the noise, in the units of y. None: it is found from the data.
     effort : int
