@@ -294,3 +294,26 @@ def test_it_ends_at_a_maximum(seed):
     assert (
         sparsewise.fast_sbl(A, y, sigma=5e-3, min_increase=1e-2).log_evidence < far.log_evidence - 5
     )
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+
+
+def test_interrupted_it_is_the_best_model_so_far(monkeypatch):
+    """Whoever interrupts the inference has the best model met, not an empty one."""
+    from sparsewise.engine import halting, log
+
+    A, y, truth = drawn(2, 20)
+    settle, asked = module.NoiseInference._settle, []
+
+    def settle_once(self, evidence):
+        settle(self, evidence)
+        asked.append(True)
+        raise halting.Halted
+
+    monkeypatch.setattr(module.NoiseInference, "_settle", settle_once)
+    monkeypatch.setattr(log, "interrupted", lambda: bool(asked))
+    solution = sparsewise.rmp(A, y, price=np.log(128))
+    assert solution.stop is Stop.INTERRUPTED
+    assert list(solution.support) == list(truth)
+    assert solution.check(A, y).ok

@@ -145,7 +145,12 @@ class Evidence(SparseModel):
     def rose_above(self, worth: float) -> bool:
         """Whether that has risen by more than rounding, computed anew."""
         self._logged = None
-        return self.worth > worth + self._tolerance.tie * self.rows + self._rounding
+        return self.worth > worth + self._unsure
+
+    @property
+    def _unsure(self) -> float:
+        """By how much two ways of computing the log evidence may differ."""
+        return self._tolerance.tie * self.rows + self._rounding
 
     @property
     def _rounding(self) -> float:
@@ -160,7 +165,7 @@ class Evidence(SparseModel):
     @property
     def slack(self) -> float:
         """What two ways to the same maximum may differ by."""
-        return self.min_increase * (1 + self.size) + self._rounding
+        return self.min_increase * (1 + self.size) + self._unsure
 
     def _log_det(self) -> float:
         """log|A_S*A_S + D²|."""

@@ -39,8 +39,9 @@ from sparsewise.tolerances import tolerances
 
 Climb = Callable[[Evidence], Any]
 
-STARTS = 4
-"""Most starts of the search that the noise is inferred from: two do where they agree."""
+STARTS, IF_LARGE = 8, 2
+"""Most starts of the search that the noise is inferred from: two do where they agree. On a large
+design one costs as much as many passes over it."""
 
 ROUNDS = 8
 """Most times that a way from the empty model leads to a better σ, from which it begins again."""
@@ -168,11 +169,13 @@ class NoiseInference:
         """Where the algorithm is to begin: at the best σ², from nothing if that leads there.
 
         If it doesn't, the columns of the best model come first, then all others; where not even
-        that leads there, it begins with that model.
+        that leads there, or no time is left, it begins with that model.
         """
         best = self.best
         evidence = self._empty(best.noise, price=price, callback=callback)
-        if not self._from_empty:
+        if self.log.halted:
+            evidence.restore(best.columns, best.gamma)
+        elif not self._from_empty:
             guided = self._guided(price, way)
             if not self._is_as_good(guided):
                 evidence.restore(best.columns, best.gamma)
@@ -203,9 +206,10 @@ class NoiseInference:
         goal = score("ric", data.design.rows, data.shape[1] - len(exclude), dtype=data.y.dtype)
         goal = goal._replace(charge=2 * price, exact=max(goal.exact, self._loud))
         search = Multistart(condensed(data), goal, include=sorted(include), exclude=exclude)
-        found = straight_ahead(search) if is_large(data) else None
+        large = is_large(data)
+        found = straight_ahead(search) if large else None
         if found is None:
-            search.run(STARTS, 0)
+            search.run(IF_LARGE if large else STARTS, 0)
             found = search.best
         active = ActiveSet(data, include=include, start=found.support)
         columns = [j for j in found.support if j not in include]
