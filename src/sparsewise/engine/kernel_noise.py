@@ -24,7 +24,7 @@ import numpy as np
 
 from sparsewise.design.base import Array, Design
 from sparsewise.engine.evidence import Evidence
-from sparsewise.engine.joint_updates import Relevant, relevant
+from sparsewise.engine.joint_updates import Relevant, posterior, relevant
 from sparsewise.problem import Problem, problem
 from sparsewise.results import Stop
 from sparsewise.tolerances import tolerances
@@ -36,13 +36,16 @@ SETTLED = 1e-3
 """A change of γ by less than this part of the largest moves σ by far less than its error."""
 
 SHUFFLES = 4
-"""Shuffled targets; where kernels are smooth, two agree."""
+"""Shuffled targets; two where kernels are smooth."""
 
-SMOOTH = 0.8
-"""The share of noise that kernels see at least that can't follow it."""
+SMOOTH, PLAIN = 0.8, 0.97
+"""The share of noise that kernels see at least that can't follow it; and that leaves no doubt."""
 
-ALIKE = 0.7
-"""What they see at least of the σ of y from below, in parts of what they see of it from above."""
+ALIKE = 0.6
+"""Where two starts come to σ of one target that differ by more, the lower one has followed noise."""
+
+LARGE = 1e4
+"""γ at first, in case that kernels are so smooth that large weights alone make a function of them."""
 
 STEADY = 0.98
 """A σ² that falls no further than to this part of itself stays."""
@@ -79,13 +82,21 @@ def infer_kernel_noise(design: Design, y: Array, rng: np.random.RandomState) -> 
     B, target, shuffled = _in_few_rows(data, columns, rng)
     update = partial(relevant, rows=rows, heed=_go_on, settled=SETTLED)
 
-    def free(z: Array, first: float) -> Relevant:
-        return update(B, z, np.ones(columns.size), first / rows, held=False)
+    def free(z: Array, first: float, gamma: float = 1.0) -> Relevant:
+        return update(B, z, np.full(columns.size, gamma), first / rows, held=False)
+
+    def worth(left: Relevant) -> float:
+        return posterior(B[:, left.columns], target, left.gamma, _within(left.noise, data)).worth
 
     left = free(target, BELOW)
     shares = [free(z, BELOW).noise * rows for z in shuffled[:2]]
-    alike = left.noise > ALIKE**2 * free(target, LEVEL).noise
-    smooth = alike and min(shares) > SMOOTH**2
+    if min(shares) > PLAIN**2:
+        smooth, daring = True, free(target, BELOW, LARGE)
+        if daring.noise > ALIKE**2 * left.noise and worth(daring) > worth(left):
+            left = daring
+    else:
+        alike = left.noise > ALIKE**2 * free(target, LEVEL).noise
+        smooth = alike and min(shares) > SMOOTH**2
     if not smooth:
         left = free(target, ABOVE)
         shares = [free(z, ABOVE).noise * rows for z in shuffled]
