@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,10 +42,10 @@ SMOOTH, PLAIN = 0.8, 0.97
 """The share of noise that kernels see at least that can't follow it; and that leaves no doubt."""
 
 ALIKE = 0.6
-"""Where two starts come to σ of one target that differ by more, the lower one has followed noise."""
+"""Where two starts come to σ of one target that differ by more, the lower has followed noise."""
 
 LARGE = 1e4
-"""γ at first, in case that kernels are so smooth that large weights alone make a function of them."""
+"""γ at first, in case that kernels are so smooth that they need large weights to make anything."""
 
 STEADY = 0.98
 """A σ² that falls no further than to this part of itself stays."""
@@ -100,7 +100,7 @@ def infer_kernel_noise(design: Design, y: Array, rng: np.random.RandomState) -> 
     if not smooth:
         left = free(target, ABOVE)
         shares = [free(z, ABOVE).noise * rows for z in shuffled]
-    share = np.exp(np.mean(np.log(np.minimum(shares, 1.0))))
+    share = np.exp(np.mean(np.log(np.clip(shares, tolerances(B.dtype).exact, 1.0))))
     noise = _within(left.noise / share, data)
     kept = left.columns
     if kept.size:
@@ -108,7 +108,7 @@ def infer_kernel_noise(design: Design, y: Array, rng: np.random.RandomState) -> 
     return Inferred(noise, columns[kept[left.columns]], left.gamma, smooth)
 
 
-def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Any]) -> Inferred:
+def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Stop]) -> Inferred:
     """The same for all columns of a problem, where it was inferred from some of them.
 
     σ² is too large then by what these could not explain. As others come in it falls, γ and σ² being
@@ -128,7 +128,7 @@ def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Any]) 
             climb(evidence)
         return Stop.EVIDENCE
 
-    prior = evidence.solve("rmp", in_turn)
+    prior = evidence.solve("rmp", in_turn, go_on=lambda: climb(evidence))
     S = prior.support
     gamma = np.square(np.sqrt(prior.gamma[S]) * (data.design.norms()[S] / data.scale))
     return inferred._replace(noise=evidence.noise, columns=S, gamma=gamma)
