@@ -13,8 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from benchmarks import kernels
 from sparsewise.design import base
-from sparsewise.estimators import RelevanceVectorRegressor
+from sparsewise.estimators import RelevanceVectorRegressor, relevance_vector
 from sparsewise.estimators.kernels import PROFILES, SAMPLE, Stationary, median_distance
 
 BAYESIAN = ["rmp", "fast_sbl", "sbl"]
@@ -142,6 +143,132 @@ def test_without_an_intercept(algorithm):
     K = model.kernel_(X, model.relevance_vectors_)
     np.testing.assert_allclose(model.predict(X), K @ model.coef_, atol=1e-9)
     assert np.sqrt(np.mean((model.predict(X) + 3 - sinc(X)) ** 2)) < 0.8 * NOISE
+
+
+# --- the noise, told nothing ---------------------------------------------------------------------
+
+
+def judged(task, seeds, **words):
+    """Mean error, vectors and noises over several draws of a problem of Tipping's."""
+    found = [kernels.estimator(task.draw(seed), task, **words) for seed in seeds]
+    error, vectors, _ = np.mean(found, axis=0)
+    return error, vectors, [one.sigma for one in found]
+
+
+def task(name):
+    return next(one for one in kernels.TASKS if one.name == name)
+
+
+def test_sinc_by_splines_as_tipping_found_it():
+    """.0326 with 6.7 vectors, over 100 draws; the noise is 0.1."""
+    error, vectors, sigmas = judged(task("sinc"), range(8))
+    assert error < 0.036
+    assert vectors < 10
+    assert all(0.07 < sigma < 0.125 for sigma in sigmas)
+
+
+def test_friedman_as_tipping_found_it():
+    """2.80 with 59 vectors; the noise is 1, and kernels at 240 points leave something to it."""
+    error, vectors, sigmas = judged(task("friedman"), range(5))
+    assert error < 3.2
+    assert 40 < vectors < 70
+    assert all(0.9 < sigma < 1.4 for sigma in sigmas)
+
+
+def test_no_worse_than_his_updates():
+    """As they stand in his paper, on the same draws."""
+    plain = [kernels.by_the_book(task("friedman").draw(seed), task("friedman")) for seed in (0, 1)]
+    error, _, _ = judged(task("friedman"), (0, 1))
+    assert error < 1.05 * np.mean([one.error for one in plain])
+
+
+def test_some_candidates_tell_the_noise_of_all(monkeypatch):
+    """Of 240 only 60 begin; what they could not explain is found as the others come in."""
+    error, _, sigmas = judged(task("friedman"), range(3))
+    monkeypatch.setattr(relevance_vector, "JOINTLY", 60)
+    of_some, _, from_some = judged(task("friedman"), range(3))
+    np.testing.assert_allclose(from_some, sigmas, rtol=0.35)
+    assert of_some < 1.25 * error
+    monkeypatch.setattr(relevance_vector, "follow", lambda data, inferred, climb: inferred)
+    assert np.mean(judged(task("friedman"), range(3))[2]) > 1.3 * np.mean(from_some)
+
+
+@pytest.mark.parametrize("algorithm", BAYESIAN)
+def test_rough_kernels_do_not_explain_the_noise(algorithm):
+    """Pure noise in three dimensions: Tipping's updates alone would see a fifth of it."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, y = rng.random((150, 3)), rng.standard_normal(150)
+        model = RelevanceVectorRegressor("matern12", algorithm=algorithm).fit(X, y)
+        assert model.sigma_ == pytest.approx(y.std(), rel=0.25)
+        assert model.relevance_.size < 40
+
+
+WORTH = {
+    "smooth": (lambda x: np.sinc(6 * x), {"kernel": "rbf", "length_scale": 0.3}),
+    "spline": (lambda x: np.sinc(6 * x), {"kernel": lambda X, Y: kernels.spline(X, Y)}),
+    "rough": (np.sin, {"kernel": "matern12", "length_scale": 0.01}),
+    "a spike": (lambda x: 10.0 * (np.arange(x.size) == 7), {"length_scale": 0.3}),
+    "nothing": (np.zeros_like, {}),
+    "exact": (lambda x: 1e9 * np.sin(x), {"kernel": "rbf", "length_scale": 1.0}),
+}
+
+
+@pytest.mark.parametrize("algorithm", BAYESIAN)
+@pytest.mark.parametrize("name", WORTH)
+def test_worth_no_less_than_the_empty_model_and_it_holds(name, algorithm):
+    """σ, model and evidence belong together, whatever there is to be found."""
+    function, words = WORTH[name]
+    x = np.linspace(-1, 1, 100)
+    y = function(x) + 0.1 * np.random.default_rng(1).standard_normal(100)
+    model = RelevanceVectorRegressor(**words, algorithm=algorithm).fit(x[:, None], y)
+    empty = -0.5 * 99 * (np.log(2 * np.pi * y.var(ddof=1)) + 1)
+    assert model.log_evidence_ >= empty - 1e-9 * abs(empty)
+    assert model.log_evidence_ == model.solution_.log_evidence
+    assert model.sigma_ == model.noise_ == pytest.approx(model.solution_.sigma)
+    assert model.sigma_ <= 1.001 * y.std(ddof=1)
+    check = model.check(x[:, None], y)
+    assert check.ok, check
+
+
+def test_smooth_kernels_that_are_all_alike():
+    """Kernels of length 0.3 on 100 points of [0, 1], where a price for each finds one feature."""
+    errors, sigmas = [], []
+    x = np.linspace(0, 1, 100)[:, None]
+    f = np.sinc((x[:, 0] - 0.5) * 20 / np.pi)
+    for seed in range(5):
+        y = f + 0.1 * np.random.default_rng(seed).standard_normal(100)
+        model = RelevanceVectorRegressor("rbf", length_scale=0.3).fit(x, y)
+        errors.append(np.sqrt(np.mean((model.predict(x) - f) ** 2)))
+        sigmas.append(model.sigma_)
+    assert np.mean(errors) < 0.045
+    assert np.mean(sigmas) == pytest.approx(0.1, rel=0.1)
+
+
+def test_the_same_every_time():
+    X, y = data(n=300)
+    one, other = (RelevanceVectorRegressor().fit(X, y) for _ in range(2))
+    assert one.sigma_ == other.sigma_
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_check_is_of_the_data(algorithm):
+    X, y = data(n=80)
+    model = regressor(algorithm, n_candidates=50, random_state=1).fit(X, y)
+    assert model.check(X, y).ok
+    assert not model.check(X, y[::-1]).ok
+    np.testing.assert_array_equal(model.relevance_, model.candidates_[model.solution_.support])
+
+
+def test_stepwise_algorithms_have_no_evidence():
+    X, y = data(n=40)
+    model = regressor("forward").fit(X, y)
+    assert model.sigma_ == model.noise_
+    assert not hasattr(model, "log_evidence_")
+    for name in ("sigma_", "log_evidence_"):
+        with pytest.raises(NotFittedError):
+            getattr(RelevanceVectorRegressor(), name)
 
 
 # --- the model on paper --------------------------------------------------------------------------

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsewise.design.base import Array, Design
 from sparsewise.engine.evidence import Evidence
-from sparsewise.engine.joint_updates import Relevant, relevant
+from sparsewise.engine.joint_updates import Relevant, posterior, relevant
 from sparsewise.problem import Problem, problem
 from sparsewise.results import InferredNoise, Stop
 from sparsewise.tolerances import tolerances
@@ -36,13 +36,16 @@ SETTLED = 1e-3
 """A change of γ by less than this part of the largest moves σ by far less than its error."""
 
 SHUFFLES = 4
-"""Shuffled targets; where kernels are smooth, two agree."""
+"""Shuffled targets; two where kernels are smooth."""
 
-SMOOTH = 0.8
-"""The share of noise that kernels see at least that can't follow it."""
+SMOOTH, PLAIN = 0.8, 0.97
+"""The share of noise that kernels see at least that can't follow it; and that leaves no doubt."""
 
-ALIKE = 0.7
-"""What they see at least of the σ of y from below, in parts of what they see of it from above."""
+ALIKE = 0.6
+"""Where two starts come to σ of one target that differ by more, the lower has followed noise."""
+
+LARGE = 1e4
+"""γ at first, in case that kernels are so smooth that they need large weights to make anything."""
 
 STEADY = 0.98
 """A σ² that falls no further than to this part of itself stays."""
@@ -79,17 +82,25 @@ def infer_kernel_noise(design: Design, y: Array, rng: np.random.RandomState) -> 
     B, target, shuffled = _in_few_rows(data, columns, rng)
     update = partial(relevant, rows=rows, heed=_go_on, settled=SETTLED)
 
-    def free(z: Array, first: float) -> Relevant:
-        return update(B, z, np.ones(columns.size), first / rows, held=False)
+    def free(z: Array, first: float, gamma: float = 1.0) -> Relevant:
+        return update(B, z, np.full(columns.size, gamma), first / rows, held=False)
+
+    def worth(left: Relevant) -> float:
+        return posterior(B[:, left.columns], target, left.gamma, _within(left.noise, data)).worth
 
     left = free(target, BELOW)
     shares = [free(z, BELOW).noise * rows for z in shuffled[:2]]
-    alike = left.noise > ALIKE**2 * free(target, LEVEL).noise
-    smooth = alike and min(shares) > SMOOTH**2
+    if min(shares) > PLAIN**2:
+        smooth, daring = True, free(target, BELOW, LARGE)
+        if daring.noise > ALIKE**2 * left.noise and worth(daring) > worth(left):
+            left = daring
+    else:
+        alike = left.noise > ALIKE**2 * free(target, LEVEL).noise
+        smooth = alike and min(shares) > SMOOTH**2
     if not smooth:
         left = free(target, ABOVE)
         shares = [free(z, ABOVE).noise * rows for z in shuffled]
-    share = np.exp(np.mean(np.log(np.minimum(shares, 1.0))))
+    share = np.exp(np.mean(np.log(np.clip(shares, tolerances(B.dtype).exact, 1.0))))
     noise = _within(left.noise / share, data)
     kept = left.columns
     if kept.size:
@@ -97,7 +108,7 @@ def infer_kernel_noise(design: Design, y: Array, rng: np.random.RandomState) -> 
     return Inferred(noise, columns[kept[left.columns]], left.gamma, smooth)
 
 
-def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Any]) -> Inferred:
+def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Stop]) -> Inferred:
     """The same for all columns of a problem, where it was inferred from some of them.
 
     σ² is too large then by what these could not explain. As others come in it falls, γ and σ² being
@@ -117,7 +128,7 @@ def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Any]) 
             climb(evidence)
         return Stop.EVIDENCE
 
-    prior = evidence.solve("rmp", in_turn)
+    prior = evidence.solve("rmp", in_turn, go_on=lambda: climb(evidence))
     S = prior.support
     gamma = np.square(np.sqrt(prior.gamma[S]) * (data.design.norms()[S] / data.scale))
     return inferred._replace(noise=evidence.noise, columns=S, gamma=gamma)

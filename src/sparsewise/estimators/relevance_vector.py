@@ -162,13 +162,13 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
 
         γ_j ← μ_j² / (1 - Σ_jj/γ_j)        σ² ← ‖r‖² / (n - Σ_j (1 - Σ_jj/γ_j)),
 
-    μ and Σ being posterior mean and covariance. That is right for smooth kernels; rough ones can
-    follow noise, too, and leave less of it. So the same is asked of y in random order and with
-    random signs, which is noise of a known size: where ρ of that is found, σ is divided by ρ (the
-    mean of up to four). The algorithm then runs at this σ twice, from the empty model and from
-    what the updates have left; the higher evidence decides. Of more than 256 candidates as many at
-    random begin, and as others come in, σ² and γ are raised to the maximum of the evidence in
-    turn. What the chosen kernels can't express is part of the noise.
+    μ and Σ being posterior mean and covariance. Smooth kernels see the noise as it is that way;
+    rough ones can follow it, and leave less. How much is asked of y in random order and with random
+    signs, which is noise of a known size: if a share ρ of that is seen (a mean over several such
+    targets), σ is what was seen of y, divided by ρ. The algorithm then runs at this σ, from the
+    empty model and from what the updates have left; the higher evidence decides. Of more than 256
+    candidates as many at random begin, and as the others come in, σ² falls to the maximum of the
+    evidence with them. What kernels at training points can't express is part of the noise.
 
     References
     ----------
