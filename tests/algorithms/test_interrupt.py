@@ -50,6 +50,7 @@ class PressedAfter:
         lambda D: sw.fast_sbl(D, Y, sigma=0.1),
         lambda D: sw.mp(D, Y, residual=1e-9),
         lambda D: sw.stepwise(D, Y),
+        lambda D: sw.solve(D, Y),
     ],
 )
 def test_the_model_met_so_far_is_the_answer(run):

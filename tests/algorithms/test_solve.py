@@ -12,6 +12,7 @@ from scipy.sparse.linalg import aslinearoperator
 from sklearn.linear_model import LinearRegression
 
 import sparsewise as sw
+from sparsewise.design.dense import DenseDesign
 from sparsewise.engine import multistart, way_forward
 from sparsewise.engine.halting import interruptible
 from tests.problems import FAMILIES, KNOWN, normal
@@ -586,3 +587,19 @@ def test_inputs_are_left_alone():
     sw.solve(A, y, include=[3])
     np.testing.assert_array_equal(A, p.A)
     np.testing.assert_array_equal(y, p.y)
+
+
+@pytest.mark.parametrize("rows", [100.5, 5.5, 2.0, 1.0, 0.5, 0.0, -0.9])
+@pytest.mark.parametrize("words", [{}, {"sigma": 0.1}, {"include": [0, 1]}])
+def test_rows_that_count_for_more_or_less_than_they_are(rows, words):
+    """Weights of rows add up to anything, even to nothing: there is an answer all the same."""
+    rng = np.random.default_rng(0)
+    A = normal(rng, 12, 8)
+    y = A[:, 2] + 0.1 * normal(rng, 12)
+    design = DenseDesign(A, rows=rows)
+    solution = sw.solve(design, y, effort=2, **words)
+    assert solution.goal.rows == rows
+    assert solution.check(design, y).ok
+    assert not math.isnan(solution.score)
+    assert solution.chance <= 0
+    assert math.isfinite(solution.sigma)

@@ -169,7 +169,7 @@ class Multistart:
 
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
-        columns, rows = self._columns, self.score.rows - len(self.include)
+        columns, rows = self._columns, max(self.score.rows - len(self.include), 1.0)
         gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
         if i % 2:
             gamma = gamma * (self._guess + 0.5)

@@ -15,7 +15,7 @@ from sparsewise.tolerances import tolerances
 ByCharge = Literal["ric", "bic", "aic"]
 
 CHARGES: dict[ByCharge, str] = {"ric": "2 log m", "bic": "log n", "aic": "2"}
-"""What each column costs, by criterion."""
+"""What each column costs, by criterion; complex ones twice that of BIC and AIC."""
 
 
 class Score(NamedTuple):
@@ -106,7 +106,7 @@ def score(
 ) -> Score:
     """The score by name, or by what a column costs, for data of this type."""
     dtype = np.dtype(np.float64) if dtype is None else dtype
-    # Two real numbers make a complex coefficient; what the best of m columns gains is 2 log m still.
+    # A complex coefficient is two real ones; the best of m complex columns still gains 2 log m.
     parts = 2 if dtype.kind == "c" else 1
     charges: dict[ByCharge, float] = {
         "ric": 2 * math.log(max(columns, 2)),
