@@ -187,7 +187,7 @@ def test_what_takes_no_time_is_not_cut(n, m, k, cut):
 
 @pytest.mark.parametrize(("n", "m"), [(100, 50), (500, 1000), (1000, 2000), (10**4, 5 * 10**4)])
 def test_what_takes_no_time(n, m):
-    data = SimpleNamespace(design=SimpleNamespace(shape=(n, m)))
+    data = SimpleNamespace(rows=n, candidates=m)
     k = effortless(data)
     assert k >= AHEAD
     if k > AHEAD:

@@ -29,8 +29,11 @@ def worth(best: int) -> int:
 
 
 def effortless(data: Data) -> int:
-    """How many features a path may have that is not worth thinking about its end; 100 or more."""
-    n, m = data.design.shape
+    """How many features a path may have that is not worth thinking about its end; 100 or more.
+
+    The same for a row of weight 2 as for one given twice.
+    """
+    n, m = data.rows, data.candidates
     return max(AHEAD, int((math.sqrt(m * m + 4 * EFFORTLESS / n) - m) / 2))
 
 
