@@ -92,7 +92,9 @@ def infer_kernel_noise(design: Design, y: Array, rng: np.random.RandomState) -> 
     shares = [free(z, BELOW).noise * rows for z in shuffled[:2]]
     if min(shares) > PLAIN**2:
         smooth, daring = True, free(target, BELOW, LARGE)
-        if daring.noise > ALIKE**2 * left.noise and worth(daring) > worth(left):
+        # By more than it is worth which column one is: the same model comes in many guises.
+        better = worth(daring) - worth(left) > np.log(columns.size)
+        if better and daring.noise > ALIKE**2 * left.noise:
             left = daring
     else:
         alike = left.noise > ALIKE**2 * free(target, LEVEL).noise
