@@ -252,6 +252,19 @@ def test_of_copies_one_is_taken_and_always_the_same():
         assert solution.check(twice, y).ok
 
 
+def test_starts_that_come_to_copies_agree():
+    """Which of them comes out better by a bit is nobody's answer."""
+    for seed, start in [(10, 1), (39, 0)]:
+        A, y, support = planted(seed, 40, 20, 3, 0.3)
+        rng = np.random.default_rng(seed)
+        copies = [A * rng.uniform(0.1, 3, 20), -A * rng.uniform(0.1, 3, 20)]
+        turned = A @ np.linalg.qr(rng.standard_normal((20, 20)))[0][:, :3]
+        solution = sw.solve(np.hstack([A, *copies, turned]), y, seed=start)
+        assert solution.support.tolist() == support
+        assert solution.stop is sw.Stop.FOUND_AGAIN
+        assert solution.times_found == len(solution.starts) == 2
+
+
 def test_columns_that_depend_on_others():
     for seed in range(3):
         for family in ("duplicates", "rank deficient", "complex rank deficient"):

@@ -157,7 +157,10 @@ class Multistart:
             end = first if self._is_hopeless(first) else self._settled(first)
             end = end._replace(way=first.way)
             self._ends |= {first.support: end, end.support: end}
-        return self._ends[first.support]
+        end = self._ends[first.support]
+        if self.best.support == first.support:  # met anew, and better by rounding than its end
+            self.best = end
+        return end
 
     def _is_hopeless(self, found: Found) -> bool:
         """Whether it may be there by chance, where the best model so far can't."""
