@@ -70,8 +70,8 @@ def subset_line(out):
 
 def test_fit_certifies_its_choice(run):
     out = run("fit", "--example", "diabetes")
-    assert set(best_of(5)) == set(DEFAULT_CHOICE)
-    assert subset_line(out) == "certified best subset of 5 (every other was ruled out)"
+    assert set(best_of(6)) == set(DEFAULT_CHOICE)
+    assert subset_line(out) == "certified best subset of 6 (every other was ruled out)"
     assert out.index("\nnoise ") < out.index("\nsubset ") < out.index("\nstopped ")
 
 

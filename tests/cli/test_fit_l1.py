@@ -302,5 +302,5 @@ def test_help_mentions_it(capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["fit", "--help"])
     out = " ".join(capsys.readouterr().out.split())
-    for words in ("--penalty L", "--debias", "if named without --residual", "bp-ard takes it"):
+    for words in ("--penalty L", "--debias", "if named without --residual", "bp-ard take it"):
         assert words in out
