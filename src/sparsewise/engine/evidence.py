@@ -162,8 +162,9 @@ class Evidence(SparseModel):
 
     @property
     def _enough(self) -> float:
-        """The rise that is worth a re-estimation: what may be rounding is none."""
-        return max(self.min_increase, self._rounding)
+        """The rise that is worth a re-estimation: what is but rounding is none."""
+        # A rise has more digits than the evidence: of its rounding, a part is enough.
+        return max(self.min_increase, self._rounding / 16)
 
     @property
     def slack(self) -> float:
