@@ -21,6 +21,9 @@ from sparsewise.results import MINOR, BayesianSolution, InferredNoise, Stop, log
 STEPS = 256
 """Most revisions made in one compiled call."""
 
+RETRACED = 64
+"""Columns up to which a model is made again one by one, at a QR each."""
+
 NEARLY_EXACT = 1e-2
 """Part of the target's variance: data of which less is noise are nearly exact."""
 
@@ -159,8 +162,9 @@ class Evidence(SparseModel):
 
     @property
     def _enough(self) -> float:
-        """The rise that is worth a re-estimation: what may be rounding is none."""
-        return max(self.min_increase, self._rounding)
+        """The rise that is worth a re-estimation: what is but rounding is none."""
+        # A rise has more digits than the evidence: of its rounding, a part is enough.
+        return max(self.min_increase, self._rounding / 16)
 
     @property
     def slack(self) -> float:
@@ -326,8 +330,30 @@ class Evidence(SparseModel):
 
     def restore(self, columns: Array, gamma: Array) -> None:
         """Begin with these columns and prior variances (unit columns, unit target), at once."""
-        if not columns.size:
-            return
+        if columns.size:
+            self._load(columns, gamma)
+            x = self._factor.coef()
+            self.log.record("start", self._factor.columns.copy(), [self.rss], [x], self.size)
+
+    def retrace(self, columns: Array, gamma: Array) -> Stop:
+        """The same one column after another, what explains most first: a path tells of each."""
+        if not columns.size or columns.size > RETRACED:
+            self.restore(columns, gamma)
+            return Stop.EVIDENCE
+        self._load(columns, gamma)
+        columns, gamma = self.held()
+        first = np.argsort(-self._factor.losses()[self._flat :], kind="stable")
+        columns, gamma = columns[first], gamma[first]
+        for size in range(1, columns.size + 1):
+            self._scores.state[columns] = self._kernels.OPEN
+            self._load(columns[:size], gamma[:size])
+            x, evidence = self._factor.coef()[None], [self.log_evidence]
+            self.log.record("add", columns[size - 1 : size], [self.rss], x, self.size, evidence)
+            self.log.heed()
+        return Stop.EVIDENCE
+
+    def _load(self, columns: Array, gamma: Array) -> None:
+        """Make a model of these columns, but for what leaves their coefficients no digits."""
         factor, scores = self._factor, self._scores
         flat = self.order[: self._flat]
         while True:
@@ -341,7 +367,6 @@ class Evidence(SparseModel):
         scores.state[columns] = self._kernels.ACTIVE
         scores.distrust(everything=True)
         self._logged = None
-        self.log.record("start", factor.columns.copy(), [self.rss], [factor.coef()], self.size)
 
     def first_among(self, columns: Array, climb: Callable[[Evidence], Any]) -> None:
         """Climb with these columns alone; the others can be added again afterwards."""

@@ -169,7 +169,7 @@ class NoiseInference:
         """Where the algorithm is to begin: at the best σ², from nothing if that leads there.
 
         If it doesn't, the columns of the best model come first, then all others; where not even
-        that leads there, or no time is left, it begins with that model.
+        that leads there, or no time is left, it begins with that model as it is.
         """
         best = self.best
         evidence = self._empty(best.noise, price=price, callback=callback)
@@ -178,7 +178,7 @@ class NoiseInference:
         elif not self._from_empty:
             guided = self._guided(price, way)
             if not self._is_as_good(guided):
-                evidence.restore(best.columns, best.gamma)
+                evidence.log.run(lambda: evidence.retrace(best.columns, best.gamma))
             elif callback is None:
                 evidence = guided
             else:
