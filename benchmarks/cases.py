@@ -30,6 +30,7 @@ from benchmarks.ours import (
 from benchmarks.peers import (
     ABESS,
     ABESS_BIC,
+    ABESS_TOLD_NOTHING,
     ARD,
     ARRAY,
     BEST,
@@ -91,6 +92,7 @@ GREEDY = "Greedy pursuits"
 BACK = "Dropping and exchanging columns"
 BAYES = "Sparse Bayesian Learning"
 L1 = "Basis pursuit and the lasso"
+NOTHING = "Told nothing"
 TABLES = "Estimators"
 
 
@@ -411,6 +413,78 @@ CASES = (
         memory=True,
     ),
     Case(
+        "nothing",
+        NOTHING,
+        "64×128, k = 16 (mean of 16)",
+        lambda seed: gaussian(64, 128, 16, seed=seed),
+        ("solve", "bp_ard", ABESS_TOLD_NOTHING, ARD),
+        short="64×128, k = 16",
+        problems=200,
+        on_clock=16,
+        rounds=10,
+        quick_rounds=3,
+        slow=(ARD,),
+    ),
+    Case(
+        "nothing-20",
+        NOTHING,
+        "64×128, k = 20 (mean of 16)",
+        lambda seed: gaussian(64, 128, 20, seed=seed),
+        ("solve", "bp_ard", ABESS_TOLD_NOTHING),
+        short="64×128, k = 20",
+        problems=200,
+        on_clock=16,
+        rounds=10,
+        quick_rounds=3,
+    ),
+    Case(
+        "nothing-24",
+        NOTHING,
+        "64×128, k = 24 (mean of 16)",
+        lambda seed: gaussian(64, 128, 24, seed=seed),
+        ("solve", "bp_ard", ABESS_TOLD_NOTHING),
+        short="64×128, k = 24",
+        problems=200,
+        on_clock=16,
+        rounds=10,
+        quick_rounds=3,
+    ),
+    Case(
+        "nothing-correlated",
+        NOTHING,
+        "64×128, k = 5, correlated (singular values 1/p², mean of 16)",
+        lambda seed: decaying(64, 128, 5, seed=seed),
+        ("solve", "bp_ard", ABESS_TOLD_NOTHING),
+        short="64×128, singular values 1/p²",
+        problems=200,
+        on_clock=16,
+        rounds=10,
+        quick_rounds=3,
+    ),
+    Case(
+        "nothing-500",
+        NOTHING,
+        "500×1000, k = 100",
+        lambda seed: gaussian(500, 1000, 100, seed=seed),
+        ("solve", "forward", "rmp", ABESS),
+        short="500×1000, k = 100",
+        problems=5,
+        rounds=3,
+        quick_rounds=1,
+        in_quick=False,
+    ),
+    Case(
+        "nothing-2000",
+        NOTHING,
+        "2000×20000, k = 50",
+        lambda seed: gaussian(2000, 20000, 50, seed=seed),
+        ("solve", "forward", "rmp", ABESS),
+        short="2000×20000",
+        rounds=3,
+        quick_rounds=1,
+        in_quick=False,
+    ),
+    Case(
         "selection",
         TABLES,
         "2000×60, 10 features matter, five folds",
@@ -536,6 +610,20 @@ COMPARISONS = (
     Comparison("lasso-1000", "fista", PYLOPS_FISTA, judged="objective"),
     Comparison("lasso-1000", "fista", LASSO, judged="objective"),
     Comparison("lasso-1000", ours.TO_PENALTY, LASSO, judged="objective"),
+    Comparison("nothing", "solve", "bp_ard", bound=2.0, judged="recovery", headline=True),
+    Comparison("nothing", "solve", ABESS_TOLD_NOTHING, judged="recovery"),
+    Comparison("nothing", "solve", ARD, judged="recovery", headline=True),
+    Comparison("nothing-20", "solve", "bp_ard", bound=2.0, judged="recovery"),
+    Comparison("nothing-20", "solve", ABESS_TOLD_NOTHING, judged="recovery"),
+    Comparison("nothing-24", "solve", "bp_ard", bound=12.0, judged="recovery"),
+    Comparison("nothing-24", "solve", ABESS_TOLD_NOTHING, judged="recovery"),
+    Comparison("nothing-correlated", "solve", "bp_ard", bound=2.0, judged="recovery"),
+    Comparison("nothing-correlated", "solve", ABESS_TOLD_NOTHING, judged="recovery"),
+    *(
+        Comparison(case, "solve", other, judged="recovery")
+        for case in ("nothing-500", "nothing-2000")
+        for other in ("forward", "rmp", ABESS)
+    ),
     Comparison("selection-half", CHOSEN_BY_CV, SFS, bound=1 / 100, judged="error", headline=True),
     Comparison("selection", CHOSEN_BY_CV, SFS_TOLD, bound=1 / 100, judged="error", headline=True),
     *(

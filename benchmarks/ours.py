@@ -57,6 +57,19 @@ def to_delta(name: str) -> Contender:
     return contender
 
 
+def told_nothing(name: str) -> Contender:
+    """Neither size nor noise."""
+
+    def contender(problem: Problem) -> Run:
+        solve = getattr(sparsewise, name)
+        return Run(
+            call=lambda: solve(problem.A, problem.y),
+            answer=lambda solution: as_returned(problem, solution),
+        )
+
+    return contender
+
+
 def forward_prepared(problem: Problem) -> Run:
     """The same on a dictionary that is checked and measured once, as for many targets.
 
@@ -276,6 +289,8 @@ def as_usual(algorithm: Algorithm) -> Contender:
     """An algorithm as it is called unless there is more to say."""
     if algorithm.family is Family.BAYESIAN:
         return bayesian(algorithm.name, sigma=SIGMA)
+    if algorithm.family is Family.SEARCH:
+        return told_nothing(algorithm.name)
     if algorithm.family is Family.L1:
         return (bounded if algorithm.takes("residual") else at_penalty)(algorithm.name)
     return (of_size if algorithm.takes("sparsity") else to_delta)(algorithm.name)

@@ -168,6 +168,17 @@ def abess_bic(problem: Problem) -> Run:
     return Run(call=lambda: LinearRegression(**words).fit(problem.A, target), answer=answer)
 
 
+def abess_told_nothing(problem: Problem) -> Run:
+    """abess as it comes, its own criterion choosing the support size; scaled up as above."""
+    from abess.linear import LinearRegression
+
+    target = 1e3 * problem.y
+    return Run(
+        call=lambda: LinearRegression(fit_intercept=False).fit(problem.A, target),
+        answer=lambda model: refitted(problem, np.flatnonzero(model.coef_)),
+    )
+
+
 def _ssr(problem: Problem, criteria: str) -> Run:
     """Stepwise Sparse Regression of pysindy from all columns down to one, without its ridge.
 
@@ -280,6 +291,7 @@ SKLEARN = "scikit-learn OMP"
 FASTCAN = "fastcan"
 ABESS = "abess"
 ABESS_BIC = "abess, by BIC"
+ABESS_TOLD_NOTHING = "abess, told nothing"
 FROLS = "pysindy FROLS"
 SSR_RESIDUAL = "pysindy SSR, by residual"
 SSR_COEFFICIENT = "pysindy SSR, by coefficient"
@@ -299,6 +311,7 @@ CONTENDERS: Mapping[str, Contender] = {
     FASTCAN: fastcan,
     ABESS: abess,
     ABESS_BIC: abess_bic,
+    ABESS_TOLD_NOTHING: abess_told_nothing,
     FROLS: frols,
     SSR_RESIDUAL: ssr_residual,
     SSR_COEFFICIENT: ssr_coefficient,

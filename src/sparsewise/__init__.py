@@ -39,9 +39,12 @@ from sparsewise.results import L1Check as L1Check
 from sparsewise.results import L1Path as L1Path
 from sparsewise.results import L1Solution as L1Solution
 from sparsewise.results import Model as Model
+from sparsewise.results import MultistartCheck as MultistartCheck
+from sparsewise.results import MultistartSolution as MultistartSolution
 from sparsewise.results import Path as Path
 from sparsewise.results import Reweighted as Reweighted
 from sparsewise.results import Solution as Solution
+from sparsewise.results import Start as Start
 from sparsewise.results import Step as Step
 from sparsewise.results import Stop as Stop
 from sparsewise.version import __version__ as __version__

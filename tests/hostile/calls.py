@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,9 @@ Words = dict[str, Any]
 BY_COLUMNS = {name: one for name, one in ALGORITHMS.items() if one.family is not Family.L1}
 LEAST_SQUARES = [name for name, one in BY_COLUMNS.items() if one.least_squares]
 BAYESIAN = [name for name, one in BY_COLUMNS.items() if one.family is Family.BAYESIAN]
+SEARCHES = [name for name, one in BY_COLUMNS.items() if one.family is Family.SEARCH]
+#: Algorithms whose path is what they did, step by step.
+BY_STEPS = [name for name in BY_COLUMNS if name not in SEARCHES]
 
 
 @dataclass
@@ -103,6 +107,11 @@ def criterion(case: Case, y: Array) -> Any:
     return case.choose(*BY_RESIDUAL)
 
 
+def by_charge(case: Case) -> str:
+    """One of a search, by name."""
+    return case.choose("ric", "ric", "bic", "aic")
+
+
 def words(case: Case, name: str, A: Array, y: Array) -> Words:
     """Words that a careful user might give."""
     record, (n, m) = BY_COLUMNS[name], A.shape
@@ -119,7 +128,7 @@ def words(case: Case, name: str, A: Array, y: Array) -> Words:
         "sparsity": lambda: int(case.rng.integers(0, least + 1)),
         "residual": lambda: part * norm,
         "delta": lambda: float(case.choose(0.0, 1e-9, 0.05, 0.3, 1.5)) * norm,
-        "criterion": lambda: criterion(case, y),
+        "criterion": lambda: by_charge(case) if name in SEARCHES else criterion(case, y),
         "batch": lambda: int(case.choose(1, 2, 3, 7)),
         "sigma": lambda: case.choose(None, 1e-3, 0.05, 0.05, 0.3, 2.0),
     }
@@ -137,8 +146,12 @@ def words(case: Case, name: str, A: Array, y: Array) -> Words:
         "noise_prior": lambda: (1.0, min(0.01 * norm * norm, 1e300)),
         "updates": lambda: case.choose("em", "mackay", "convex"),
     }
+    if name in SEARCHES:
+        options["sigma"] = lambda: norm * float(case.choose(1e-6, 1e-3, 0.05, 0.3, 2.0))
+        options["effort"] = lambda: int(case.choose(1, 2, 3, 8))
+        options["seed"] = lambda: int(case.choose(1, 7, 2**40))
     for word, draw in options.items():
-        if record.takes(word) and case.chance(0.15):
+        if record.takes(word) and case.chance(0.3 if name in SEARCHES else 0.15):
             drawn[word] = draw()
     if name == "mp" and "max_iter" not in drawn:
         drawn["max_iter"] = 100
@@ -168,9 +181,9 @@ def data(case: Case, **how: Any) -> tuple[Array, Any, Array]:
     return A, held, y
 
 
-def a_call(case: Case, **how: Any) -> Call:
-    """An algorithm on data of any kind, with words that make sense."""
-    name = case.choose(*BY_COLUMNS)
+def a_call(case: Case, *, names: Sequence[str] = BY_STEPS, **how: Any) -> Call:
+    """One of these algorithms on data of any kind, with words that make sense."""
+    name = case.choose(*names)
     case.note(algorithm=name)
     if name == "sbl":
         how["large"] = 0.0  # which takes it seconds, as it says

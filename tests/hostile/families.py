@@ -10,4 +10,5 @@ from tests.hostile import guarantees as guarantees
 from tests.hostile import invariances as invariances
 from tests.hostile import l1 as l1
 from tests.hostile import operators as operators
+from tests.hostile import search as search
 from tests.hostile import words as words

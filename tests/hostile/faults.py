@@ -11,12 +11,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-from sparsewise import Solution, Stop
+from sparsewise import Solution, Start, Stop
 from sparsewise.design.operator import OperatorDesign
 from sparsewise.engine import active_set, stopping
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
+from sparsewise.engine.multistart import Multistart
 from sparsewise.errors import Message
 from sparsewise.results.path import Path, Stretch
 from tests.hostile.bad_data import data_refused, place_named
@@ -25,6 +26,17 @@ from tests.hostile.invariances import no_worse_than_forward, same_coef, same_sup
 from tests.hostile.operators import broken_product_noticed, names_the_operator
 from tests.hostile.posteriors import evidence, posterior, proper_prior
 from tests.hostile.refusals import justified, one_sentence
+from tests.hostile.search import (
+    chance_of_search,
+    covariance_of_search,
+    end_of_search,
+    no_single_change,
+    noise_of_search,
+    same_seed_same_answer,
+    score_of_search,
+    starts_of_search,
+    told_starts,
+)
 from tests.hostile.solutions import (
     closest_columns,
     data_untouched,
@@ -179,6 +191,63 @@ def evidence_off_by_a_thousandth():
         return replace(one, log_evidence=one.log_evidence + 1e-3)
 
     return altered(higher)
+
+
+# --- searches ------------------------------------------------------------------------------------
+
+
+@fault(noise_of_search, family="search")
+def noise_off_by_a_thousandth():
+    return altered(lambda one: replace(one, sigma=1.001 * one.sigma))
+
+
+@fault(covariance_of_search, family="search")
+def covariance_off_by_a_thousandth():
+    return altered(lambda one: replace(one, covariance=1.001 * one.covariance))
+
+
+@fault(score_of_search, family="search")
+def score_off_by_a_thousandth():
+    return altered(lambda one: replace(one, score=one.score + 1e-3 * (1 + abs(one.score))))
+
+
+@fault(chance_of_search, family="search")
+def odds_off_by_a_few():
+    return altered(lambda one: replace(one, chance=min(one.chance * 1.1, 0.0)))
+
+
+@fault(starts_of_search, family="search")
+def starts_that_lost_a_column():
+    def poorer(start: Start) -> Start:
+        return start._replace(support=start.support[1:])
+
+    return altered(lambda one: replace(one, starts=tuple(map(poorer, one.starts))))
+
+
+@fault(end_of_search, family="search")
+def every_model_found_again():
+    return altered(lambda one: replace(one, stop=Stop.FOUND_AGAIN))
+
+
+@fault(no_single_change, family="search")
+def models_left_as_they_come():
+    return wrapped(Multistart, "_settled", lambda settle, search, found: found)
+
+
+@fault(told_starts, family="search")
+def the_last_start_not_told():
+    return altered(lambda one: replace(one, starts=one.starts[:-1]))
+
+
+@fault(same_seed_same_answer, family="search")
+def every_other_answer_off_by_a_bit():
+    calls = count()
+
+    def moved(one: Any) -> Any:
+        bit = one.coef.real.dtype.type(1 + np.finfo(one.coef.dtype).eps)
+        return replace(one, coef=one.coef * bit) if next(calls) % 2 else one
+
+    return altered(moved)
 
 
 # --- refusals ------------------------------------------------------------------------------------

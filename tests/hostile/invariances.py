@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.errors import InputError
-from tests.hostile.calls import BAYESIAN, BY_COLUMNS, Call, words
+from tests.hostile.calls import BAYESIAN, BY_STEPS, Call, words
 from tests.hostile.campaign import Case, family, oracle
 from tests.hostile.inputs import CONTAINERS, complex_gaussian, gaussian
 from tests.hostile.refusals import justified
@@ -56,7 +56,7 @@ def same_coef(first: np.ndarray, second: np.ndarray, tolerance: float, what: str
 @family("invariances", share=1)
 def invariances(case: Case) -> None:
     change = case.choose(units, columns_units, order, storage, single, again, forward)
-    call = generic(case, "srr" if change is forward else case.choose(*BY_COLUMNS))
+    call = generic(case, "srr" if change is forward else case.choose(*BY_STEPS))
     case.note(change=change.__name__)
     try:
         solution = call()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparsewise.errors import InputError
-from tests.hostile.calls import BAYESIAN, Call
+from tests.hostile.calls import BAYESIAN, SEARCHES, Call
 from tests.hostile.campaign import oracle
 
 #: Words in a sentence: enough to say what is wrong and what to do, too few for a story.
@@ -63,7 +63,7 @@ def are_out_of_range(call: Call, found: re.Match[str]) -> bool:
     exact, limits = call.exact, np.finfo(call.dtype)
     used = exact.norms > 0
     powers = exact.power - exact.powers[used]  # of ‖y‖/‖a_j‖
-    times = 2 if call.algorithm in BAYESIAN else 1
+    times = 2 if call.algorithm in (*BAYESIAN, *SEARCHES) else 1
     room = 60  # bits by which coefficients may differ from that
     high = times * (powers + room) >= limits.maxexp
     low = times * (powers - room) <= limits.minexp

@@ -27,6 +27,8 @@ EXACT = 64
 MANY = 64
 #: A cost beyond this is infinite.
 HUGE = int(np.finfo(float).max)
+#: Why a search ends; whether it does for that reason, `end_of_search` says.
+ENDS_OF_SEARCH = Stop.FOUND_AGAIN, Stop.EFFORT, Stop.BY_CHANCE, Stop.NOTHING_FOUND
 #: So many steps, and so many models, of a path are judged.
 LOOKS, MODELS = 8, 16
 
@@ -362,7 +364,8 @@ def reason_holds(call: Call, solution: Solution) -> None:
     else:
         allowed = dict.fromkeys(("rmp", "fast_sbl", "sbl"), Stop.EVIDENCE)
         allowed |= dict.fromkeys(("srr", "ompr", "subspace_pursuit"), Stop.NO_IMPROVEMENT)
-        assert stop is allowed.get(call.algorithm), told
+        searched = call.record.family is Family.SEARCH and stop in ENDS_OF_SEARCH
+        assert searched or stop is allowed.get(call.algorithm), told
 
 
 def candidates(call: Call, S: list[int]) -> list[int]:

@@ -16,7 +16,12 @@ EFFORT = 32
 """Starts at most, unless told otherwise: two do where the answer is plain."""
 
 
-@algorithm(Family.SEARCH, "anything: nothing has to be tuned", result=MultistartSolution)
+@algorithm(
+    Family.SEARCH,
+    "anything: nothing has to be tuned",
+    result=MultistartSolution,
+    least_squares=True,
+)
 def solve(
     A: Any,
     y: ArrayLike,

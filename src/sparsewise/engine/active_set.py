@@ -64,7 +64,8 @@ class ActiveSet(SparseModel):
 
             (|c|² + 2 Re(c̄ p t) - |t|² e) / (e + |p|²),     |p|² <= 1 - e,
 
-        which is negative wherever |c| < |t| (1 - √(1 - e)).
+        which is negative wherever |c| < |t| (1 - √(1 - e)). Of columns that the active ones hardly
+        leave anything of, rounding has eaten c and e: any of them may do better.
         """
         losses = self.loose_losses().values()
         if not losses:
@@ -73,7 +74,8 @@ class ActiveSet(SparseModel):
         apart = 1 - np.sqrt(1 - energy)
         corr = np.sqrt(np.maximum(gains, 0.0) * energy)
         needed = (1 - self._tolerance.tie) * np.sqrt(min(losses)) * apart - self._tolerance.eps
-        return np.flatnonzero((gains >= 0) & (corr >= needed))
+        near = self._scores.state == self._kernels.DEPENDENT
+        return np.flatnonzero(near | ((gains >= 0) & (corr >= needed)))
 
     def correlations(self) -> Array:
         """|u_j* r|² for each column that can be added, -1 for the others."""

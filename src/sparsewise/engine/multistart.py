@@ -16,10 +16,11 @@ from sparsewise.engine.joint_updates import relevant, rough_posterior
 from sparsewise.engine.log import Log
 from sparsewise.engine.noise import relative_noise
 from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.engine.way_forward import way_forward
 from sparsewise.errors import InputError
-from sparsewise.guarantees.exchanges import exchanges_of_one
+from sparsewise.guarantees.exchanges import changes_of_one, lowest_of_equals
 from sparsewise.guarantees.fit import Fit
-from sparsewise.parameters import check_constraints, check_count, check_function
+from sparsewise.parameters import check_constraints, check_function, check_whole, shown
 from sparsewise.problem import DependentColumnsError, Problem, problem
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch
 from sparsewise.selection.reduction import NARROW
@@ -43,11 +44,8 @@ UNLIKELY = 1e-5
 ROUNDS = 8
 """Most stages forward and back from one start."""
 
-AHEAD = 16
-"""Steps that a way forward goes on for at least, past the best model on it."""
-
-SCREENED = 256
-"""Columns near to being taken, at least, that are updated jointly with those that are."""
+QUICKLY = 1e-6
+"""How far ‖r‖² may be off, relatively, where that makes a second look only."""
 
 JOINTLY = 1 << 28
 """n m min(n, m) up to which all columns are updated together; else those that may matter."""
@@ -110,7 +108,9 @@ class Multistart:
         empty = self.model(self.include)
         self.best = self._found(empty.order, empty.rss)
         rows = min(problem.shape[0], int(score.rows))
-        self.most = max(min(rows - 1, problem.shape[1]), len(self.include))
+        # Unknown noise takes a row to tell it from.
+        rows -= score.noise is None
+        self.most = max(min(rows, problem.shape[1]), len(self.include))
         self._empty, self._size = empty, empty.rss
         self._columns = np.empty(0, np.int64)
 
@@ -133,6 +133,8 @@ class Multistart:
                 raise Halted
             if self._is_plain():
                 return Stop.FOUND_AGAIN
+        # An answer in doubt is not to be worse than what steps from nothing come to.
+        self._settled(self._found(self._empty.order, self._size))
         if self.best.size == len(self.include):
             return Stop.NOTHING_FOUND
         return Stop.BY_CHANCE if self.chance > BY_CHANCE else Stop.EFFORT
@@ -150,16 +152,23 @@ class Multistart:
             return end
         first = self._on_the_way_back(survivors)
         if first.support not in self._ends:
-            end = self._settled(first)._replace(way=first.way)
+            end = first if self._is_hopeless(first) else self._settled(first)
+            end = end._replace(way=first.way)
             self._ends |= {first.support: end, end.support: end}
         return self._ends[first.support]
+
+    def _is_hopeless(self, found: Found) -> bool:
+        """Whether it may be there by chance, where the best model so far can't."""
+        if found.cost <= self.best.cost or self.chance >= PLAIN:
+            return False
+        return self.score.chance(found.rss, found.size) > PLAIN
 
     # ------------------------------------------------------------------ the stages of a start
 
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
         columns, rows = self._columns, self.score.rows - len(self.include)
-        gamma = np.ones(columns.size) if i == 0 else np.exp(rng.standard_normal(columns.size))
+        gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
         if i % 2:
             gamma = gamma * (self._guess + 0.5)
         held = self.score.noise is not None or i % 2 == 1
@@ -202,8 +211,8 @@ class Multistart:
             _heed()
             found = min(self._polished(found), found, key=lambda one: one.cost)
             further = self._changed(found)
-            if further is None or not further.cost < found.cost:
-                return found
+            if not further.cost < found.cost:
+                return further
             found = further
 
     def _polished(self, found: Found) -> Found:
@@ -230,30 +239,39 @@ class Multistart:
             return found
         return self._on_the_way_back(active.order)
 
-    def _changed(self, found: Found) -> Found | None:
-        """The best model that differs in one column, if one costs less."""
-        support, cost = found.support, self.score.cost
-        if found.rss <= self.score.exact:
-            return None
-        active = self.model_of(found)
-        gains, losses = active.gains(), active.loose_losses()
-        if gains.max() > 0 and cost(found.rss - gains.max(), found.size + 1) < found.cost:
-            return self._refitted([*support, int(np.argmax(gains))])
-        if losses:
-            least = active.least(losses)
-            if cost(found.rss + losses[least], found.size - 1) < found.cost:
-                return self._refitted(j for j in support if j != least)
-        return self._exchanged(active)
+    def _changed(self, found: Found) -> Found:
+        """The best model that differs by one column, or by the exchange of one.
 
-    def _exchanged(self, active: ActiveSet) -> Found | None:
-        """The model after the exchange of one column that fits best, if one fits better."""
-        others = active.replacements()
-        if not others.size:
-            return None
-        columns = np.sort(np.array(active.order, np.int64))
-        fit = Fit(self.problem, columns, self.include, self.exclude)
-        swap = exchanges_of_one(fit).best
-        return None if swap is None else self._refitted(swap.applied(columns))
+        If there is none, the same, of equal columns the lowest: starts that come to copies agree.
+        """
+        if not self._may_change(found):
+            return found
+        fit = Fit(self.problem, np.array(found.support, np.int64), self.include, self.exclude)
+        costs = {
+            one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes_of_one(fit)
+        }
+        support = min(costs, key=costs.__getitem__, default=found.support)
+        if not costs.get(support, np.inf) < found.cost:
+            return self._lowest(found, fit)
+        active = self.model(support, basis=False)
+        return self._found(active.order, active.rss)
+
+    def _lowest(self, found: Found, fit: Fit) -> Found:
+        """The same model with the lowest of columns that fit as well."""
+        lowest = found._replace(support=lowest_of_equals(fit))
+        if self.best.support == found.support:
+            self.best = lowest
+        return lowest
+
+    def _may_change(self, found: Found) -> bool:
+        """Whether one column more, less or exchanged may cost less: a quick look, mostly no."""
+        active, rss, size = self.model_of(found), found.rss, found.size
+        gain, losses = float(active.gains().max()), active.loose_losses().values()
+        added = self.score.cost(rss - gain, size + 1) if gain > 0 else np.inf
+        dropped = self.score.cost(rss + min(losses), size - 1) if losses else np.inf
+        if min(added, dropped) < self.score.cost(rss * (1 + QUICKLY), size):
+            return True
+        return rss > self.score.exact and active.replacements().size > 0
 
     # ------------------------------------------------------------------ what they are made of
 
@@ -269,9 +287,12 @@ class Multistart:
                     exclude=self.exclude, start=columns, basis=basis,
                 )  # fmt: skip
             except DependentColumnsError as error:
-                if set(error.columns) & set(self.include):
+                free = [j for j in columns if j not in self.include]
+                if set(error.columns) & set(self.include) or not free:
                     raise
-                columns = [j for j in columns if j not in error.columns]
+                # Together they may be dependent though none is, one by one: the last one goes.
+                gone = error.columns or free[-1:]
+                columns = [j for j in columns if j not in gone]
 
     def model_of(self, found: Found, data: Problem | None = None) -> ActiveSet:
         """The same for what was found: the last one there was, if that is it."""
@@ -279,11 +300,6 @@ class Multistart:
         if (data is None or data is self.problem) and last and last.support == set(found.support):
             return last
         return self.model(found.support, data)
-
-    def _refitted(self, columns: Iterable[int]) -> Found:
-        """The model on these columns."""
-        active = self.model(columns, basis=False)
-        return self._found(active.order, active.rss)
 
     def _found(self, columns: Iterable[int], rss: float, way: Iterable[Stretch] = ()) -> Found:
         """A model, kept if it is the best so far: should somebody halt the search, it is told."""
@@ -303,27 +319,10 @@ class Multistart:
 
     def _candidates(self) -> Array:
         """The columns to update jointly: all, or those that a way forward meets or nearly takes."""
-        n, m = self.problem.shape
-        if n * m * min(n, m) <= JOINTLY:
+        if not is_large(self.problem):
             return self._empty.open_columns()
-        forward = self.model(self.include)
-        least, at = self.best.cost, forward.size
-        near = [forward.gains()]
-        while forward.size < self.most and forward.size <= 2 * at + AHEAD:
-            before = forward.size
-            forward.grow(self.stopping(most=self.most), steps=max(before, AHEAD))
-            rss = [float(loss) for one in forward.log.stretches for loss in one.losses]
-            size = forward.size - np.arange(len(rss))[::-1]
-            costs = self.score.costs(np.array(rss), size)
-            if costs.min() < least:
-                least, at = float(costs.min()), int(size[np.argmin(costs)])
-            near.append(forward.gains())
-            if forward.size == before:
-                break
-        width = max(SCREENED, 2 * forward.size)
-        tops = [np.argsort(-gains, kind="stable")[:width] for gains in near]
-        wanted = np.unique(np.concatenate([*tops, np.array(forward.order, np.int64)]))
-        return np.intersect1d(wanted, self._empty.open_columns())
+        forward = way_forward(self.model(self.include), self.score, self.stopping(most=self.most))
+        return np.intersect1d(forward.nearby, self._empty.open_columns())
 
     def _widen(self, support: Iterable[int]) -> None:
         """Update what a start has found jointly with the others, too, from now on."""
@@ -346,10 +345,29 @@ class Multistart:
         self._guess = np.sqrt(rough_posterior(self._B, self._r, flat, noise)[0])
 
 
+def is_large(data: Problem) -> bool:
+    """Whether updates of all columns together would cost far more than passes over A."""
+    n, m = data.shape
+    return n * m * min(n, m) > JOINTLY
+
+
+def spread(i: int) -> float:
+    """Standard deviation of log γ at start i: none at first, then ever farther afield."""
+    return 0.0 if i == 0 else min(0.5 + i / 64, 1.0)
+
+
 def _heed() -> None:
     """Raise, should somebody have asked to stop."""
     if interrupted():
         raise Halted
+
+
+def check_charge(criterion: object) -> None:
+    """Refuse what is not the name of a criterion by charge."""
+    if not isinstance(criterion, str) or criterion not in CHARGES:
+        raise InputError(
+            f"must be one of {', '.join(CHARGES)}, not {shown(criterion)}.", parameter="criterion"
+        )
 
 
 # --- from data to a solution ----------------------------------------------------------------------
@@ -370,13 +388,9 @@ def search(
 ) -> MultistartSolution:
     """Search from so many starts at most: the best model any of them came to."""
     data = problem(A, y)
-    most = check_count(effort, "effort", 1) or 1
-    seed = check_count(seed, "seed", 0) or 0
+    most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
-    if criterion not in CHARGES:
-        raise InputError(
-            f"must be one of {', '.join(CHARGES)}, not {criterion!r}.", parameter="criterion"
-        )
+    check_charge(criterion)
     forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
     m = data.shape[1] - len(barred)
@@ -391,15 +405,16 @@ def search(
     stop = Log(data, None).run(lambda: multistart.run(most, seed))
     active = retraced(data, multistart)
     rss, size = active.rss, active.size
-    sigma = goal.variance(rss, size) ** 0.5 * data.scale
+    if sigma is None:
+        sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
     return active.solution(
         algorithm,
         stop,
         kind=MultistartSolution,
-        sigma=0.0 if data.is_zero else sigma,
+        sigma=float(sigma),
         covariance=active.covariance(sigma),
         score=goal.cost(rss, size),
-        chance=goal.chance(rss, size),
+        chance=0.0 if data.is_zero else goal.chance(rss, size),
         starts=tuple(Start(one.support, one.cost) for one in multistart.found),
         goal=goal,
     )

@@ -18,6 +18,9 @@ BLOCK = 1 << 16
 MOST_TIES = 64
 """More exchanges that fit as well are not looked at: nobody would read them."""
 
+CLEARLY = 1e-2
+"""Columns that are dependent at this part of what makes them so may be, for all that is known."""
+
 
 class Swap(NamedTuple):
     """An exchange of one column for another, and by how much ‖r‖² falls."""
@@ -47,6 +50,49 @@ class Exchanges(NamedTuple):
     best: Swap | None
     settled: bool
     ties: list[Swap]
+
+
+class Change(NamedTuple):
+    """A support after one column came, went or was exchanged, and the ‖r‖² it leaves."""
+
+    columns: tuple[int, ...]
+    rss: float
+
+
+def changes_of_one(fit: Fit) -> Iterator[Change]:
+    """The addition, the deletion and the exchange of one column that leave the least ‖r‖².
+
+    Each only if there is one; ties go to the lowest column.
+    """
+    if fit.dependent:
+        return
+    rss, columns, tie = fit.norm**2, fit.columns.tolist(), fit.tolerance.tie
+    gains = _gains(fit)
+    if (top := gains.max(initial=0.0)) > 0:
+        j = int(np.argmax(gains >= top * (1 - tie)))
+        yield Change(tuple(sorted([*columns, int(fit.others[j])])), rss - float(gains[j]))
+    if fit.loose.any():
+        losses = np.square(np.abs(fit.x)) / square_sums(fit.U.conj().T)
+        losses[~fit.loose] = np.inf
+        i = int(np.argmax(losses <= losses.min() * (1 + tie)))
+        yield Change((*columns[:i], *columns[i + 1 :]), rss + float(losses[i]))
+    if (swap := exchanges_of_one(fit).best) is not None:
+        yield Change(swap.applied(fit.columns), rss - swap.fall)
+
+
+def _gains(fit: Fit) -> Array:
+    """By how much ‖r‖² falls with each other column; 0 for those that may be dependent.
+
+    ‖U‖² grows by (1 + ‖w‖²)/e, with w the column on the support, and e its squared distance.
+    """
+    if not fit.others.size:
+        return np.zeros(0)
+    corr, energy, P = measured(fit)
+    size = square_sums(fit.U).sum() + (1 + square_sums(fit.U @ P.conj().T)) / np.maximum(
+        energy, fit.tolerance.eps**2
+    )
+    can = (energy > fit.tolerance.dependent) & (size < CLEARLY * fit.tolerance.frail)
+    return np.square(np.abs(corr)) * can / np.where(can, energy, 1.0)
 
 
 def exchanges_of_one(fit: Fit) -> Exchanges:

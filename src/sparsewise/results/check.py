@@ -76,20 +76,27 @@ class MultistartCheck(Check):
 
     Attributes
     ----------
-    score_error : float
-        Difference of the stated score from the one of these columns.
+    sigma_error, covariance_error : float
+        Largest differences of the stated noise and covariance from those of these columns,
+        relative to the noise and to the standard deviations.
+    score_error, chance_error : float
+        Differences of the stated score and chance from those of these columns.
     possible_fall : float
         By how much adding, dropping or exchanging a single column could lower the score.
     """
 
+    sigma_error: float = 0.0
+    covariance_error: float = 0.0
     score_error: float = 0.0
+    chance_error: float = 0.0
     possible_fall: float = 0.0
 
     def __repr__(self) -> str:
         return (
-            f"{self._opening};\n  score off by {self.score_error:.1e}; no addition, deletion or "
-            f"exchange of one column lowers it by more than {self.possible_fall:.1e};\n  "
-            f"{self._support})"
+            f"{self._opening};\n  sigma off by {self.sigma_error:.1e}, covariance by "
+            f"{self.covariance_error:.1e}; score off by {self.score_error:.1e}, chance by "
+            f"{self.chance_error:.1e};\n  no addition, deletion or exchange of one column lowers "
+            f"the score by more than {self.possible_fall:.1e};\n  {self._support})"
         )
 
 

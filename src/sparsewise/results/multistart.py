@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.guarantees.exchanges import exchanges_of_one, measured
+from sparsewise.design.base import square_sums
+from sparsewise.guarantees.exchanges import changes_of_one
 from sparsewise.guarantees.fit import Fit
-from sparsewise.problem import problem
+from sparsewise.problem import Problem, problem
 from sparsewise.results.check import MultistartCheck
 from sparsewise.results.solution import UncertainSolution
+from sparsewise.results.stop import Stop
 from sparsewise.selection.score import Score
 from sparsewise.wording import count
+
+CLOSE = 1e-6
+"""Figures that differ by less, relatively, are the same to anybody who reads them."""
+
+Figure = Callable[[float, int], float]
+"""Of ‖r‖² and size."""
 
 
 class Start(NamedTuple):
@@ -66,36 +74,117 @@ class MultistartSolution(UncertainSolution):
         return f"as many columns fit as closely by chance at odds below 10^{self.chance:.3g}"
 
     def check(self, A: Any, y: Any) -> MultistartCheck:
-        """Recompute residual, noise and score from the data, and that no single change helps."""
+        """Recompute residual, noise, score and chance, and that no single change helps."""
         data = problem(A, y)
-        fit = self._check_fit(data)
-        again = Fit(data, self.support, self.include, self.exclude)
-        rss = again.norm**2
-        score = self.goal.cost(rss, again.size)
-        fall = max(0.0, score - min(self._next_to(again, rss), default=math.inf))
-        tolerance = 1e-6 * (1 + abs(score))
-        ok = fit.ok and abs(score - self.score) <= tolerance and fall <= tolerance
+        plain, again = self._check_fit(data), _Recomputed(data, self)
+        sigma, covariance = again.sigma_error(), again.covariance_error()
+        score, chance = again.score_error(), again.chance_error()
+        fall = again.possible_fall()
+        settled = self.stop not in (Stop.CALLBACK, Stop.INTERRUPTED)
+        support_ok = plain.support_ok and not again.fit.dependent
         return MultistartCheck(
-            ok=ok,
-            residual_norm=fit.residual_norm,
-            residual_error=fit.residual_error,
-            normal_equations=fit.normal_equations,
-            support_ok=fit.support_ok,
-            score_error=abs(score - self.score),
-            possible_fall=fall,
+            ok=plain.ok
+            and support_ok
+            and sigma.holds
+            and covariance.holds
+            and score.holds
+            and chance.holds
+            and (fall.holds or not settled),
+            residual_norm=plain.residual_norm,
+            residual_error=plain.residual_error,
+            normal_equations=plain.normal_equations,
+            support_ok=support_ok,
+            sigma_error=sigma.error,
+            covariance_error=covariance.error,
+            score_error=score.error,
+            chance_error=chance.error,
+            possible_fall=fall.error,
         )
 
-    def _next_to(self, fit: Fit, rss: float) -> Iterator[float]:
-        """The scores of the best addition, deletion and exchange of one column."""
-        if rss <= self.goal.exact:
-            return
-        if fit.others.size:
-            corr, energy, _ = measured(fit)
-            can = energy > fit.tolerance.dependent
-            gains = np.square(np.abs(corr[can])) / energy[can]
-            yield self.goal.cost(rss - gains.max(initial=0.0), fit.size + 1)
-        if fit.loose.any():
-            losses = np.square(np.abs(fit.x)) / np.square(np.linalg.norm(fit.U, axis=1))
-            yield self.goal.cost(rss + losses[fit.loose].min(), fit.size - 1)
-            swap = exchanges_of_one(fit).best
-            yield self.goal.cost(rss - (swap.fall if swap else 0.0), fit.size)
+
+class _Off(NamedTuple):
+    """By how much something that was told is off, and what rounding excuses."""
+
+    error: float
+    slack: float
+
+    @property
+    def holds(self) -> bool:
+        return self.error <= self.slack  # NaN is not
+
+
+class _Recomputed:
+    """What there is to tell of a support, by one QR of its columns."""
+
+    def __init__(self, data: Problem, told: MultistartSolution) -> None:
+        self.data, self.told = data, told
+        self.fit = Fit(data, told.support, told.include, told.exclude)
+        self.goal = told.goal._replace(
+            rows=data.design.rows,
+            columns=data.shape[1] - len(told.exclude),
+            parts=2 if data.y.dtype.kind == "c" else 1,
+            exact=self.fit.tolerance.exact,
+        )
+        nothing = data.is_zero and told.goal.noise is None
+        self.sigma = 0.0 if nothing else self._of_norm(self._sigma) * data.scale
+
+    def sigma_error(self) -> _Off:
+        """That of the noise, relative to it."""
+        unit = self.sigma or 1.0
+        slack = self._slack(self._sigma) * self.data.scale / unit
+        return _Off(_difference(self.told.sigma, self.sigma) / unit, CLOSE + slack)
+
+    def score_error(self) -> _Off:
+        """That of the score."""
+        score = self._of_norm(self.goal.cost)
+        slack = CLOSE * (1 + abs(score)) + self._slack(self.goal.cost)
+        return _Off(_difference(self.told.score, score), slack)
+
+    def chance_error(self) -> _Off:
+        """That of log₁₀ of the odds."""
+        if self.data.is_zero:
+            return _Off(abs(self.told.chance), 0.0)
+        chance = self._of_norm(self.goal.chance)
+        slack = CLOSE * (1 + abs(chance)) + self._slack(self.goal.chance)
+        return _Off(_difference(self.told.chance, chance), slack)
+
+    def covariance_error(self) -> _Off:
+        """The largest of its entries, relative to the standard deviations they belong to."""
+        k, told = self.fit.size, self.told.covariance
+        if told.shape != (k, k) or self.fit.dependent:
+            return _Off(math.inf, 0.0)
+        if not k or not self.sigma:
+            return _Off(float(np.abs(told).max(initial=0.0)), 0.0)
+        unit = self.data.design.norms()[self.fit.columns] / self.sigma
+        U = self.fit.U
+        std = np.sqrt(square_sums(U.conj().T))
+        off = np.abs((unit[:, None] * told) * unit - U @ U.conj().T) / np.outer(std, std)
+        slack = max(CLOSE, self.fit.tolerance.eps**0.5) + 2 * self.sigma_error().slack
+        digits = 64 * self.fit.tolerance.eps * (1 + float(std.sum()))
+        return _Off(float(off.max()), slack + digits)
+
+    def possible_fall(self) -> _Off:
+        """By how much adding, dropping or exchanging a single column surely lowers the score."""
+        score = self._of_norm(self.goal.cost)
+        falls = [0.0]
+        for change in changes_of_one(self.fit):
+            norm = math.sqrt(max(change.rss, 0.0)) + self.fit.rounding
+            lower = self.goal.cost(norm**2, len(change.columns))
+            falls += [score - lower] if lower < score else []
+        return _Off(max(falls), CLOSE * (1 + abs(score)) + self._slack(self.goal.cost))
+
+    def _sigma(self, rss: float, size: int) -> float:
+        return math.sqrt(self.goal.variance(rss, size))
+
+    def _of_norm(self, figure: Figure, off: float = 0.0) -> float:
+        """A figure of ‖r‖² and size, were ‖r‖ off by so much."""
+        return figure(max(self.fit.norm + off, 0.0) ** 2, self.fit.size)
+
+    def _slack(self, figure: Figure) -> float:
+        """By how much rounding errors of ‖r‖ may change a figure."""
+        low, high = (self._of_norm(figure, sign * self.fit.rounding) for sign in (-1, 1))
+        return _difference(low, high)
+
+
+def _difference(one: float, other: float) -> float:
+    return 0.0 if one == other else abs(one - other)  # both may be infinite

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import count
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -114,12 +116,38 @@ def score(
 
 
 def log_beta(x: float, a: float, b: float) -> float:
-    """log I_x(a, b), the regularised incomplete beta function, however small."""
-    from scipy.special import betainc, betaln, hyp2f1
+    """log I_x(a, b), the regularised incomplete beta function, however small.
 
-    value = float(betainc(a, b, x))
-    if value > 1e-250:
-        return math.log(value)
-    # I_x(a, b) = x^a (1 - x)^b F(a + b, 1; a + 1; x) / (a B(a, b)); so far out, F is moderate.
-    factor = math.log(hyp2f1(a + b, 1.0, a + 1.0, x)) - math.log(a) - float(betaln(a, b))
-    return a * math.log(x) + b * math.log1p(-x) + factor
+    Below its mean a/(a + b) it is x^a (1 - x)^b / (a B(a, b)) times the continued fraction
+    1/(1 + d₁/(1 + d₂/(1 + …))), which is moderate, with
+
+        d₂ᵢ = i (b - i) x / ((a + 2i - 1)(a + 2i))
+        d₂ᵢ₊₁ = -(a + i)(a + b + i) x / ((a + 2i)(a + 2i + 1)).
+    """
+    from scipy.special import betainc, betaln
+
+    if x >= a / (a + b):
+        return math.log(float(betainc(a, b, x)))
+    fraction = _continued(_part(i, x, a, b) for i in count(1))
+    return a * math.log(x) + b * math.log1p(-x) - math.log(a) - float(betaln(a, b)) - fraction
+
+
+def _part(j: int, x: float, a: float, b: float) -> float:
+    """d_j of the continued fraction of the incomplete beta function."""
+    i, odd = divmod(j, 2)
+    if odd:
+        return -(a + i) * (a + b + i) * x / ((a + j - 1) * (a + j))
+    return i * (b - i) * x / ((a + j - 1) * (a + j))
+
+
+def _continued(parts: Iterator[float]) -> float:
+    """log (1 + d₁/(1 + d₂/(1 + …))), from the front (Lentz's method)."""
+    above = value = 1.0
+    below = 0.0
+    for d in parts:
+        below = 1 / (1 + d * below)
+        above = 1 + d / above
+        value *= above * below
+        if abs(above * below - 1) < 1e-14:
+            return math.log(value)
+    raise AssertionError("the parts never end")
