@@ -189,7 +189,8 @@ def test_no_worse_than_his_updates():
 def test_some_candidates_tell_the_noise_of_all(monkeypatch):
     """Of 240 only 60 begin; what they could not explain is found as the others come in."""
     error, _, sigmas = judged(task("friedman"), range(3))
-    monkeypatch.setattr(relevance_vector, "JOINTLY", 60)
+    monkeypatch.setattr(relevance_vector, "JOINTLY", 0)
+    monkeypatch.setattr(relevance_vector, "SCREENED", 60)
     of_some, _, from_some = judged(task("friedman"), range(3))
     np.testing.assert_allclose(from_some, sigmas, rtol=0.35)
     assert of_some < 1.25 * error

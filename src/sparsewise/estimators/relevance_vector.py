@@ -53,8 +53,11 @@ BAYESIAN = _algorithms(Family.BAYESIAN, "sigma")
 STEPWISE = _algorithms(Family.STEPWISE, "delta")
 
 
-JOINTLY = 256
-"""Candidates that are updated together to find the noise: of more, as many at random."""
+JOINTLY = 1 << 18
+"""Entries of a kernel matrix whose columns are all updated together to find the noise."""
+
+SCREENED = 256
+"""Candidates, drawn at random, that are in a larger one."""
 
 CLIMBS: dict[str, Callable[[Evidence], Stop]] = {
     "rmp": match_relevance,
@@ -166,9 +169,9 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
     rough ones can follow it, and leave less. How much is asked of y in random order and with random
     signs, which is noise of a known size: if a share ρ of that is seen (a mean over several such
     targets), σ is what was seen of y, divided by ρ. The algorithm then runs at this σ, from the
-    empty model and from what the updates have left; the higher evidence decides. Of more than 256
-    candidates as many at random begin, and as the others come in, σ² falls to the maximum of the
-    evidence with them. What kernels at training points can't express is part of the noise.
+    empty model and from what the updates have left; the higher evidence decides. Of more than 512
+    points 256 candidates at random begin, and as the others come in, σ² falls to the maximum of
+    the evidence with them. What kernels at training points can't express is part of the noise.
 
     References
     ----------
@@ -444,12 +447,13 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
     def _inferred(self, points: Array, target: Array, everything: Problem) -> Inferred:
         """σ² and where to begin; from some candidates, then with all, where there are many."""
         rng = check_random_state(0 if self.random_state is None else self.random_state)
-        m = everything.shape[1]
-        some = np.sort(rng.choice(m, JOINTLY, replace=False)) if m > JOINTLY else np.arange(m)
+        m, some = self.candidates_.size, np.arange(self.candidates_.size)
+        if m > SCREENED and len(points) * m > JOINTLY:
+            some = np.sort(rng.choice(m, SCREENED, replace=False))
         design = self._design(points, points[self.candidates_[some]])
         inferred = infer_kernel_noise(design, target, rng)
         inferred = inferred._replace(columns=some[inferred.columns])
-        return follow(everything, inferred, match_relevance) if m > JOINTLY else inferred
+        return inferred if some.size == m else follow(everything, inferred, match_relevance)
 
     # ------------------------------------------------------------------ after it
 
