@@ -130,7 +130,7 @@ def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Stop])
             climb(evidence)
         return Stop.EVIDENCE
 
-    prior = evidence.solve("rmp", in_turn, go_on=lambda: climb(evidence))
+    prior = evidence.solve("noise", in_turn, go_on=lambda: climb(evidence))
     S = prior.support
     gamma = np.square(np.sqrt(prior.gamma[S]) * (data.design.norms()[S] / data.scale))
     return inferred._replace(noise=evidence.noise, columns=S, gamma=gamma)
