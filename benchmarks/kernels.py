@@ -140,7 +140,7 @@ def tipping(A: Floats, y: Floats, *, most: int = 500, prune: float = 1e9) -> tup
 
 def by_the_book(draw: Draw, task: Task) -> Figures:
     """Tipping's updates, with the kernel that the estimator uses, and a column for the bias."""
-    # What an estimator of one candidate says is of no interest, but it knows the kernel.
+    # What it fits with this noise is of no interest, but it knows the kernel.
     kernel = RelevanceVectorRegressor(**task.kernel, sigma=1.0).fit(draw.X, draw.y).kernel_
 
     def design(points: Floats) -> Floats:

@@ -104,11 +104,9 @@ def relevant(
         squared, share, rss = rough_posterior(B, y, gamma, max(noise, floor))
         if not held:
             noise = rss / max(rows - float(share.sum()), LEAST_LEFT * rows)
+        before = gamma
         # A share that is rounding is that of nothing.
-        before, gamma = (
-            gamma,
-            np.divide(squared, share, out=np.zeros_like(gamma), where=share > eps),
-        )
+        gamma = np.divide(squared, share, out=np.zeros_like(gamma), where=share > eps)
         largest = float(gamma.max(initial=0.0))
         done = float(np.abs(gamma - before).max(initial=0.0)) <= settled * largest
         least = IRRELEVANT * largest
