@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import count
@@ -19,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsewise.algorithms import ALGORITHMS
-from sparsewise.algorithms.fast_sbl import climb
+from sparsewise.algorithms.fast_sbl import climb, fast_sbl
 from sparsewise.algorithms.registry import Family
 from sparsewise.algorithms.rmp import match_relevance
 from sparsewise.design import Centred, Design
@@ -59,12 +58,12 @@ JOINTLY = 1 << 18
 SCREENED = 256
 """Candidates, drawn at random, that are in a larger one."""
 
-CLIMBS: dict[str, Callable[[Evidence], Stop]] = {
-    "rmp": match_relevance,
-    "fast_sbl": lambda evidence: climb(evidence, count()),
-    "sbl": match_relevance,
-}
-"""How each goes on from a model."""
+
+def _go_on(algorithm: str, evidence: Evidence) -> Stop:
+    """The steps of a Bayesian algorithm from a model that is there already."""
+    if ALGORITHMS[algorithm].function is fast_sbl:
+        return climb(evidence, count())
+    return match_relevance(evidence)
 
 
 class Exact(NamedTuple):
@@ -437,7 +436,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         evidence.restore(inferred.columns, inferred.gamma)
         best: BayesianSolution = max(
             run(**parameters),
-            evidence.solve(self.algorithm, partial(CLIMBS[self.algorithm], evidence)),
+            evidence.solve(self.algorithm, partial(_go_on, self.algorithm, evidence)),
             key=lambda solution: solution.log_evidence,
         )
         empty = Evidence(everything, 1 / everything.design.rows)
