@@ -30,7 +30,7 @@ SLOW = 128
 SOLVE = Contender("solve", "solve")
 RMP_INFERRED = Contender("rmp (σ inferred)", "rmp", {"price": "log m"})
 SBL_INFERRED = Contender("sbl (σ inferred)", "sbl", {"updates": "mackay", "price": "log m"})
-STEPWISE = Contender("stepwise (EBIC)", "stepwise", {"criterion": "ebic"})
+STEPWISE = Contender("stepwise (RIC)", "stepwise", {"criterion": "ric"})
 
 ARD = Contender("ARDRegression", "sklearn.ARDRegression", most=SLOW)
 LASSO = Contender("LassoCV", "sklearn.LassoCV", most=SLOW)
