@@ -255,12 +255,12 @@ def bare_forward(table: Table) -> Run:
     def call() -> Any:
         path = forward(data.A, data.y, sparsity=m).path
         criteria = Criteria(n, m, True, float(data.y @ data.y))
-        bic = criteria.costs(
-            "bic",
+        ric = criteria.costs(
+            "ric",
             np.array([path.initial.squared_residual, *(step.squared_residual for step in path)]),
             np.array([0, *(step.size for step in path)]),
         )
-        return path.at(int(np.argmin(bic)))
+        return path.at(int(np.argmin(ric)))
 
     return Run(call=call, answer=lambda model: _untold(data, model))
 
@@ -279,7 +279,7 @@ STEPWISE = "StepwiseRegressor()"
 SPARSE_BAYES = "SparseBayesRegressor()"
 BASIS_PURSUIT = "BasisPursuitRegressor(residual=…)"
 PURSUIT = 'PursuitRegressor("omp", sparsity=5)'
-BARE_FORWARD = "bare forward and BIC"
+BARE_FORWARD = "bare forward and RIC"
 BARE_RMP = "bare rmp"
 BARE_BPDN = "bare bpdn"
 BARE_OMP = "bare omp"
