@@ -13,7 +13,7 @@ from sparsewise.algorithms import Family
 from tests.hostile.calls import Call
 from tests.hostile.campaign import oracle
 from tests.hostile.least_squares import Exact, Fit
-from tests.references.stepwise import CRITERIA
+from tests.references.stepwise import CRITERIA, ric
 
 Array = NDArray[Any]
 
@@ -418,7 +418,8 @@ def no_cheaper_model(call: Call, fit: Fit) -> bool:
     """Whether no column more or less makes the criterion smaller, rounding apart."""
     n, m = call.A.shape
     m -= len(call.columns("exclude"))
-    criterion = call.words.get("criterion", "bic")
+    criterion = call.words.get("criterion", "ric")
+    parts = 2 if np.iscomplexobj(call.A) or np.iscomplexobj(call.y) else 1
 
     def cost(root: float, size: int) -> float:
         squared = 0.0 if root <= EXACT * call.exact.eps else root * root
@@ -426,6 +427,8 @@ def no_cheaper_model(call: Call, fit: Fit) -> bool:
             norm = norm_of(call)
             value = criterion(squared * norm * norm, size)
             return float("inf") if isinstance(value, int) and value > HUGE else float(value)
+        if str(criterion) == "ric":
+            return -np.inf if squared == 0 else float(ric(squared, size, n, m, parts))
         with np.errstate(divide="ignore"):
             return float(CRITERIA[str(criterion)](np.float64(squared), size, n, m))
 

@@ -131,8 +131,9 @@ def criteria() -> list[Value]:
 def charges() -> list[Value]:
     """Criteria of a search."""
     return [
-        *map(answer, ("ric", "bic", np.str_("aic"))),
-        *map(refusal, ("RIC", "", "cp", None, 3, [], object(), b"ric", ["ric"], lambda r, k: r)),
+        *map(answer, ("ric", "bic", np.str_("aic"), 3, 0.5, np.float32(7))),
+        *map(refusal, (-1, True, float("nan"), float("inf"))),
+        *map(refusal, ("RIC", "", "cp", None, [], object(), b"ric", ["ric"], lambda r, k: r)),
     ]
 
 
@@ -167,7 +168,7 @@ def values(word: str, call: Call) -> list[Value]:
 
 
 #: Words that are numbers, but not every number of at least 0 will do.
-NARROWER = ("nu", "step", "sigma", "price", "min_increase")
+NARROWER = ("nu", "step", "sigma", "price", "min_increase", "noise_floor")
 
 
 def owed(word: str, value: Value) -> Verdict:
