@@ -195,10 +195,11 @@ class Triangle:
 
 
 def _middle(Z: Array) -> Array:
-    """About the mean of each column; zero where sums are out of range."""
+    """About the mean of each column, zero where sums are out of range; constants are exact."""
     with np.errstate(over="ignore", invalid="ignore"):
         middle: Any = Z.mean(axis=0)
-    return np.where(np.isfinite(middle), middle, 0.0)
+    middle = np.where(np.isfinite(middle), middle, 0.0)
+    return np.where((Z == Z[0]).all(axis=0), Z[0], middle)
 
 
 def _out_of_range(pieces: list[Array], rows: Any) -> InputError:
