@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.design import Centred, DenseDesign, Design, Rows, Weighted, as_design
-from sparsewise.design.base import BLOCK_BYTES, FOLD, SMALL, Array, fold, precision
+from sparsewise.design.base import BLOCK_BYTES, SMALL, Array, fold, fold_rows, precision
 from sparsewise.design.centred import Reflection
 from sparsewise.errors import InputError
 
@@ -162,8 +162,9 @@ def _condensed(
         target, level = of_y.design, float(of_y.means[0])
         norms = np.append(about.norms, of_y.norms)
     R = np.zeros((m + 1 + intercept, m + 1 + intercept), order="F")
-    for start in range(0, n, FOLD):
-        part = slice(start, min(start + FOLD, n))
+    at_once = fold_rows(len(R))
+    for start in range(0, n, at_once):
+        part = slice(start, min(start + at_once, n))
         block = np.ones((part.stop - start, len(R)), order="F")
         block[:, intercept:-1], block[:, -1:] = inner.row_block(part), target.row_block(part)
         if weights is not None:
