@@ -174,7 +174,7 @@ class Triangle:
     def _take(self, block: Array) -> None:
         """Put rows below the triangle, and make it one again."""
         if len(self.R) < self.R.shape[1]:
-            self.R = np.linalg.qr(np.vstack([self.R, block]), mode="r")
+            self.R = np.asarray(np.linalg.qr(np.vstack([self.R, block]), mode="r"))
         else:
             R = np.asfortranarray(self.R, np.result_type(self.R, block))
             self.R = fold(R, block)
