@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache
@@ -30,8 +31,11 @@ TILE_BYTES = 1 << 19
 FOLD = 512
 """Rows that are folded into a triangle at once: enough for matrix products, few to hold."""
 
-PANEL = 16
-"""Columns of it that are reflected together: wider panels leave the cache, and take longer."""
+NARROW = 256
+"""Of tables with fewer columns than this, more rows are: calls are what costs there."""
+
+PANEL = 8
+"""Columns that are reflected together are a multiple of this, a length that vector units like."""
 
 CONSTANT = 64
 """A column that varies by fewer units of rounding than this is constant for all we can know."""
@@ -403,14 +407,25 @@ def square_sums(A: Array, weights: Array | None = None) -> Array:
 
 
 def fold(R: Array, B: Array) -> Array:
-    """The triangle of QR of R, a triangle itself, on top of B; either may be overwritten."""
+    """The triangle of QR of R, a triangle itself, on top of B; either may be overwritten.
+
+    Both are best in Fortran's order; B has any number of rows, and what is below R's diagonal
+    stays as it is. Squares of entries are never formed, but norms of columns must be in range.
+    Reflections are gathered in panels: with p columns each, the work within panels grows as
+    p m, that of applying them one after the other as m²/p, so p is about √m.
+    """
     from scipy.linalg import get_lapack_funcs
 
     tpqrt: Any = get_lapack_funcs("tpqrt", (R,))
-    folded: Array = tpqrt(
-        0, min(PANEL, len(R)), R, np.asfortranarray(B, R.dtype), overwrite_a=1, overwrite_b=1
-    )[0]
+    panel = PANEL * math.ceil(math.sqrt(len(R)) / PANEL)
+    below = np.asfortranarray(B, R.dtype)
+    folded: Array = tpqrt(0, min(panel, len(R)), R, below, overwrite_a=1, overwrite_b=1)[0]
     return folded
+
+
+def fold_rows(columns: int) -> int:
+    """How many rows of a table to fold at once."""
+    return FOLD * max(1, NARROW // columns)
 
 
 def precision(dtype: np.dtype[Any]) -> np.finfo[Any]:

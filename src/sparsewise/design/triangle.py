@@ -20,7 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import CONSTANT, FOLD, Array, Design, fold, not_finite, precision
+from sparsewise.design.base import (
+    CONSTANT,
+    Array,
+    Design,
+    fold,
+    fold_rows,
+    not_finite,
+    precision,
+)
 from sparsewise.errors import InputError
 
 FAR = 256
@@ -79,10 +87,10 @@ class Triangle:
             The rows; None: all, for which any design will do.
         """
         n = parts[0].shape[0] if at is None else at.size
-        for start in range(0, n, FOLD):
-            rows: Any = (
-                slice(start, min(start + FOLD, n)) if at is None else at[start : start + FOLD]
-            )
+        at_once = fold_rows(1 + self.shift.size)
+        for start in range(0, n, at_once):
+            stop = min(start + at_once, n)
+            rows: Any = slice(start, stop) if at is None else at[start:stop]
             block = self._block(parts, rows)
             if weights is not None:
                 block *= np.sqrt(weights[rows, None])
