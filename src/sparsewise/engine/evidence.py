@@ -524,7 +524,7 @@ class Evidence(SparseModel):
     def solution(self, algorithm: str, stop: Stop, **more: Any) -> Any:
         """The model as it is, in the units of the data."""
         factor, problem = self._factor, self.problem
-        if factor.size and 0 < self.noise < 16 * self._tolerance.eps:
+        if factor.size and 0 < self.noise < self._tolerance.eps:
             factor.make()  # below rounding, what many re-estimations have left of errors shows
         anew = factor.freshen()
         columns, k = factor.columns.copy(), factor.size
