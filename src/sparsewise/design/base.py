@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sparsewise.compiled import load_kernels
 from sparsewise.errors import InputError, InputTypeError
+from sparsewise.tolerances import Tolerances, tolerances
 
 if TYPE_CHECKING:
     from sparsewise.design.dense import DenseDesign
@@ -91,6 +92,8 @@ class Design(ABC):
         float32, float64, complex64 or complex128.
     rows : float, optional
         How many measurements the rows stand for; None: one each.
+    error : float
+        How far its entries may be off, relatively, where that is more than rounding; else 0.
 
     Attributes
     ----------
@@ -101,6 +104,8 @@ class Design(ABC):
     rows : float
         How many measurements there are to tell the noise from: n, unless the mean of each column
         was taken away, many rows were condensed into few, or rows count by weights.
+    error : float
+        How far its entries may be off, relatively, where that is more than rounding; else 0.
     applied : bool
         Whether A is an operator, to be applied for every vector and every column; products with
         what is stored take one pass over it for several vectors, and columns are just there.
@@ -111,11 +116,17 @@ class Design(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     rows: float
+    error: float
     applied: bool = False
     dense: bool = False
 
     def __init__(
-        self, shape: tuple[int, int], dtype: np.dtype[Any], *, rows: float | None = None
+        self,
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        *,
+        rows: float | None = None,
+        error: float = 0.0,
     ) -> None:
         if len(shape) != 2:
             raise InputError(
@@ -130,6 +141,7 @@ class Design(ABC):
         self.shape = (int(shape[0]), int(shape[1]))
         self.dtype = dtype
         self.rows = self.shape[0] if rows is None else rows
+        self.error = error
         self._measured: Measured | None = None
         self._whole: Array | None = None
 
@@ -192,7 +204,7 @@ class Design(ABC):
         A = np.empty(self.shape, self.dtype, order="F")
         for J in self._parts(TILE_BYTES):
             A[:, J] = self.columns(J)
-        return DenseDesign(A, rows=self.rows)
+        return DenseDesign(A, rows=self.rows, error=self.error)
 
     def condensed(self, y: Array) -> tuple[DenseDesign, Array]:
         """The triangle of QR of the matrix and a target: m + 1 rows in place of n.
@@ -203,7 +215,7 @@ class Design(ABC):
         from sparsewise.design.dense import DenseDesign
 
         R = self.triangle(y[:, None])
-        return DenseDesign(R[:, :-1], rows=self.rows), R[:, -1].copy()
+        return DenseDesign(R[:, :-1], rows=self.rows, error=self.error), R[:, -1].copy()
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""
@@ -246,6 +258,11 @@ class Design(ABC):
     def is_measured(self) -> bool:
         """Whether the norms are known."""
         return self._measured is not None
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """What rounding, or the error of its entries, makes of the numbers that are compared."""
+        return tolerances(self.dtype, self.error)
 
     @property
     def is_small(self) -> bool:

@@ -17,7 +17,6 @@ from sparsewise.design.unit_columns import unit_factor
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.selection.criteria import Criteria
 from sparsewise.selection.reduction import Reduced
-from sparsewise.tolerances import tolerances
 
 Found = TypeVar("Found")
 
@@ -149,7 +148,7 @@ class Data(ABC):
 
     def criteria(self, variance: float | None = None) -> Criteria:
         """Criteria of models of these data."""
-        exact = tolerances(self.design.dtype).exact
+        exact = self.design.tolerances.exact
         return Criteria(self.rows, self.candidates, self.intercept, self.total, variance, exact)
 
     def is_exact(self, rss: float) -> bool:

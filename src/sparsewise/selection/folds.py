@@ -9,7 +9,6 @@ import numpy as np
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.selection.data import Data
-from sparsewise.tolerances import tolerances
 from sparsewise.wording import count
 
 ROUNDING = 1e4
@@ -51,5 +50,5 @@ def good_enough(data: Data, mean: Array, std: Array, one_standard_error: bool) -
     best = int(np.argmin(mean))
     level = mean[best] + (std[best] if one_standard_error else 0.0)
     # Below this, errors are rounding: of models that fit exactly the smallest is as good as any.
-    rounding = ROUNDING * tolerances(data.design.dtype).exact * data.total / data.rows
+    rounding = ROUNDING * data.design.tolerances.exact * data.total / data.rows
     return np.asarray(mean <= max(level, rounding))

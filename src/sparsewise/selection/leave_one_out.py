@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sparsewise.design.base import Array, precision
+from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.results import Path
 from sparsewise.selection.data import Data
@@ -32,7 +32,7 @@ def leave_one_out(data: Data, path: Path) -> Array:
             ("use ", Parameter("criterion", "ric"), " or ", Parameter("criterion", "cv"), "."),
         )
     errors, losses = np.full(1 + len(path), np.nan), path.losses.tolist()
-    unsure = math.sqrt(float(precision(data.design.dtype).eps)) * data.total
+    unsure = math.sqrt(data.design.tolerances.eps) * data.total
     for first, orders in _runs(path):
         largest = max(orders, key=len)
         by_size, rss = _along(data, np.array(largest, np.int64))
