@@ -207,7 +207,7 @@ def _middle(Z: Array) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         middle: Any = Z.mean(axis=0)
     middle = np.where(np.isfinite(middle), middle, 0.0)
-    return np.where((Z == Z[0]).all(axis=0), Z[0], middle)
+    return np.where(np.equal(Z, Z[0]).all(axis=0), Z[0], middle)
 
 
 def _out_of_range(pieces: list[Array], rows: Any) -> InputError:
