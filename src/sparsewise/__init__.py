@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 # What `import ... as ...` and `import *` name is public; every algorithm is among it.
 from sparsewise.algorithms import *  # noqa: F403
+from sparsewise.condensed import Condensed as Condensed
 from sparsewise.design import Design as Design
 from sparsewise.design import OperatorDesign as OperatorDesign
 from sparsewise.design import as_design as as_design

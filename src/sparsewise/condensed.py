@@ -1,0 +1,338 @@
+"""Any number of rows as a triangle, for tables larger than memory, or than one machine.
+
+A saved one is a line of text, the format's name and version and a checksum, and then NumPy arrays;
+nothing in it could be executed, and whatever is not as it was written is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import add
+from typing import Any, Self
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise.design import DenseDesign, Design, as_design
+from sparsewise.design.base import Array
+from sparsewise.design.choose import as_floats
+from sparsewise.design.triangle import Triangle
+from sparsewise.errors import InputError
+from sparsewise.files import read_file, write_file
+from sparsewise.wording import count, quoted
+
+FORMAT = "sparsewise-condensed"
+VERSION = 1
+NOT_OURS = "this is not a Condensed that sparsewise saved"
+
+Label = int | str | None
+"""What a fold is called; None: rows that were given no label."""
+
+
+class Condensed:
+    """Rows of a regression, condensed into a triangle as they come: exact, in bounded memory.
+
+    Holds R of the QR of [1 X y], rows times the roots of their weights: (m + 2)² numbers, however
+    many rows there were. Algorithms and estimators find in it what they find in all rows, since
+    they see these through inner products alone. It is made chunk by chunk, in any order,
+    on any machine: triangles add up.
+
+    Attributes
+    ----------
+    n_rows : float
+        Σ w, the number of rows if no weights were given.
+    n_features : int or None
+        Columns of X; None before the first rows.
+    feature_names : list of str or None
+        Their names, if X was a data frame.
+    dtype : numpy.dtype or None
+        The precision of the rows.
+    folds : list
+        Labels of the folds, in the order in which they came; empty if none were given.
+
+    Examples
+    --------
+    >>> import numpy as np, sparsewise as sw
+    >>> rng = np.random.default_rng(0)
+    >>> rows = sw.Condensed()
+    >>> for _ in range(10):
+    ...     X = rng.standard_normal((1000, 20))
+    ...     y = 1 + X[:, [3, 7]] @ [2.0, -1.0] + 0.1 * rng.standard_normal(1000)
+    ...     rows = rows.update(X, y)
+    >>> rows.n_rows
+    10000
+    >>> sw.forward(*rows.system(), sparsity=2).support
+    array([3, 7])
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[Label, Triangle] = {}
+        self._total: Triangle | None = None
+        self.n_features: int | None = None
+        self.feature_names: list[str] | None = None
+        self.dtype: np.dtype[Any] | None = None
+
+    @property
+    def n_rows(self) -> float:
+        """The sum of the weights: an int if whole."""
+        weight = float(sum(part.weight for part in self._parts.values()))
+        nearest = round(weight)
+        return nearest if abs(weight - nearest) <= 1e-12 * weight else weight
+
+    @property
+    def count(self) -> int:
+        """How many rows of positive weight there were."""
+        return sum(part.count for part in self._parts.values())
+
+    @property
+    def folds(self) -> list[Label]:
+        """The labels of the folds; empty if none were given."""
+        return [label for label in self._parts if label is not None]
+
+    def __repr__(self) -> str:
+        if self.n_features is None:
+            return "Condensed()"
+        rows = f"{self.n_rows:g} rows of {count(self.n_features, 'feature')}"
+        return f"<Condensed: {rows}{f' in {len(self.folds)} folds' if self.folds else ''}>"
+
+    def update(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        fold: Label | ArrayLike = None,
+    ) -> Self:
+        """Take in some rows: all of them, or none if something is wrong with one.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, m)
+            The features; complex ones, too.
+        y : array-like of shape (n,)
+            The target.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts; one of weight 0 is as good as not there.
+        fold : int, str or array-like of shape (n,), optional
+            The fold that the rows, or each of them, belong to in cross-validation: a triangle is
+            kept for each.
+
+        Returns
+        -------
+        Condensed
+            Itself.
+        """
+        names = _names(X)
+        features, target = as_design(X), as_floats(y, "y")
+        self._check(features, target, names)
+        weights = _weights(sample_weight, features.shape[0])
+        column = as_design(target[:, None])
+        parts = dict(self._parts)
+        for label, rows in _by_fold(fold, weights, features.shape[0]):
+            grown = parts[label].copy() if label in parts else Triangle(features.shape[1] + 1)
+            grown.update([features, column], weights, rows)
+            parts[label] = grown
+        self._parts, self._total = parts, None
+        self.n_features, self.feature_names = features.shape[1], names
+        kinds = [features.dtype, *([] if self.dtype is None else [self.dtype])]
+        kinds += [np.dtype(np.complex64)] if target.dtype.kind == "c" else []
+        self.dtype = np.result_type(*kinds)
+        return self
+
+    def __add__(self, other: Condensed) -> Condensed:
+        """The rows of both."""
+        if not isinstance(other, Condensed):
+            return NotImplemented
+        if self.n_features is None or other.n_features is None:
+            given = self if other.n_features is None else other
+            return given._with(dict(given._parts))
+        _check_alike(self, other.n_features, other.feature_names)
+        merged = self._with(dict(self._parts))
+        for label, part in other._parts.items():
+            own = merged._parts.get(label)
+            merged._parts[label] = part if own is None else own + part
+        merged.dtype = np.result_type(*(one.dtype for one in (self, other) if one.dtype))
+        return merged
+
+    def system(self, intercept: bool = True) -> tuple[Design, Array]:
+        """A matrix and a target whose inner products are those of all rows: A, y of algorithms.
+
+        Parameters
+        ----------
+        intercept : bool
+            Whether to take out what a constant explains, as for a model with an intercept.
+
+        Returns
+        -------
+        A : Design of shape (at most m + 2, m)
+            It remembers how many rows it stands for.
+        y : ndarray
+            As many entries as A has rows.
+        """
+        total = self.total
+        matrix = (total.centred() if intercept else total.plain()).astype(self.dtype)
+        if not len(matrix):
+            raise InputError("There is 1 row, but a model with an intercept needs at least 2.")
+        return DenseDesign(matrix[:, :-1], rows=self.n_rows - intercept), matrix[:, -1].copy()
+
+    @property
+    def total(self) -> Triangle:
+        """The triangle of all rows."""
+        if not self._parts:
+            raise InputError("There are no rows yet", "call update(X, y) first.")
+        if self._total is None:
+            self._total = reduce(add, self._parts.values())
+        return self._total
+
+    def some(self, labels: Iterable[Label]) -> Condensed:
+        """The rows of these folds alone."""
+        return self._with({label: self._parts[label] for label in labels})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file, whole or not at all; `load` reads it back exactly."""
+        arrays: dict[str, Array] = {}
+        for number, part in enumerate(self._parts.values()):
+            arrays |= {f"{name}_{number}": np.asarray(value) for name, value in vars(part).items()}
+        header = {
+            "labels": list(self._parts),
+            "n_features": self.n_features,
+            "feature_names": self.feature_names,
+            "dtype": None if self.dtype is None else self.dtype.str,
+        }
+        arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+        content = io.BytesIO()
+        np.savez(content, allow_pickle=False, **arrays)
+        body = content.getvalue()
+        first = f"{FORMAT} {VERSION} {hashlib.sha256(body).hexdigest()}\n"
+        write_file(path, first.encode() + body)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` has written; anything else is refused in one sentence."""
+        first, _, body = read_file(path).partition(b"\n")
+        words = first.split(b" ")
+        if len(words) != 3 or words[0] != FORMAT.encode():
+            raise _refused(path, f"{NOT_OURS}.")
+        if words[1] != str(VERSION).encode():
+            raise _refused(path, f"it has version {words[1].decode('ascii', 'replace')} of the "
+                           f"format, but this sparsewise reads {VERSION}.")  # fmt: skip
+        if words[2] != hashlib.sha256(body).hexdigest().encode():
+            raise _refused(path, "it was changed or cut off since it was saved.")
+        try:
+            return cls._from_arrays(dict(np.load(io.BytesIO(body), allow_pickle=False)))
+        except (ValueError, KeyError, TypeError, BadZipFile):
+            raise _refused(path, f"{NOT_OURS}.") from None
+
+    # ------------------------------------------------------------------ what these need
+
+    @classmethod
+    def _from_arrays(cls, arrays: dict[str, Array]) -> Self:
+        header = json.loads(arrays["header"].tobytes())
+        loaded = cls()
+        loaded.n_features, loaded.feature_names = header["n_features"], header["feature_names"]
+        loaded.dtype = None if header["dtype"] is None else np.dtype(header["dtype"])
+        for number, label in enumerate(header["labels"]):
+            part = Triangle(loaded.n_features + 1)
+            for name, value in vars(part).items():
+                stored = arrays[f"{name}_{number}"]
+                setattr(part, name, stored if isinstance(value, np.ndarray) else stored.item())
+            loaded._parts[label] = part
+        return loaded
+
+    def _with(self, parts: dict[Label, Triangle]) -> Condensed:
+        """The same features, with other rows."""
+        twin = Condensed()
+        twin.n_features, twin.feature_names, twin.dtype = (
+            self.n_features,
+            self.feature_names,
+            self.dtype,
+        )
+        twin._parts = parts
+        return twin
+
+    def _check(self, features: Design, target: Array, names: list[str] | None) -> None:
+        n = features.shape[0]
+        if target.shape != (n,):
+            wrong = f"must have shape ({n},), one entry per row of X, not {target.shape}."
+            raise InputError(wrong, parameter="y")
+        if self.n_features is not None:
+            _check_alike(self, features.shape[1], names)
+
+
+def _check_alike(condensed: Condensed, features: int, names: list[str] | None) -> None:
+    """Refuse rows of other features."""
+    if features != condensed.n_features:
+        raise InputError(
+            f"has {count(features, 'column')}, but the rows so far have {condensed.n_features}",
+            "give the same features every time.",
+            parameter="X",
+        )
+    known = condensed.feature_names
+    if names != known:
+        if names is None or known is None:
+            has = "no names" if names is None else "names"
+            wrong = f"has {has} for its columns, unlike the rows so far"
+        else:
+            j = next(j for j in range(features) if names[j] != known[j])
+            wrong = f"has {quoted(names[j])} for column {j}, which was {quoted(known[j])} so far"
+        raise InputError(wrong, "give the same features every time.", parameter="X")
+
+
+def _names(X: Any) -> list[str] | None:
+    """The names of a data frame's columns."""
+    columns = getattr(X, "columns", None)
+    return None if columns is None or callable(columns) else [str(name) for name in columns]
+
+
+def _weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
+    """How often each row counts, checked; None: once."""
+    if sample_weight is None:
+        return None
+    weights = as_floats(sample_weight, "sample_weight")
+    if weights.shape != (n,):
+        raise InputError(
+            f"must have shape ({n},), one for each row, not {weights.shape}.",
+            parameter="sample_weight",
+        )
+    if weights.dtype.kind == "c" or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise InputError("must be numbers from 0 up.", parameter="sample_weight")
+    return weights.astype(np.float64)
+
+
+def _by_fold(fold: Any, weights: Array | None, n: int) -> Iterator[tuple[Label, Array | None]]:
+    """Labels, and the rows of positive weight that have them; None: all rows."""
+    counts = np.ones(n, bool) if weights is None else weights > 0
+    if fold is None or np.ndim(fold) == 0:
+        if counts.any():
+            yield _label(fold), None if counts.all() else np.flatnonzero(counts)
+        return
+    labels = np.asarray(fold)
+    if labels.shape != (n,):
+        raise InputError(
+            f"must be one label, or one for each of {count(n, 'row')}, but their shape is "
+            f"{labels.shape}.",
+            parameter="fold",
+        )
+    for label in dict.fromkeys(labels[counts].tolist()):
+        yield _label(label), np.flatnonzero(counts & (labels == label))
+
+
+def _label(fold: Any) -> Label:
+    """A label as it is kept, and saved."""
+    if isinstance(fold, np.generic):
+        fold = fold.item()
+    if isinstance(fold, float) and fold.is_integer():
+        fold = int(fold)
+    if fold is None or (isinstance(fold, (int, str)) and not isinstance(fold, bool)):
+        return fold
+    raise InputError(f"must be a whole number or a text, not {fold!r}.", parameter="fold")
+
+
+def _refused(path: str | os.PathLike[str], why: str) -> InputError:
+    return InputError(f"can't read {quoted(os.fspath(path))}: {why}")

@@ -1,0 +1,212 @@
+"""Rows gathered into a triangle: what inner products of columns are left of any number of them.
+
+All that the algorithms see of a table are inner products of its columns, and these are those of
+the triangle R of a QR decomposition of it,
+
+    [1  Z - 1 c*] √w = Q R,        R of as many rows as columns,
+
+which is found chunk by chunk, in any order, and from the triangles of parts: two of them, one on
+top of the other, have the R of all their rows (Golub and Van Loan, section 5.1). The Gram matrix
+would do the same in half the operations, and half the digits.
+
+The shift c, about the mean of the rows that came first, is there for the digits, too: what is far
+from zero and varies little keeps its variation. Another shift changes the first row of R
+alone, so that triangles with different ones can be merged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparsewise.design.base import CONSTANT, FOLD, Array, Design, fold, not_finite, precision
+from sparsewise.errors import InputError
+
+FAR = 256
+"""A column whose size is 2 to more than this, or to less than minus this, is scaled by a power of
+two, lest squares be out of range."""
+
+FARTHEST = 1000
+"""The largest of these powers: two to it, or to minus it, is in range."""
+
+
+class Triangle:
+    """R of the QR of [1, Z - 1 c*] with rows times √w, for rows Z that came in chunks.
+
+    Parameters
+    ----------
+    columns : int
+        How many columns Z has.
+
+    Attributes
+    ----------
+    R : ndarray of shape (min(rows, 1 + columns), 1 + columns)
+        Upper triangular (trapezoidal while rows are few), in double precision; column j + 1 is
+        that of Z_j times 2 to -powers_j.
+    shift : ndarray of shape (columns,)
+        c.
+    powers : ndarray of int of shape (columns,)
+        Zero but for columns whose squares would be out of range.
+    size : ndarray of shape (columns,)
+        A bound on |z - c|, reached unless triangles with other shifts were merged.
+    eps : float
+        Of the precision that entries had: what tells a constant column from others.
+    weight : float
+        Σ w.
+    count : int
+        How many rows there were.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self.R = np.empty((0, 1 + columns))
+        self.shift, self.size = np.zeros(columns), np.zeros(columns)
+        self.powers = np.zeros(columns, np.int64)
+        self.eps, self.weight, self.count = 0.0, 0.0, 0
+
+    def update(
+        self, parts: list[Design], weights: Array | None = None, at: Array | None = None
+    ) -> None:
+        """Take in rows of Z, whose columns are those of several designs side by side.
+
+        Parameters
+        ----------
+        parts : list of Design
+            The columns of Z.
+        weights : ndarray, optional
+            Of all its rows, greater than zero for those that are taken in; None: one each.
+        at : ndarray of int, optional
+            The rows; None: all, for which any design will do.
+        """
+        n = parts[0].shape[0] if at is None else at.size
+        for start in range(0, n, FOLD):
+            rows: Any = (
+                slice(start, min(start + FOLD, n)) if at is None else at[start : start + FOLD]
+            )
+            block = self._block(parts, rows)
+            if weights is not None:
+                block *= np.sqrt(weights[rows, None])
+                self.weight += float(weights[rows].sum())
+            self._take(block)
+            self.count += len(block)
+        self.weight += n if weights is None else 0.0
+        self.eps = max(self.eps, *(float(precision(part.dtype).eps) for part in parts))
+
+    def __add__(self, other: Triangle) -> Triangle:
+        """The triangle of the rows of both."""
+        if not self.count or not other.count:
+            return other.copy() if other.count else self.copy()
+        merged, added = self.copy(), other._shifted(self.shift)
+        merged._grow(added.size)
+        added._rescale(merged.powers)
+        merged._take(np.asfortranarray(added.R))
+        merged.eps = max(self.eps, other.eps)
+        merged.weight, merged.count = self.weight + other.weight, self.count + other.count
+        return merged
+
+    def copy(self) -> Triangle:
+        """The same, to be changed."""
+        twin = Triangle(self.shift.size)
+        vars(twin).update(
+            {
+                name: value.copy() if isinstance(value, np.ndarray) else value
+                for name, value in vars(self).items()
+            }
+        )
+        return twin
+
+    @property
+    def means(self) -> Array:
+        """The weighted means of the columns of Z."""
+        left = self.R[0, 1:] / self.R[0, 0]
+        return np.asarray(self.shift + np.ldexp(1.0, self.powers) * left)
+
+    def centred(self) -> Array:
+        """What the means leave: a matrix whose columns have the inner products of Z - means.
+
+        Constant columns are exactly zero.
+        """
+        R = self.R[1:, 1:] * np.ldexp(1.0, self.powers)
+        means = self.means
+        varies = self.size + np.abs(means - self.shift) > CONSTANT * self.eps * np.abs(means)
+        return np.asarray(R * varies)
+
+    def plain(self) -> Array:
+        """A matrix whose columns have the inner products of those of Z itself."""
+        R = self.R[:, 1:] * np.ldexp(1.0, self.powers)
+        R[:1] += self.R[:1, :1] * self.shift
+        return R
+
+    def squared_norms(self, constants: Array, coefs: Array) -> Array:
+        """Σ w |b + z·a|² over all rows, for each b of `constants` and column a of `coefs`."""
+        first = constants + self.shift @ coefs
+        rest = np.ldexp(1.0, self.powers)[:, None] * coefs
+        return np.asarray(np.square(np.abs(self.R @ np.vstack([first, rest]))).sum(axis=0))
+
+    # ------------------------------------------------------------------ how it is made
+
+    def _block(self, parts: list[Design], rows: Any) -> Array:
+        """These rows of [1, Z - 1 c*], scaled; those that come first say by how much."""
+        pieces = [part.row_block(rows) for part in parts]
+        dtype = np.result_type(self.R.dtype, *pieces)
+        block = np.empty((len(pieces[0]), 1 + self.shift.size), dtype, order="F")
+        block[:, 0], Z = 1.0, block[:, 1:]
+        np.concatenate(pieces, axis=1, out=Z)
+        if not self.count:
+            self.shift = _middle(Z)
+        Z -= self.shift
+        size = np.abs(Z).max(axis=0)
+        if not np.isfinite(size).all():
+            raise _out_of_range(pieces, rows)
+        self._grow(size)
+        if self.powers.any():
+            Z *= np.ldexp(1.0, -self.powers)
+        return block
+
+    def _take(self, block: Array) -> None:
+        """Put rows below the triangle, and make it one again."""
+        if len(self.R) < self.R.shape[1]:
+            self.R = np.linalg.qr(np.vstack([self.R, block]), mode="r")
+        else:
+            R = np.asfortranarray(self.R, np.result_type(self.R, block))
+            self.R = fold(R, block)
+
+    def _shifted(self, shift: Array) -> Triangle:
+        """The same rows with another shift: the first row of R tells all of it."""
+        other, by = self.copy(), self.shift - shift
+        other.R = other.R.astype(np.result_type(other.R, by), copy=False)
+        other.shift = shift
+        other._grow(self.size + np.abs(by))
+        other.R[0, 1:] += other.R[0, 0] * by * np.ldexp(1.0, -other.powers)
+        return other
+
+    def _grow(self, size: Array) -> None:
+        """Columns are of at least this size: hold them in powers of two that suit it."""
+        self.size = np.maximum(self.size, size)
+        suited = np.clip(np.frexp(self.size)[1], -FARTHEST, FARTHEST) * (self.size > 0)
+        self._rescale(np.where(np.abs(suited - self.powers) > FAR, suited, self.powers))
+
+    def _rescale(self, powers: Array) -> None:
+        """Hold columns in other powers of two; exact but for underflow."""
+        if np.array_equal(powers, self.powers):
+            return
+        self.R[:, 1:] *= np.ldexp(1.0, self.powers - powers)
+        self.powers = powers
+
+
+def _middle(Z: Array) -> Array:
+    """About the mean of each column; zero where sums are out of range."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle: Any = Z.mean(axis=0)
+    return np.where(np.isfinite(middle), middle, 0.0)
+
+
+def _out_of_range(pieces: list[Array], rows: Any) -> InputError:
+    """What to say of entries that are no numbers, or too large to be told apart."""
+    for name, piece in zip(("X", "y"), pieces, strict=False):
+        at, columns = np.nonzero(~np.isfinite(piece))
+        if at.size:
+            row = rows.start + at[0] if isinstance(rows, slice) else rows[at[0]]
+            where = f"row {row}, column {columns[0]}" if name == "X" else f"row {row}"
+            return not_finite(name, at.size, where)
+    return InputError("X or y is so large that differences are out of range", "divide it by ten.")
