@@ -42,6 +42,9 @@ class Workers(Protocol):
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
         """make(part) for every part (`Delayed`) of a collection of so many bytes, kept there."""
 
+    def compute(self, parts: Iterable[Any]) -> list[Any]:
+        """The parts (`Delayed`) of a collection: to be had by `results`."""
+
     def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """As `map` does, with things held, answers, or plain values: to be had by `results`."""
 
@@ -58,7 +61,7 @@ def workers() -> Workers:
 
 
 class Threads:
-    """This process, without a scheduler of its own: Dask's threads, or what it is configured to."""
+    """Dask without a scheduler of its own: threads of this process, or what it is configured to."""
 
     def __init__(self) -> None:
         from dask.system import CPU_COUNT
@@ -73,6 +76,10 @@ class Threads:
 
         made = [dask.delayed(make, pure=False)(part) for part in parts]
         return list(dask.compute(*made)) if size <= self.memory else made
+
+    def compute(self, parts: Iterable[Any]) -> list[Any]:
+        """As they are."""
+        return list(parts)
 
     def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """A task for each."""
@@ -115,14 +122,21 @@ class Cluster:
                 f"{self.memory / 2**30:.3g} GiB",
                 "give them more memory, or start more of them.",
             )
+        where = cycle(self._addresses)
         try:
-            computed = self.client.compute(list(parts))
             return [
                 self.client.submit(
-                    make, part, workers=[worker], allow_other_workers=True, pure=False
+                    make, part, workers=[next(where)], allow_other_workers=True, pure=False
                 )
-                for part, worker in zip(computed, cycle(self._addresses), strict=False)
+                for part in self.client.compute(list(parts))
             ]
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def compute(self, parts: Iterable[Any]) -> list[Any]:
+        """On the workers, from now on."""
+        try:
+            return list(self.client.compute(list(parts)))
         except Exception as error:
             raise self._explained(error) from error
 

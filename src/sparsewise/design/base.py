@@ -111,6 +111,8 @@ class Design(ABC):
         what is stored take one pass over it for several vectors, and columns are just there.
     dense : bool
         Whether A is an array in memory, which may be factorised as a whole.
+    note : str
+        What there is to say of where A is, if it is not here.
     """
 
     shape: tuple[int, int]
@@ -119,6 +121,7 @@ class Design(ABC):
     error: float
     applied: bool = False
     dense: bool = False
+    note: str = ""
 
     def __init__(
         self,

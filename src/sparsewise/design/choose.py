@@ -37,7 +37,7 @@ def as_design(A: Any) -> Design:
     if is_dask_array(A):
         from sparsewise.design.dask import DaskDesign
 
-        return DaskDesign.of(A)
+        return DaskDesign(A)
     if _is_scipy_sparse(A):
         return SparseDesign(A.astype(working_type(A.dtype, "A"), copy=False))
     if hasattr(A, "matvec") and hasattr(A, "rmatvec") and hasattr(A, "shape"):

@@ -8,8 +8,9 @@ them. Nothing else of A is ever on the client.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,72 +21,94 @@ from sparsewise.design.shifted import Shifted
 from sparsewise.errors import InputError
 
 COLUMNS_BYTES = 1 << 30
-"""Most bytes of a block. Every task costs some ms, so that there is one a thread if it is not larger."""
+"""Most bytes of a block. A task costs some ms: there is one a thread if it is not larger."""
+
+
+class Held(NamedTuple):
+    """Blocks of columns, where they are.
+
+    Attributes
+    ----------
+    blocks : list
+        What the workers hold: an array of n rows each.
+    shifts : list
+        For each block what is to be taken from its columns, held as well: an array, or None.
+    firsts : ndarray of int
+        The first column of each block, and m.
+    by : Workers
+        Who holds them.
+    """
+
+    blocks: list[Any]
+    shifts: list[Any]
+    firsts: Array
+    by: Workers
 
 
 class DaskDesign(Design):
-    """Blocks of columns, held by workers.
+    """A dask.array of any chunks; what is asked of it is asked of blocks of its columns.
+
+    Workers hold these from the first question on.
 
     Parameters
     ----------
-    blocks : list
-        What the workers hold: an array of n rows each (see `Workers.hold`).
-    firsts : ndarray of int
-        The first column of each block, and m.
-    shape : tuple of int
-        Rows and columns.
-    dtype : numpy.dtype
-        Of all blocks.
-    held_by : Workers
-        Who holds them.
-    shifts : list, optional
-        For each block what is to be taken from its columns, held as well: an array, or None.
-    rows : float, optional
-        How many measurements the rows stand for; None: one each.
+    array : dask.array.Array of shape (n, m)
+        The matrix. If its numbers of rows are unknown, they are counted first.
+
+    Attributes
+    ----------
+    array : dask.array.Array
+        The matrix.
     """
 
-    def __init__(
-        self,
-        blocks: list[Any],
-        firsts: Array,
-        shape: tuple[int, int],
-        dtype: np.dtype[Any],
-        held_by: Workers,
-        *,
-        shifts: list[Any] | None = None,
-        rows: float | None = None,
-    ) -> None:
-        super().__init__(shape, dtype, rows=rows)
-        self._blocks_held, self._firsts, self._workers = blocks, firsts, held_by
-        self._shifts = [None] * len(blocks) if shifts is None else shifts
+    def __init__(self, array: Any) -> None:
+        if array.ndim != 2:
+            raise InputError(
+                f"must have two dimensions (rows, columns), not {array.ndim}.", parameter="A"
+            )
+        self.array = counted(array)
+        super().__init__(self.array.shape, working_type(self.array.dtype, "A"))
+        self._held: Held | None = None
 
-    @classmethod
-    def of(cls, X: Any) -> DaskDesign:
-        """A dask.array of any chunks, rechunked to blocks of columns, which workers then hold."""
-        X = with_known_shape(X)
-        n, m = X.shape
-        held_by = workers()
-        dtype = working_type(X.dtype, "A")
-        size = n * m * dtype.itemsize
-        count = min(m, held_by.threads * -(-size // (COLUMNS_BYTES * held_by.threads)))
-        widths = tuple(len(part) for part in np.array_split(np.empty(m, np.int8), count))
-        columns = X.rechunk({0: n, 1: widths}).to_delayed().ravel()
-        blocks = held_by.hold(columns, partial(_laid_out, dtype=dtype), size)
-        return cls(blocks, np.cumsum([0, *widths]), (n, m), dtype, held_by)
+    @property
+    def held(self) -> Held:
+        """The blocks, made when first asked for."""
+        if self._held is None:
+            self._held = self._spread()
+            n, m = self.shape
+            self.note = f"blocks of columns on {self._held.by.name}, since {n} × {m} is wide"
+        return self._held
+
+    def _spread(self) -> Held:
+        """Have workers hold blocks of columns: one a thread, unless that would be large."""
+        by, (n, m) = workers(), self.shape
+        size = n * m * self.dtype.itemsize
+        count = min(m, by.threads * -(-size // (COLUMNS_BYTES * by.threads)))
+        firsts = np.arange(count + 1) * m // count
+        columns = self.array.rechunk({0: n, 1: tuple(np.diff(firsts).tolist())}).to_delayed()
+        blocks = by.hold(columns.ravel(), partial(_laid_out, dtype=self.dtype), size)
+        return Held(blocks, [None] * count, firsts, by)
+
+    def _about(self, shifts: list[Any]) -> DaskDesign:
+        """The same blocks, less what was found to be taken from their columns."""
+        other = copy(self)
+        other._held, other._measured, other._whole = self.held._replace(shifts=shifts), None, None
+        return other
 
     def columns(self, J: Array | slice) -> Array:
         at = np.arange(self.shape[1])[J]
-        where = np.searchsorted(self._firsts, at, side="right") - 1
+        firsts = self.held.firsts
+        where = np.searchsorted(firsts, at, side="right") - 1
         concerned = np.unique(where).tolist()
         out = np.empty((self.shape[0], at.size), self.dtype, order="F")
-        parts = self._ask("columns", concerned, [at[where == b] - self._firsts[b] for b in concerned])
+        parts = self._ask("columns", concerned, [at[where == b] - firsts[b] for b in concerned])
         for b, part in zip(concerned, parts, strict=True):
             out[:, where == b] = part
         return out
 
     def matvec(self, x: Array) -> Array:
         out = np.zeros(self.shape[0], np.result_type(self.dtype, x))
-        concerned = [b for b in range(len(self._blocks_held)) if x[self._at(b)].any()]
+        concerned = [b for b in range(len(self.held.blocks)) if x[self._at(b)].any()]
         for part in self._ask("matvec", concerned, [x[self._at(b)] for b in concerned]):
             out += part
         return out
@@ -105,21 +128,21 @@ class DaskDesign(Design):
     def about_means(self, weights: Array | None) -> AboutMeans | None:
         if self.dtype.kind == "c":
             return None
-        ask, results, count = self._workers.ask, self._workers.results, len(self._blocks_held)
-        told = ask(_about_means, self._blocks_held, [weights] * count)
-        shifts, means, norms = (ask(_item, told, [i] * count) for i in range(3))
-        design = DaskDesign(
-            self._blocks_held, self._firsts, self.shape, self.dtype, self._workers,
-            shifts=shifts, rows=self.rows,
-        )  # fmt: skip
-        return AboutMeans(design, np.concatenate(results(means)), np.concatenate(results(norms)))
+        blocks, _, _, by = self.held
+        told = by.ask(_about_means, blocks, [weights] * len(blocks))
+        shifts, means, norms = (by.ask(_item, told, [i] * len(blocks)) for i in range(3))
+        return AboutMeans(
+            self._about(shifts),
+            np.concatenate(by.results(means)),
+            np.concatenate(by.results(norms)),
+        )
 
     def faults(self) -> tuple[int, tuple[int, int] | None]:
         count, where = 0, None
         for b, (found, at) in enumerate(self._ask_all("faults")):
             count += found
             if at is not None and where is None:
-                where = at[0], int(self._firsts[b]) + at[1]
+                where = at[0], int(self.held.firsts[b]) + at[1]
         return count, where
 
     def _scaled_norms(self) -> Array:
@@ -131,27 +154,23 @@ class DaskDesign(Design):
 
     def _at(self, b: int) -> slice:
         """The columns of a block."""
-        return slice(int(self._firsts[b]), int(self._firsts[b + 1]))
+        return slice(int(self.held.firsts[b]), int(self.held.firsts[b + 1]))
 
     def _ask_all(self, method: str, *arguments: Any) -> list[Any]:
         """What every block, a design of its own, says to the same question."""
-        every = range(len(self._blocks_held))
+        every = range(len(self.held.blocks))
         return self._ask(method, every, *([value] * len(every) for value in arguments))
 
     def _ask(self, method: str, some: Sequence[int], *arguments: Sequence[Any]) -> list[Any]:
         """What these blocks say, each with arguments of its own."""
-        blocks, shifts = ([held[b] for b in some] for held in (self._blocks_held, self._shifts))
-        answers = self._workers.ask(_answer, blocks, shifts, [method] * len(some), *arguments)
-        return self._workers.results(answers)
+        blocks, shifts, _, by = self.held
+        named = [blocks[b] for b in some], [shifts[b] for b in some], [method] * len(some)
+        return by.results(by.ask(_answer, *named, *arguments))
 
 
-def with_known_shape(X: Any) -> Any:
+def counted(array: Any) -> Any:
     """The same dask.array with its number of rows known, which may take a pass to find out."""
-    if X.ndim != 2:
-        raise InputError(
-            f"must have two dimensions (rows, columns), not {X.ndim}.", parameter="A"
-        )
-    return X.compute_chunk_sizes() if np.isnan(X.shape).any() else X
+    return array.compute_chunk_sizes() if np.isnan(array.shape).any() else array
 
 
 # Tasks: functions of a block. It is a design of its own, made anew for each of them at no cost.
