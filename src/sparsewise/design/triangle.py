@@ -162,7 +162,8 @@ class Triangle:
         np.concatenate(pieces, axis=1, out=Z)
         if not self.count:
             self.shift = _middle(Z)
-        Z -= self.shift
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z -= self.shift
         size = np.abs(Z).max(axis=0)
         if not np.isfinite(size).all():
             raise _out_of_range(pieces, rows)
@@ -207,7 +208,7 @@ def _middle(Z: Array) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         middle: Any = Z.mean(axis=0)
     middle = np.where(np.isfinite(middle), middle, 0.0)
-    return np.where((Z == Z[0]).all(axis=0), Z[0], middle)
+    return np.where(np.equal(Z, Z[0]).all(axis=0), Z[0], middle)
 
 
 def _out_of_range(pieces: list[Array], rows: Any) -> InputError:
