@@ -10,7 +10,7 @@ import pytest
 
 import sparsewise as sw
 from sparsewise.design.dask import DaskDesign
-from sparsewise.distributed import condense, is_dask, is_tall, predict
+from sparsewise.distributed import condense, folds_by_row, is_dask, is_tall, predict
 from sparsewise.errors import ClusterError
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -95,8 +95,15 @@ def test_rows_of_unknown_number(dask_client, tall):
 
 @pytest.mark.parametrize(
     ("n", "m", "tall"),
-    [(4000, 1000, True), (3999, 1000, False), (10**7, 1025, False), (10**9, 1025, True)]
-    + [(10**9, 10_000, False), (1000, 10**6, False), (np.nan, 5, True)],
+    [
+        (4000, 1000, True),
+        (3999, 1000, False),
+        (10**7, 1025, False),
+        (10**9, 1025, True),
+        (10**9, 10_000, False),
+        (1000, 10**6, False),
+        (np.nan, 5, True),
+    ],
 )
 def test_the_choice_is_made_by_shape(monkeypatch, n, m, tall):
     """Tall and narrow data condense; somewhat wider ones if they can't be held."""
@@ -133,6 +140,20 @@ def test_the_number_of_workers_does_not_matter(dask_client, tall):
     with dask.config.set(scheduler="synchronous"):
         here = condense(X, y)
     np.testing.assert_array_equal(there.total.R, here.total.R)
+
+
+def test_folds_are_those_of_a_table(tall):
+    from sklearn.model_selection import KFold
+
+    X = da.from_array(tall[0][:2999], chunks=(700, 30))
+    labels = folds_by_row(X, 4).compute()
+    for fold, (_, test) in enumerate(KFold(4).split(tall[0][:2999])):
+        np.testing.assert_array_equal(np.flatnonzero(labels == fold), test)
+    some = X[X[:, 0] > 0]  # nobody knows how many: chunk by chunk
+    labels = folds_by_row(some, 3).compute()
+    sizes = some.compute_chunk_sizes().chunks[0]
+    np.testing.assert_array_equal(labels, np.repeat(np.arange(len(sizes)) % 3, sizes))
+    assert condense(some, some[:, 2], fold=folds_by_row(some, 3)).folds == [0, 1, 2]
 
 
 # --- data frames ----------------------------------------------------------------------------------

@@ -8,12 +8,14 @@ when a worker is lost; so are answers that were under way.
 from __future__ import annotations
 
 import math
+import socket
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from itertools import cycle
 from typing import Any, Protocol
 
-from sparsewise.errors import ClusterError
+from sparsewise.errors import ClusterError, Either, InputError
+from sparsewise.wording import count, printable
 
 PATIENCE = 60.0
 """Seconds to wait for workers when all of them have gone: others may be started in their place."""
@@ -112,7 +114,7 @@ class Cluster:
         self.threads = sum(worker["nthreads"] for worker in known.values())
         limits = [worker["memory_limit"] or math.inf for worker in known.values()]
         self.memory = SPILL * sum(limits)
-        self.name = f"{len(known)} Dask worker{'s' * (len(known) > 1)}"
+        self.name = count(len(known), "Dask worker")
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
         """On the workers, in turn, wherever they were computed."""
@@ -186,6 +188,37 @@ class Cluster:
         if isinstance(error, CancelledError) or self.client.status != "running":
             return ClusterError("The Dask scheduler is gone", "start it again and repeat the fit.")
         return error
+
+
+def connect(address: str, patience: float = 5.0) -> Any:
+    """A client of the scheduler at this address, which must answer within so many seconds."""
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        needs = " needs the package distributed: pip install 'sparsewise[dask]'"
+        raise InputError((Either("dask", "--dask"), needs)) from None
+    try:
+        _probe(address, patience)
+        return Client(address, timeout=patience)
+    except Exception as error:
+        raise InputError(
+            f"there is no Dask scheduler at {printable(address)}: {printable(str(error))}"
+        ) from None
+
+
+def _probe(address: str, patience: float) -> None:
+    """Whether somebody is there: a client that meets none waits long, or can't be got rid of."""
+    from distributed.comm import get_address_host_port, parse_address
+
+    scheme, _ = parse_address(address)
+    if scheme == "inproc":
+        return
+    where = get_address_host_port(address)
+    if scheme == "tcp":
+        with socket.create_connection(where, patience) as connection:
+            # Here the scheduler speaks first; other services wait for us.
+            if not connection.recv(1):
+                raise ConnectionError("it hung up")
 
 
 def _available() -> float:

@@ -8,7 +8,7 @@ columns (`design/dask.py`), of which products are asked.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -129,8 +129,31 @@ def system(design: DaskDesign, y: Any) -> tuple[Design, Array]:
         name = "A" if error.parameter == "X" else error.parameter
         raise type(error)(error.wrong, error.advice, parameter=name) from None
     triangle, target = condensed.system(intercept=False)
-    triangle.note = f"condensed into a triangle by {workers().name}, since {n} × {m} is tall"
+    triangle.note = tall_note(n, m)
     return triangle, target
+
+
+def tall_note(n: float, m: int) -> str:
+    """What there is to say of data of this shape that were condensed."""
+    return f"condensed into a triangle by {workers().name}, since {n:g} × {m} is tall"
+
+
+def folds_by_row(array: Any, folds: int) -> Any:
+    """The fold of each row of a dask.array, in its chunks: as many rows in each, in one piece.
+
+    By chunk, in turn, where nobody knows the number of rows.
+    """
+    import dask.array as da
+
+    if np.isnan(array.shape[0]):
+        numbers = da.arange(array.numblocks[0], chunks=1)
+        return array[:, 0].map_blocks(
+            lambda block, number: np.full(len(block), number[0] % folds), numbers, dtype=np.int64
+        )
+    n = array.shape[0]
+    ends = np.cumsum(n // folds + (np.arange(folds) < n % folds))
+    rows = da.arange(n, chunks=(array.chunks[0],))
+    return rows.map_blocks(lambda block: np.searchsorted(ends, block, side="right"), dtype=np.int64)
 
 
 def here(values: Any) -> Any:
@@ -144,9 +167,17 @@ def here(values: Any) -> Any:
 
 def predict(X: Any, coef: Array, intercept: Any = 0.0) -> Any:
     """X coef + intercept as a dask.array, computed when somebody asks for it."""
-    array, _ = as_dask_array(X)
     used = np.flatnonzero(coef)
-    return array[:, used].rechunk({1: -1}) @ coef[used] + intercept
+    return by_rows(lambda rows: rows @ coef[used] + intercept, X, used, np.result_type(coef, float))
+
+
+def by_rows(
+    function: Callable[[Array], Array], X: Any, columns: Array, dtype: np.dtype[Any]
+) -> Any:
+    """A number for each row, from these columns of it, as a dask.array that nobody has computed."""
+    array, _ = as_dask_array(X)
+    some = array[:, columns].rechunk({1: max(len(columns), 1)})
+    return some.map_blocks(function, drop_axis=1, dtype=dtype)
 
 
 # ---------------------------------------------------------------------- rows, block by block
