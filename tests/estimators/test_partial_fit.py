@@ -15,14 +15,18 @@ from sklearn.model_selection import KFold, PredefinedSplit
 
 from sparsewise import (
     BasisPursuitRegressor,
+    CoefficientDisplay,
     Condensed,
+    CriterionDisplay,
     InputError,
+    PathDisplay,
     PursuitRegressor,
     SparseBayesRegressor,
     SparseRegressor,
     StepwiseRegressor,
     condensed,
 )
+from sparsewise.models import LinearModel
 from tests.estimators.conftest import (
     BY_FOLDS,
     SETTINGS,
@@ -528,3 +532,60 @@ def test_requests_of_metadata(kind):
 
 def test_every_setting_is_covered():
     assert set(SETTINGS) - set(CONDENSABLE) - set(BY_FOLDS) == {"loo", "loo, there and back"}
+
+
+# --- what is made of a model ---------------------------------------------------------------------
+
+
+@over(ONE_EACH)
+def test_saved_and_loaded(name, tmp_path):
+    X, y = table()
+    model, full = make(name).fit(chunked(X, y)), make(name).fit(X, y)
+    saved = LinearModel.from_estimator(model, target="y")
+    saved.save(tmp_path / "model.json")
+    assert LinearModel.load(tmp_path / "model.json") == saved
+    assert saved.rows == 60
+    assert_close(saved.predict(X[:, model.get_support()]), full.predict(X), 1e-9)
+
+
+@over(ONE_EACH)
+@pytest.mark.parametrize("display", [PathDisplay, CriterionDisplay, CoefficientDisplay])
+def test_drawn(name, display):
+    ax = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    X, y = table()
+    one, other = (
+        vars(display.from_estimator(model, ax=ax))
+        for model in (make(name).fit(chunked(X, y)), make(name).fit(X, y))
+    )
+    assert same_numbers(one, other)
+
+
+def same_numbers(one, other):
+    """Whether what two displays are made of is the same, but for rounding."""
+    if isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            same_numbers(one[key], other[key]) for key in other if not key.endswith("_")
+        )
+    if isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(same_numbers, one, other))
+    if isinstance(other, (float, np.ndarray)):
+        return np.allclose(one, other, rtol=1e-8, equal_nan=True)
+    return hasattr(other, "__dataclass_fields__") or one == other
+
+
+def test_rows_left_out_are_not_drawn():
+    pytest.importorskip("matplotlib")
+    X, y = table()
+    model = StepwiseRegressor().fit(chunked(X, y))
+    with pytest.raises(InputError, match='The path does not tell "loo"; there are "ric"'):
+        CriterionDisplay.from_estimator(model, criteria=["loo"])
+
+
+def test_the_summary_says_what_became_of_the_rows():
+    X, y = table()
+    w = np.full(60, 0.75)
+    of = {"60": chunked(X, y), "45": chunked(X, y, w)}
+    for rows, chunks in of.items():
+        model = StepwiseRegressor().fit(chunks)
+        assert f"rows        {rows}, condensed\n" in str(model.summary())
+    assert "condensed" not in str(StepwiseRegressor().fit(X, y).summary())
