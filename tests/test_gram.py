@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ import pytest
 import sparsewise as sw
 from sparsewise.algorithms import ALGORITHMS
 from sparsewise.errors import InputError
+from sparsewise.selection.choice import forward_path
+from sparsewise.selection.criteria import BY_RESIDUAL
+from sparsewise.selection.triangles import Triangles
 
 from .problems import FAMILIES, L1, WORDS, Problem, normal
 
@@ -153,6 +157,24 @@ def test_exact_fits_are_exact_to_the_digits_of_sums(intercept, kind):
     assert sw.rmp(A, target).support.tolist() == [2, 5]
     basic = sw.bp(A, target)
     assert basic.check(A, target).ok
+
+
+def test_criteria_are_those_of_the_rows():
+    X, y, w = table()
+    full = Triangles(
+        condensed=sw.Condensed().update(X, y, w), intercept=True, include=[], exclude=[]
+    )
+    sums = replace(full, condensed=from_rows(X, y, w))
+    path, again = (forward_path(data, 8).path for data in (full, sums))
+    assert [step.column for step in again] == [step.column for step in path]
+    for name in BY_RESIDUAL:
+        of_all, of_sums = (
+            data.criteria(0.5).values(name, path.losses, np.arange(len(path.losses)))
+            for data in (full, sums)
+        )
+        np.testing.assert_allclose(of_sums, of_all, rtol=1e-9, err_msg=name)
+    assert sums.is_exact(1e-13 * sums.total)
+    assert not full.is_exact(1e-13 * full.total)
 
 
 def test_fewer_rows_than_columns():
