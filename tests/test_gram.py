@@ -172,7 +172,7 @@ def test_criteria_are_those_of_the_rows():
             data.criteria(0.5).values(name, path.losses, np.arange(len(path.losses)))
             for data in (full, sums)
         )
-        np.testing.assert_allclose(of_sums, of_all, rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(of_sums, of_all, rtol=1e-9, atol=1e-9, err_msg=name)
     assert sums.is_exact(1e-13 * sums.total)
     assert not full.is_exact(1e-13 * full.total)
 

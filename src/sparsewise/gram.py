@@ -189,24 +189,22 @@ def _check_squares(M: Array) -> None:
 def _root(sums: _Sums) -> Triangle:
     """The triangle of rows that have these sums.
 
-    With D the norms that the means leave of the columns, T = D⁻¹ (M - n μ* μ) D⁻¹ is their matrix
-    of correlations, and with T = V Λ V*, QR of Λ^½ V* D makes the triangle.
+    With T = V Λ V* the inner products about the means, in units of the norms D that columns have
+    about zero (so that rounding is the same everywhere), QR of Λ^½ V* D makes it.
     """
     columns = len(sums.M)
     norms, level, T = _about_means(sums)
-    left = T.diagonal().real
-    varies = left > CONSTANT**2 * sums.eps
-    spread = np.sqrt(left[varies])
-    root, eps = _square_root(T[varies][:, varies] / spread / spread[:, None], spread, sums.eps)
+    varies = np.flatnonzero(T.diagonal().real > CONSTANT * sums.eps)
+    root, eps = _square_root(T[varies][:, varies], sums.eps)
     size = np.zeros(columns)
-    size[varies] = spread * norms[varies]
+    size[varies] = np.sqrt(T.diagonal().real[varies]) * norms[varies]
 
     made = Triangle(columns)
     made.weight, made.count, made.eps = sums.n, math.ceil(sums.n), sums.eps
     R = np.asarray(np.linalg.qr(root, mode="r"))
     made.R = np.zeros((max(1 + len(R), min(made.count, 1 + columns)), 1 + columns), R.dtype)
     made.R[0, 0] = math.sqrt(sums.n)
-    made.R[1 : 1 + len(R), 1 + np.flatnonzero(varies)] = R * size[varies]
+    made.R[1 : 1 + len(R), 1 + varies] = R * norms[varies]
     made.shift, made.has_means = level, sums.means is not None
     made.error = math.sqrt(eps) * norms
     made._grow(size)
@@ -237,26 +235,25 @@ def _about_means(sums: _Sums) -> tuple[Array, Array, Array]:
     return norms, sums.means, T - np.multiply.outer(taken.conj(), taken)
 
 
-def _square_root(T: Array, spread: Array, eps: float) -> tuple[Array, float]:
+def _square_root(T: Array, eps: float) -> tuple[Array, float]:
     """Λ^½ V*, without what is rounding, and the rounding that T shows: at least eps.
 
-    Entries of T are off by eps/(s_i s_j), s being the part of each column that means have left, and
-    eigenvalues by the sum of these for i = j. Where one is negative, sums are off by as much.
+    Entries are off by eps, and eigenvalues by eps for each row. Where one is negative, sums are off
+    by as much as that says.
     """
-    off = float((1 / np.square(spread)).sum())
     values, V = np.linalg.eigh(T)
-    shown = -float(values.min(initial=0.0)) / off if off else 0.0
+    shown = -float(values.min(initial=0.0)) / max(len(T), 1)
     if shown > math.sqrt(eps):
         of_features = np.linalg.eigvalsh(T[:-1, :-1])
-        if of_features.min(initial=0.0) < -math.sqrt(eps) * off:
+        if of_features.min(initial=0.0) < -len(T) * math.sqrt(eps):
             wrong, values = "is no matrix of inner products", of_features
         else:
             wrong = "does not go with Xty and yty: one of them is of other rows"
         raise InputError(
-            f"{wrong}, as the least eigenvalue of what should be correlations is {values[0]:.2g}, "
-            "where 0 is the least there is.",
+            f"{wrong}, as the least eigenvalue, of unit columns, is {values[0]:.2g}, where 0 is "
+            "the least there is.",
             parameter="G",
         )
     level = max(eps, shown)
-    real = values > level * off
+    real = values > len(T) * level
     return np.sqrt(values[real])[:, None] * V[:, real].conj().T, level

@@ -39,6 +39,9 @@ two, lest squares be out of range."""
 FARTHEST = 1000
 """The largest of these powers: two to it, or to minus it, is in range."""
 
+COARSE = 2.0**-8
+"""Columns that are known no better than to this tell nothing of how they belong together."""
+
 
 class Triangle:
     """R of the QR of [1, Z - 1 c*] with rows times √w, for rows Z that came in chunks.
@@ -152,7 +155,7 @@ class Triangle:
         means = self.means
         varies = self.size + np.abs(means - self.shift) > CONSTANT * self.eps * np.abs(means)
         if self.error.any():
-            varies &= DenseDesign(R).norms() > CONSTANT * self.error if len(R) else False
+            varies &= DenseDesign(R).norms() > CONSTANT**0.5 * self.error if len(R) else False
         return np.asarray(R * varies)
 
     def plain(self) -> Array:
@@ -166,8 +169,16 @@ class Triangle:
         if not self.error.any():
             return 0.0
         norms = DenseDesign(matrix).norms()
-        told = norms > 0
-        return float((self.error[told] / norms[told]).max(initial=0.0))
+        off = np.divide(self.error, norms, out=np.zeros(norms.size), where=norms > 0)
+        j = int(np.argmax(off))
+        if off[j] > COARSE:
+            which = "The target" if j == off.size - 1 else f"Column {j}"
+            raise InputError(
+                f"{which} is so far from zero, beside what it varies by, that a sum of its squares "
+                "has too few digits for an intercept",
+                "sum about a number near its mean, or leave it out if it is constant.",
+            )
+        return float(off[j])
 
     def squared_norms(self, constants: Array, coefs: Array) -> Array:
         """Σ w |b + z·a|² over all rows, for each b of `constants` and column a of `coefs`."""
