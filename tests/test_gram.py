@@ -16,6 +16,8 @@ from sparsewise.errors import InputError
 from sparsewise.selection.choice import forward_path
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.triangles import Triangles
+from tests.estimators import conftest as settings
+from tests.estimators.conftest import WITHOUT_FOLDS, assert_same, make, over
 
 from .problems import FAMILIES, L1, WORDS, Problem, normal
 
@@ -337,3 +339,33 @@ def test_what_is_no_sum_is_refused_in_one_sentence(change, sentence):
     assert re.search(sentence, str(told.value))
     assert "\n" not in str(told.value)
     assert str(told.value).endswith(".")
+
+
+# --- estimators ----------------------------------------------------------------------------------
+
+CONDENSABLE = [name for name in WITHOUT_FOLDS if "loo" not in name]
+
+
+@over(CONDENSABLE)
+def test_estimators_find_in_sums_what_they_find_in_rows(name):
+    X, y = settings.table(n=80)
+    w = np.random.default_rng(1).uniform(0.2, 1, 80)
+    model = make(name).fit(from_rows(X, y, w))
+    # FOCUSS lets coefficients go once they can't be told from zero, of which sums tell less.
+    apart = ("path rss", "path r2") if name == "focuss" else ()
+    left_out = ("path loo", *apart)
+    assert_same(model, make(name).fit(X, y, w), X, rtol=1e-6, leave_out=left_out)
+    assert "condensed" in str(model.summary())
+
+
+def test_estimators_on_single_precision_and_without_means():
+    X, y = settings.table(n=80)
+    sums = from_rows(X - X.mean(axis=0), y - y.mean(), means=False, dtype=np.float32)
+    with pytest.raises(InputError, match="fit_intercept=False"):
+        make("forward").fit(sums)
+    for name in ("forward", "rmp", "search", "omp"):
+        model = make(name, fit_intercept=False).fit(sums)
+        of_rows = make(name).fit(X, y)
+        assert model.coef_.dtype == np.float32
+        assert model.get_support().tolist() == of_rows.get_support().tolist()
+        np.testing.assert_allclose(model.coef_, of_rows.coef_, rtol=2e-3)
