@@ -133,10 +133,13 @@ def test_condensed_rows_are_those_of_one_update(dask_client, tall, weights):
     close(part.norms(), expected.some([1, 3]).system()[0].norms())
 
 
-def test_the_number_of_workers_does_not_matter(dask_client, tall):
+def test_the_number_of_workers_does_not_matter(dask_cluster, tall):
+    from distributed import Client
+
     A, y = tall
     X = da.from_array(A, chunks=(100, 30))
-    there = condense(X, y)
+    with Client(dask_cluster):
+        there = condense(X, y)
     with dask.config.set(scheduler="synchronous"):
         here = condense(X, y)
     np.testing.assert_array_equal(there.total.R, here.total.R)

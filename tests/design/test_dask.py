@@ -1,4 +1,4 @@
-"""Wide Dask arrays: blocks of columns that stay on the workers, and the same numbers as in memory."""
+"""Wide Dask arrays: blocks of columns stay on the workers; the same numbers as in memory."""
 
 import os
 import signal
@@ -180,6 +180,24 @@ def test_a_scheduler_that_goes_away(wide, steps):
             sparsity=9,
             callback=lambda step: cluster.close() if step.size == steps else None,
         )
+
+
+def test_workers_that_all_go_away(monkeypatch, wide):
+    from distributed import Client, LocalCluster
+
+    A, y = wide
+    monkeypatch.setattr("sparsewise.cluster.PATIENCE", 0.5)
+    usual = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    with (
+        LocalCluster(**usual, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster),
+    ):
+        (worker,) = cluster.workers.values()
+        X = da.from_array(A, chunks=(80, 700))
+        with pytest.raises(ClusterError, match=r"^All workers of the Dask cluster are gone; start"):
+            sw.forward(X, y, sparsity=9, callback=lambda step: cluster.sync(worker.close) and None)
+        with pytest.raises(ClusterError, match=r"^The Dask cluster has no workers; start some"):
+            sw.forward(X, y, sparsity=9)
 
 
 def test_data_that_do_not_fit_the_workers(dask_client):
