@@ -7,9 +7,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from sparsewise.errors import InputError
 from sparsewise.wording import quoted
@@ -90,13 +90,24 @@ def _take_after(old: os.stat_result, handle: int) -> None:
 
 def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """Read so many bytes, or all; what can't be read is an `InputError`."""
+    with open_file(path) as file:
+        return file.read(most)
+
+
+@contextmanager
+def open_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to read its bytes; what can't be read is an `InputError`."""
     try:
-        with open(path, "rb") as file:
-            return file.read(most)
+        file = open(path, "rb")  # noqa: SIM115  (closed below)
     except FileNotFoundError:
         raise InputError(f"there is no file {quoted(os.fspath(path))}") from None
     except (OSError, ValueError) as error:
         raise _failed("read", path, error) from None
+    with file:
+        try:
+            yield file
+        except OSError as error:
+            raise _failed("read", path, error) from None
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

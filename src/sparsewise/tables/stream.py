@@ -1,0 +1,132 @@
+"""A table whose rows are never all in memory: looked at once, then read again as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sparsewise.models import Source
+from sparsewise.tables.cells import FloatArray
+from sparsewise.tables.choice import Needed
+from sparsewise.tables.layout import Chunk, Layout, Table
+from sparsewise.tables.stored import Stored, Tell, changed
+from sparsewise.tables.survey import Looked, Survey, Wanted, look
+
+CHUNK = 2**25
+"""Bytes of numbers that are handed out together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream(Layout):
+    """How the rows of files become numbers, some at a time."""
+
+    stored: Stored
+
+    def chunks(self, tell: Tell | None = None) -> Iterator[Chunk]:
+        """Yield all rows as numbers, some after the other.
+
+        Parameters
+        ----------
+        tell : callable, optional
+            Is told how much was read.
+        """
+        return _joined(self._pieces(tell), max(1, CHUNK // (8 * (len(self.names) + 1))))
+
+    def _pieces(self, tell: Tell | None) -> Iterator[Chunk]:
+        rows = 0
+        for looked in self.looked(tell):
+            rows += looked.survey.kept
+            yield self._chunk(looked)
+        if rows != self.rows:
+            raise changed(self.label)
+
+    def _chunk(self, looked: Looked) -> Chunk:
+        try:
+            return self.chunk(looked)
+        except pl.exceptions.PolarsError:  # a level that was not there before
+            raise changed(self.label) from None
+
+    def looked(self, tell: Tell | None = None) -> Iterator[Looked]:
+        """Yield some rows after the other, as cells."""
+        pieces = self.stored.pieces(self.wanted.names, tell)
+        return (look(piece, self.wanted) for piece in pieces)
+
+    def gathered(self, tell: Tell | None = None) -> Table:
+        """Return all rows in memory after all."""
+        layout = {name: value for name, value in vars(self).items() if name != "stored"}
+        return Table.gathered(Layout(**layout), self.looked(tell))
+
+
+def scan(
+    stored: Stored, target: str | None = None, *, tell: Tell | None = None, **names: Any
+) -> Stream:
+    """Look at all rows of a table, and decide how they become numbers.
+
+    Parameters
+    ----------
+    stored : Stored
+        The files.
+    target : str, optional
+        The column to be explained.
+    tell : callable, optional
+        Is told how much was read.
+    **names
+        What is chosen by name, as for `select`.
+    """
+    choice = stored.choice(target, **names)
+    survey = _surveyed(stored, choice.wanted, tell)
+    layout = choice.layout(survey, stored.label, stored.several)
+    return Stream(**vars(layout), stored=stored)
+
+
+def predicted(
+    stored: Stored,
+    encoding: Sequence[Source],
+    names: Sequence[str],
+    tell: Tell | None = None,
+) -> Iterator[FloatArray]:
+    """Make the features of a table as `encode` does, some rows after the other.
+
+    All rows are looked at first: what can't be used is refused before anything is made of it.
+    """
+    needed = Needed(tuple(encoding), tuple(names))
+    stored.check_needed(needed)
+    survey = _surveyed(stored, needed.wanted, tell)
+    layout = needed.layout(survey, stored.label, stored.several)
+    for piece in stored.pieces(layout.wanted.names, tell):
+        yield layout.features(look(piece, layout.wanted))
+
+
+def _surveyed(stored: Stored, wanted: Wanted, tell: Tell | None) -> Survey:
+    """Look at all rows, and keep none of them."""
+    pieces = stored.pieces(wanted.names, tell)
+    return sum((look(piece, wanted).survey for piece in pieces), Survey())
+
+
+def _joined(chunks: Iterable[Chunk], least: int) -> Iterator[Chunk]:
+    """Yield so many rows at once, or more, but for the last ones."""
+    some: list[Chunk] = []
+    for chunk in chunks:
+        some.append(chunk)
+        if sum(map(len, some)) >= least:
+            yield _stacked(some)
+            some = []
+    if any(map(len, some)):
+        yield _stacked(some)
+
+
+def _stacked(chunks: Sequence[Chunk]) -> Chunk:
+    """Return rows below each other."""
+    if len(chunks) == 1:
+        return chunks[0]
+    X, y, weights, folds = zip(*chunks, strict=True)
+    return Chunk(
+        np.concatenate(X),
+        np.concatenate(y),
+        None if weights[0] is None else np.concatenate(weights),
+        None if folds[0] is None else np.concatenate(folds),
+    )
