@@ -150,10 +150,9 @@ class Condensed:
         if not isinstance(other, Condensed):
             return NotImplemented
         if self.n_features is None or other.n_features is None:
-            given = self if other.n_features is None else other
-            return given._with(dict(given._parts))
+            return (self if other.n_features is None else other).copy()
         _check_alike(self, other.n_features, other.feature_names)
-        merged = self._with(dict(self._parts))
+        merged = self.copy()
         for label, part in other._parts.items():
             own = merged._parts.get(label)
             merged._parts[label] = part if own is None else own + part
@@ -189,6 +188,10 @@ class Condensed:
         if self._total is None:
             self._total = reduce(add, self._parts.values())
         return self._total
+
+    def copy(self) -> Condensed:
+        """The same rows, to be added to."""
+        return self._with(dict(self._parts))
 
     def some(self, labels: Iterable[Label]) -> Condensed:
         """The rows of these folds alone."""

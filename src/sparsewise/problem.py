@@ -12,6 +12,7 @@ from sparsewise.design import Design, as_design
 from sparsewise.design.base import Array, near_one, not_finite, precision
 from sparsewise.design.choose import as_floats
 from sparsewise.errors import InputError, Parameter
+from sparsewise.tolerances import Tolerances, tolerances
 
 MODERATE = (1e-100, 1e100), (1e-10, 1e10)
 """‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
@@ -123,6 +124,15 @@ class Problem(NamedTuple):
     def shape(self) -> tuple[int, int]:
         """Rows and columns of A."""
         return self.design.shape
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """What rounding, or the error of the data, makes of the numbers that are compared."""
+        return self.design.tolerances
+
+    def tolerances_in(self, dtype: np.dtype[Any]) -> Tolerances:
+        """The same where these data are worked on, or their coefficients kept, in another type."""
+        return tolerances(dtype, self.design.error)
 
     # What reads A, counted.
 

@@ -9,12 +9,12 @@ import numpy as np
 
 
 class Tolerances(NamedTuple):
-    """Pure numbers, one set for each precision.
+    """Pure numbers, one set for each precision: that of a type, or that of data known less well.
 
     Attributes
     ----------
     eps : float
-        Distance from 1 to the next number.
+        Distance from 1 to the next number; of data, how far their entries may be off, relatively.
     exact : float
         ‖r‖² that counts as an exact fit.
     dependent : float
@@ -53,14 +53,14 @@ class Tolerances(NamedTuple):
         return size <= self.frail * (1 + self.drift)
 
 
-def tolerances(dtype: np.dtype[Any]) -> Tolerances:
-    """The tolerances of a floating-point type."""
-    return _tolerances(dtype.char)
+def tolerances(dtype: np.dtype[Any], error: float = 0.0) -> Tolerances:
+    """The tolerances of a floating-point type, or of data that are off by more than that."""
+    return _tolerances(dtype.char, error)
 
 
 @cache
-def _tolerances(char: str) -> Tolerances:
-    eps = float(np.finfo(char).eps)
+def _tolerances(char: str, error: float) -> Tolerances:
+    eps = max(float(np.finfo(char).eps), error)
     return Tolerances(
         eps=eps,
         exact=(64 * eps) ** 2,

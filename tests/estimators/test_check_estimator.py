@@ -30,7 +30,7 @@ from sparsewise import (
 )
 from sparsewise.selection.choice import PATHS
 from sparsewise.selection.cross_validation import _fold_errors
-from sparsewise.selection.data import Data
+from sparsewise.selection.table import Table
 from tests.estimators.conftest import (
     BY_FOLDS,
     SETTINGS,
@@ -187,7 +187,7 @@ def test_folds_at_a_time():
 def test_folds_in_other_processes():
     """All that a fold needs can be sent there."""
     X, y = table()
-    data = Data.of_table(X, y, COUNTS.astype(float), True, [1], [2])
+    data = Table.of(X, y, COUNTS.astype(float), intercept=True, include=[1], exclude=[2])
     sent = pickle.loads(pickle.dumps((data, PATHS["both"])))
     rows = np.arange(60)
     args = rows[:40], rows[40:]
@@ -388,7 +388,7 @@ def assert_unfitted(model, X, y):
     [
         "sparsewise.estimators.base.SparseLinearModel._validate_params",
         "sparsewise.estimators.base.validate_data",
-        "sparsewise.selection.data.reduce",
+        "sparsewise.selection.table.reduce",
         "sparsewise.estimators.base._noise_and_covariance",
         "sparsewise.selection.data.Data.criteria",
     ],

@@ -16,7 +16,6 @@ from sparsewise.engine.weights import check_weights
 from sparsewise.parameters import check_positive
 from sparsewise.problem import problem
 from sparsewise.results import L1Solution, Reweighted
-from sparsewise.tolerances import tolerances
 
 
 @algorithm(
@@ -76,7 +75,7 @@ def bp_ard(
     noise = pursuit.bound if sigma is None else check_positive(sigma, "sigma")
     # Noise below what rounding lets through, or as far above the target, would leave nothing of the
     # weights' digits.
-    quiet = tolerances(data.y.dtype).quiet
+    quiet = data.tolerances.quiet
     noise = min(max(noise / data.scale, quiet), 1 / quiet)
 
     def rule(x: Array, weights: Array) -> Array:

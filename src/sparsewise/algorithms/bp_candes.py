@@ -17,7 +17,6 @@ from sparsewise.engine.weights import check_weights
 from sparsewise.parameters import check_positive
 from sparsewise.problem import problem
 from sparsewise.results import L1Solution, Reweighted
-from sparsewise.tolerances import tolerances
 
 
 @algorithm(Family.L1, "fewer features than bpdn takes", result=Reweighted)
@@ -66,7 +65,7 @@ def bp_candes(
     """
     given = None if epsilon is None else check_positive(epsilon, "epsilon")
     data = problem(A, y)
-    quiet = tolerances(data.y.dtype).quiet
+    quiet = data.tolerances.quiet
     pursuit = BasisPursuit(data, residual, solver, callback)
 
     def rule(x: Array, weights: Array) -> Array:

@@ -81,7 +81,7 @@ def focuss(
     def rounds() -> Stop:
         if not model.are_needed(bound):
             return Stop.RESIDUAL
-        x, distance = weighted_fit(model.B, np.ones(model.columns.size), model.y, bound)
+        x, distance = weighted_fit(model.B, np.ones(model.columns.size), model.y, bound, model.eps)
         if not model.meets(bound, distance, x):
             raise OutOfReachError(data, bound, distance)
         model.start(x)
@@ -89,7 +89,7 @@ def focuss(
             model.log.heed()
             alive = model.alive()
             w = np.abs(model.x[alive]) ** (1 - power / 2)
-            x, distance = weighted_fit(model.B[:, alive], w, model.y, bound)
+            x, distance = weighted_fit(model.B[:, alive], w, model.y, bound, model.eps)
             if not model.meets(bound, distance, x):
                 return Stop.RESIDUAL  # no sparser solution within it is told from rounding
             model.drop(np.flatnonzero(~alive))

@@ -147,13 +147,12 @@ def dependent_columns(design: Design, columns: Sequence[int]) -> list[int]:
     import numpy as np
 
     from sparsewise.design.unit_columns import unit_factor
-    from sparsewise.tolerances import tolerances
 
     norms, n = design.norms(), design.shape[0]
     some = [j for j in columns if norms[j] > 0]
     _, R = unit_factor(design, np.array(some[:n], dtype=int))
     rest = np.square(np.diagonal(R))
-    tolerance = tolerances(design.dtype).dependent
+    tolerance = design.tolerances.dependent
     free = {j for j, r in zip(some, rest, strict=False) if r > tolerance}
     return [j for j in columns if j not in free]
 

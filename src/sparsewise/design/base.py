@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cache
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from sparsewise.compiled import load_kernels
 from sparsewise.errors import InputError, InputTypeError
+from sparsewise.tolerances import Tolerances, tolerances
 
 if TYPE_CHECKING:
     from sparsewise.design.dense import DenseDesign
@@ -30,8 +32,11 @@ TILE_BYTES = 1 << 19
 FOLD = 512
 """Rows that are folded into a triangle at once: enough for matrix products, few to hold."""
 
-PANEL = 16
-"""Columns of it that are reflected together: wider panels leave the cache, and take longer."""
+NARROW = 256
+"""Of tables with fewer columns than this, more rows are: calls are what costs there."""
+
+PANEL = 8
+"""Columns that are reflected together are a multiple of this, a length that vector units like."""
 
 CONSTANT = 64
 """A column that varies by fewer units of rounding than this is constant for all we can know."""
@@ -87,6 +92,8 @@ class Design(ABC):
         float32, float64, complex64 or complex128.
     rows : float, optional
         How many measurements the rows stand for; None: one each.
+    error : float
+        How far its entries may be off, relatively, where that is more than rounding; else 0.
 
     Attributes
     ----------
@@ -97,6 +104,8 @@ class Design(ABC):
     rows : float
         How many measurements there are to tell the noise from: n, unless the mean of each column
         was taken away, many rows were condensed into few, or rows count by weights.
+    error : float
+        How far its entries may be off, relatively, where that is more than rounding; else 0.
     applied : bool
         Whether A is an operator, to be applied for every vector and every column; products with
         what is stored take one pass over it for several vectors, and columns are just there.
@@ -107,11 +116,17 @@ class Design(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     rows: float
+    error: float
     applied: bool = False
     dense: bool = False
 
     def __init__(
-        self, shape: tuple[int, int], dtype: np.dtype[Any], *, rows: float | None = None
+        self,
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        *,
+        rows: float | None = None,
+        error: float = 0.0,
     ) -> None:
         if len(shape) != 2:
             raise InputError(
@@ -126,6 +141,7 @@ class Design(ABC):
         self.shape = (int(shape[0]), int(shape[1]))
         self.dtype = dtype
         self.rows = self.shape[0] if rows is None else rows
+        self.error = error
         self._measured: Measured | None = None
         self._whole: Array | None = None
 
@@ -188,7 +204,7 @@ class Design(ABC):
         A = np.empty(self.shape, self.dtype, order="F")
         for J in self._parts(TILE_BYTES):
             A[:, J] = self.columns(J)
-        return DenseDesign(A, rows=self.rows)
+        return DenseDesign(A, rows=self.rows, error=self.error)
 
     def condensed(self, y: Array) -> tuple[DenseDesign, Array]:
         """The triangle of QR of the matrix and a target: m + 1 rows in place of n.
@@ -199,7 +215,7 @@ class Design(ABC):
         from sparsewise.design.dense import DenseDesign
 
         R = self.triangle(y[:, None])
-        return DenseDesign(R[:, :-1], rows=self.rows), R[:, -1].copy()
+        return DenseDesign(R[:, :-1], rows=self.rows, error=self.error), R[:, -1].copy()
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""
@@ -242,6 +258,11 @@ class Design(ABC):
     def is_measured(self) -> bool:
         """Whether the norms are known."""
         return self._measured is not None
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """What rounding, or the error of its entries, makes of the numbers that are compared."""
+        return tolerances(self.dtype, self.error)
 
     @property
     def is_small(self) -> bool:
@@ -403,14 +424,25 @@ def square_sums(A: Array, weights: Array | None = None) -> Array:
 
 
 def fold(R: Array, B: Array) -> Array:
-    """The triangle of QR of R, a triangle itself, on top of B; either may be overwritten."""
+    """The triangle of QR of R, a triangle itself, on top of B; either may be overwritten.
+
+    Both are best in Fortran's order; B has any number of rows, and what is below R's diagonal
+    stays as it is. Squares of entries are never formed, but norms of columns must be in range.
+    Reflections are gathered in panels: with p columns each, the work within panels grows as
+    p m, that of applying them one after the other as m²/p, so p is about √m.
+    """
     from scipy.linalg import get_lapack_funcs
 
     tpqrt: Any = get_lapack_funcs("tpqrt", (R,))
-    folded: Array = tpqrt(
-        0, min(PANEL, len(R)), R, np.asfortranarray(B, R.dtype), overwrite_a=1, overwrite_b=1
-    )[0]
+    panel = PANEL * math.ceil(math.sqrt(len(R)) / PANEL)
+    below = np.asfortranarray(B, R.dtype)
+    folded: Array = tpqrt(0, min(panel, len(R)), R, below, overwrite_a=1, overwrite_b=1)[0]
     return folded
+
+
+def fold_rows(columns: int) -> int:
+    """How many rows of a table to fold at once."""
+    return FOLD * max(1, NARROW // columns)
 
 
 def precision(dtype: np.dtype[Any]) -> np.finfo[Any]:

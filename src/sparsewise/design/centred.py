@@ -142,7 +142,8 @@ class Centred(Design):
         self, design: Design, weights: Array | None = None, *, rows: float | None = None
     ) -> None:
         n, m = design.shape
-        super().__init__((n - 1, m), design.dtype, rows=design.rows - 1 if rows is None else rows)
+        rows = design.rows - 1 if rows is None else rows
+        super().__init__((n - 1, m), design.dtype, rows=rows, error=design.error)
         self.reflection = Reflection(n, weights)
         self.applied, self.dense = design.applied, design.dense
         self._means: Array | None = None

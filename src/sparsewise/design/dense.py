@@ -19,13 +19,16 @@ class DenseDesign(Design):
         The array, of a floating-point type.
     rows : float, optional
         How many measurements the rows stand for; None: one each.
+    error : float
+        How far its entries may be off, relatively, where that is more than rounding; else 0.
     """
 
     dense = True
 
-    def __init__(self, A: Array, *, rows: float | None = None) -> None:
+    def __init__(self, A: Array, *, rows: float | None = None, error: float = 0.0) -> None:
         native = A.dtype.isnative
-        super().__init__(A.shape, A.dtype if native else A.dtype.newbyteorder("="), rows=rows)
+        dtype = A.dtype if native else A.dtype.newbyteorder("=")
+        super().__init__(A.shape, dtype, rows=rows, error=error)
         self.A = A
         self._complex = self.dtype.kind == "c"
         self._direct = native and (A.flags.forc or _blas_can_read(A))

@@ -23,7 +23,7 @@ class Rows(Design):
     dense = True
 
     def __init__(self, design: DenseDesign | Shifted, at: Array) -> None:
-        super().__init__((len(at), design.shape[1]), design.dtype)
+        super().__init__((len(at), design.shape[1]), design.dtype, error=design.error)
         self.inner, self.at = design, at
 
     def columns(self, J: Array | slice) -> Array:

@@ -20,7 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import CONSTANT, FOLD, Array, Design, fold, not_finite, precision
+from sparsewise.design.base import (
+    CONSTANT,
+    Array,
+    Design,
+    fold,
+    fold_rows,
+    not_finite,
+    precision,
+)
 from sparsewise.errors import InputError
 
 FAR = 256
@@ -79,10 +87,10 @@ class Triangle:
             The rows; None: all, for which any design will do.
         """
         n = parts[0].shape[0] if at is None else at.size
-        for start in range(0, n, FOLD):
-            rows: Any = (
-                slice(start, min(start + FOLD, n)) if at is None else at[start : start + FOLD]
-            )
+        at_once = fold_rows(1 + self.shift.size)
+        for start in range(0, n, at_once):
+            stop = min(start + at_once, n)
+            rows: Any = slice(start, stop) if at is None else at[start:stop]
             block = self._block(parts, rows)
             if weights is not None:
                 block *= np.sqrt(weights[rows, None])
@@ -166,7 +174,7 @@ class Triangle:
     def _take(self, block: Array) -> None:
         """Put rows below the triangle, and make it one again."""
         if len(self.R) < self.R.shape[1]:
-            self.R = np.linalg.qr(np.vstack([self.R, block]), mode="r")
+            self.R = np.asarray(np.linalg.qr(np.vstack([self.R, block]), mode="r"))
         else:
             R = np.asfortranarray(self.R, np.result_type(self.R, block))
             self.R = fold(R, block)
@@ -195,10 +203,11 @@ class Triangle:
 
 
 def _middle(Z: Array) -> Array:
-    """About the mean of each column; zero where sums are out of range."""
+    """About the mean of each column, zero where sums are out of range; constants are exact."""
     with np.errstate(over="ignore", invalid="ignore"):
         middle: Any = Z.mean(axis=0)
-    return np.where(np.isfinite(middle), middle, 0.0)
+    middle = np.where(np.isfinite(middle), middle, 0.0)
+    return np.where(np.equal(Z, Z[0]).all(axis=0), Z[0], middle)
 
 
 def _out_of_range(pieces: list[Array], rows: Any) -> InputError:

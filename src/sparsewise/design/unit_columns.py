@@ -8,7 +8,6 @@ import numpy as np
 
 from sparsewise.design.base import Array, Design, square_sums
 from sparsewise.errors import InputError
-from sparsewise.tolerances import tolerances
 
 
 def precise_unit_columns(design: Design, columns: Array) -> Array:
@@ -31,7 +30,7 @@ def is_dependent(R: Array, design: Design) -> bool:
     if not np.diagonal(R).all():
         return True
     size = float(square_sums(inverse_of_triangle(R)).sum())
-    return not tolerances(design.dtype).tells_apart(size)
+    return not design.tolerances.tells_apart(size)
 
 
 def inverse_of_triangle(R: Array) -> Array:

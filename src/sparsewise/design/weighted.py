@@ -31,7 +31,8 @@ class Weighted(Design):
                 f"must have shape ({design.shape[0]},), one entry per row, not {root.shape}.",
                 parameter="root",
             )
-        super().__init__(design.shape, design.dtype, rows=design.rows if rows is None else rows)
+        rows = design.rows if rows is None else rows
+        super().__init__(design.shape, design.dtype, rows=rows, error=design.error)
         self.inner, self.applied, self.dense = design, design.applied, design.dense
         self.root = root.astype(precision(self.dtype).dtype, copy=False)
 

@@ -60,16 +60,17 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
     B = data.unit_columns(columns)
     kind = np.complex128 if data.y.dtype.kind == "c" or B.dtype.kind == "c" else np.float64
     B, y = B.astype(kind), data.y.astype(kind)
+    eps = data.tolerances_in(y.dtype).eps
     w, unit = _relevant(weights.unit[columns], np.abs(B.conj().T @ y))
 
     x, nu = np.zeros(columns.size, kind), np.zeros(y.size, kind)
     free = w == 0
     x[free] = fitted(B[:, free], y)
     r = y - B @ x
-    if np.linalg.norm(r) <= bound + 4 * EPS:  # nothing needs to be paid for
+    if np.linalg.norm(r) <= bound + 4 * eps:  # nothing needs to be paid for
         return _minimiser(data, columns, free, x, nu, math.inf, 0.0)
 
-    Q = _range(B)
+    Q = _range(B, eps)
     target = Q.conj().T @ y
     outside = y - Q @ target
     distance = float(np.linalg.norm(outside))
@@ -87,7 +88,7 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
     nu = nu if whole else Q @ nu
     if not whole and penalty > 0:
         nu = nu + outside / penalty
-    elif not whole and distance > math.sqrt(EPS):
+    elif not whole and distance > math.sqrt(eps):
         # No dual vector attains the optimum; ν + t (y - Qy) comes as close as rounding lets it.
         nu = nu + outside * (float(np.linalg.norm(nu)) / (distance * math.sqrt(EPS)))
     length = float(np.linalg.norm(nu))
@@ -125,8 +126,8 @@ def _minimiser(
     )
 
 
-def _range(B: Array) -> Array:
-    """An orthonormal basis of the range of B, by QR with pivoting."""
+def _range(B: Array, eps: float) -> Array:
+    """An orthonormal basis of the range of B, by QR with pivoting; some eps are nothing."""
     from scipy.linalg import qr
 
     n, m = B.shape
@@ -134,4 +135,4 @@ def _range(B: Array) -> Array:
         return np.zeros((n, 0), B.dtype)
     Q, R, _ = qr(B, mode="economic", pivoting=True)
     sizes = np.abs(np.diag(R))
-    return Q[:, sizes > 8 * max(n, m) * EPS * sizes[0]]
+    return Q[:, sizes > 8 * max(n, m) * eps * sizes[0]]

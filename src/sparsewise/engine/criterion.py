@@ -15,7 +15,6 @@ from sparsewise.errors import InputError, Parameter
 from sparsewise.problem import Problem
 from sparsewise.results import Stop
 from sparsewise.selection.criteria import BY_RESIDUAL, Criteria
-from sparsewise.tolerances import tolerances
 
 Cost = Callable[[float, int], float]
 """What a model of this ‖r‖² and this many columns costs: less is better."""
@@ -155,7 +154,7 @@ def step_criterion(criterion: str | Cost, data: Problem, excluded: list[int]) ->
         inner, outer = _by_function(criterion, data)
     else:
         inner, outer = _by_name(criterion, data, excluded)
-    rounding = tolerances(data.y.dtype)
+    rounding = data.tolerances
     return StepCriterion(inner, outer, rounding.tie, rounding.drift, rounding.exact)
 
 
@@ -165,7 +164,7 @@ def _by_name(name: str, data: Problem, excluded: list[int]) -> tuple[Cost, Cost]
     variance = _full_variance(data, excluded) if name == "cp" else None
     total = data.units.squared(1.0)
     scaled = None if variance is None else variance * total
-    exact, parts = tolerances(data.y.dtype).exact, 2 if data.y.dtype.kind == "c" else 1
+    exact, parts = data.tolerances.exact, 2 if data.y.dtype.kind == "c" else 1
     unit = Criteria(rows, features, False, 1.0, variance, exact, parts)
     return unit.cost(name), replace(unit, total=total, variance=scaled).cost(name)
 

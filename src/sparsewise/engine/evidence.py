@@ -555,6 +555,7 @@ class Evidence(SparseModel):
             min_increase=self.min_increase,
             excluded=self._excluded,
             inferred=self.inferred,
+            quiet=problem.tolerances_in(np.dtype(np.float64)).quiet,
             minor=self._minor() if self.inferred else 0,
             **more,
         )

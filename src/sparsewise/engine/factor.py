@@ -12,7 +12,6 @@ from sparsewise.compiled import load_kernels
 from sparsewise.design.base import Array, square_sums
 from sparsewise.design.unit_columns import divide_by_triangle, inverse_of_triangle
 from sparsewise.problem import Problem
-from sparsewise.tolerances import tolerances
 
 FINE = 1e-2
 """A part of √eps: errors of a residual below it are not worth a QR."""
@@ -65,7 +64,7 @@ class Factor:
         self._kernels = load_kernels()
         self.problem = problem
         self.dtype = problem.y.dtype
-        self.tolerance = tolerances(self.dtype)
+        self.tolerance = problem.tolerances
         n, m = problem.shape
         # Damped columns are never dependent, unless the damping is too little to tell.
         self.capacity = m if noise else min(n, m)
@@ -207,7 +206,7 @@ class Factor:
         """Whether what the columns that aren't damped have in common is told from rounding."""
         flat = self.d == 0 if self.noise else slice(self.size)
         size = float(square_sums(self.U[: self.size, : self.size])[flat].sum())
-        return tolerances(self.dtype).tells_apart(size)
+        return self.problem.tolerances.tells_apart(size)
 
     def refitted(self) -> tuple[Array, Array] | None:
         """Coefficients and r as good as QR makes them, where rounding may show in U t.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.compiled import load_homotopy
-from sparsewise.design import as_design
+from sparsewise.design import DenseDesign
 from sparsewise.design.base import Array
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
@@ -49,7 +49,8 @@ def attempts(data: Problem) -> Iterator[tuple[Problem, bool]]:
 
 def in_double(data: Problem) -> Problem:
     """The same problem in double precision, in memory."""
-    design = as_design(data.design.columns(slice(None)).astype(np.float64))
+    A = data.design.columns(slice(None)).astype(np.float64)
+    design = DenseDesign(A, rows=data.design.rows, error=data.design.error)
     inverse = design.inverse_norms()
     return data._replace(design=design, y=data.y.astype(np.float64), inverse_norms=inverse)
 

@@ -27,7 +27,6 @@ from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.joint_updates import Relevant, posterior, relevant
 from sparsewise.problem import Problem, problem
 from sparsewise.results import InferredNoise, Stop
-from sparsewise.tolerances import tolerances
 
 BELOW, LEVEL, ABOVE = 0.1, 1.0, 10.0
 """σ² at first, as parts of the target's variance: of smooth kernels, to tell, and of rough ones."""
@@ -102,7 +101,7 @@ def infer_kernel_noise(design: Design, y: Array, rng: np.random.RandomState) -> 
     if not smooth:
         left = free(target, ABOVE)
         shares = [free(z, ABOVE).noise * rows for z in shuffled]
-    share = np.exp(np.mean(np.log(np.clip(shares, tolerances(B.dtype).exact, 1.0))))
+    share = np.exp(np.mean(np.log(np.clip(shares, data.tolerances_in(B.dtype).exact, 1.0))))
     noise = _within(left.noise / share, data)
     kept = left.columns
     if kept.size:
@@ -139,7 +138,7 @@ def follow(data: Problem, inferred: Inferred, climb: Callable[[Evidence], Stop])
 def _within(noise: float, data: Problem) -> float:
     """σ² of no more than y has, and not so little that it is rounding."""
     rows = data.design.rows
-    return max(min(float(noise), 1 / rows), tolerances(data.y.dtype).quiet ** 2 / rows)
+    return max(min(float(noise), 1 / rows), data.tolerances.quiet**2 / rows)
 
 
 def _in_few_rows(

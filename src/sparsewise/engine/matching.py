@@ -11,7 +11,6 @@ from sparsewise.design.base import Array
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.results import Solution, Stop
-from sparsewise.tolerances import tolerances
 
 
 class Matching:
@@ -32,7 +31,7 @@ class Matching:
         self._start, self._log = start, start.log
         self.coef, self._r = start.refitted()
         self._rss = float(np.vdot(self._r, self._r).real)
-        self._nothing = tolerances(self._r.dtype).exact
+        self._nothing = start.problem.tolerances.exact
 
     def reason_to_stop(self, stopping: StoppingCriterion) -> Stop | None:
         """The part of the stopping criterion that is met, if one is."""

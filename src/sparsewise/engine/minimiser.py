@@ -14,7 +14,6 @@ from sparsewise.engine.weights import Weights
 from sparsewise.errors import InputError
 from sparsewise.problem import Problem
 from sparsewise.results import L1Solution, Stop
-from sparsewise.tolerances import tolerances
 
 Kind = TypeVar("Kind", bound=L1Solution)
 
@@ -47,7 +46,7 @@ class Minimiser(NamedTuple):
         if self.x.dtype == dtype:
             return self
         x, dual = self.x.astype(dtype), self.dual.astype(dtype)
-        return self._replace(x=x, dual=dual, accuracy=tolerances(dtype).quiet)
+        return self._replace(x=x, dual=dual, accuracy=data.tolerances.quiet)
 
     def residual(self, data: Problem) -> Array:
         """y - A x."""
@@ -168,7 +167,7 @@ class LostDigitsError(InputError):
 
 def check_reachable(data: Problem, bound: float, distance: float) -> None:
     """Refuse a bound below the distance of y from the range of A (both for a unit target)."""
-    if distance > bound + tolerances(data.y.dtype).tie:
+    if distance > bound + data.tolerances.tie:
         raise OutOfReachError(data, bound, distance)
 
 

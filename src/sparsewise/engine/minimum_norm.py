@@ -15,20 +15,24 @@ from sparsewise.engine.minimiser import least_squares
 from sparsewise.engine.weights import Weights
 from sparsewise.problem import Problem
 from sparsewise.results import Solution, Stop
-from sparsewise.tolerances import tolerances
 
-ROUNDING = 64 * float(np.finfo(float).eps)
-"""Changes below this part of the largest coefficient are none."""
+EPS = float(np.finfo(float).eps)
+
+ROUNDING = 64
+"""Units of rounding: changes below this part of the largest coefficient are none."""
 
 
-def weighted_fit(B: Array, w: Array, y: Array, bound: float) -> tuple[Array, float]:
+def weighted_fit(
+    B: Array, w: Array, y: Array, bound: float, eps: float = EPS
+) -> tuple[Array, float]:
     """The x of least ‖x/w‖ with ‖B x - y‖ <= bound, and the distance of y from the range of B.
 
     With the singular values s of B W = U S V*, x = W V (S² + μ)⁻¹ S U*y, where μ solves the
-    secular equation ‖r‖ = bound; μ = 0 if the bound can only just be met.
+    secular equation ‖r‖ = bound; μ = 0 if the bound can only just be met. Singular values of no
+    more than some eps are none.
     """
     U, s, V = np.linalg.svd(B * w, full_matrices=False)
-    rank = int(np.sum(s > max(B.shape) * float(np.finfo(float).eps) * s[:1].max(initial=0.0)))
+    rank = int(np.sum(s > max(B.shape) * eps * s[:1].max(initial=0.0)))
     U, s, V = U[:, :rank], s[:rank], V[:rank]
     c = U.conj().T @ y
     distance = float(np.linalg.norm(y - U @ c))
@@ -53,7 +57,7 @@ def regularisation(squares: Array, sizes: Array, room: float) -> float:
         slope = float(parts**2 @ (squares / (1 + t * squares))) / norm
         step = (norm / room - 1) * norm / slope
         t += step
-        if not step > 4 * np.finfo(float).eps * t:
+        if not step > 4 * EPS * t:
             break
     return 1 / t
 
@@ -76,11 +80,14 @@ class RemainingColumns:
         The remaining unit columns and the target, without what the free columns explain.
     x : ndarray
         Coefficients of the remaining columns.
+    eps : float
+        Rounding of double precision, or the error of the data if that is larger.
     """
 
     def __init__(self, data: Problem, weights: Weights) -> None:
         dtype = np.result_type(data.y.dtype, np.float64)
         self.data, self.log = data, Log(data, None)
+        self.eps = data.tolerances_in(dtype).eps
         barred = np.flatnonzero(weights.barred & (data.inverse_norms > 0))
         self.log.constrain(weights.free, barred)
         self.free = FreeColumns(data, weights.free, dtype)
@@ -92,7 +99,7 @@ class RemainingColumns:
 
     def are_needed(self, bound: float) -> bool:
         """Whether the free columns alone don't meet the bound on ‖r‖; else none remains."""
-        if np.linalg.norm(self.y) > bound + ROUNDING:
+        if np.linalg.norm(self.y) > bound + ROUNDING * self.eps:
             return True
         self._keep(np.zeros(self.columns.size, bool))
         return False
@@ -106,14 +113,14 @@ class RemainingColumns:
 
     def meets(self, bound: float, distance: float, x: Array) -> bool:
         """Whether this distance from the range is within the bound, up to the rounding of U x."""
-        rounding = 64 * tolerances(self.data.y.dtype).eps
+        rounding = ROUNDING * self.data.tolerances.eps
         return distance <= bound + rounding * (1 + float(np.abs(x).sum()))
 
     def alive(self) -> Array:
         """Which columns have coefficients that are more than rounding error of the largest."""
         size = np.abs(self.x)
         # The data know their coefficients no better than to this.
-        return np.asarray(size > tolerances(self.data.y.dtype).tie * size.max())
+        return np.asarray(size > self.data.tolerances.tie * size.max())
 
     def drop(self, gone: Array) -> None:
         """Go on without these of the remaining columns."""
@@ -129,7 +136,7 @@ class RemainingColumns:
 
     def settle(self, x: Array, tol: float) -> bool:
         """Take these coefficients over; whether none changes by much."""
-        allowed = tol * np.abs(x) + ROUNDING * np.abs(x).max()
+        allowed = tol * np.abs(x) + ROUNDING * self.eps * np.abs(x).max()
         before, self.x = self.x, x
         return bool((np.abs(x - before) <= allowed).all())
 

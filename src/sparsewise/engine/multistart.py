@@ -404,7 +404,9 @@ def search(
     forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
     m = data.shape[1] - len(barred)
-    goal = score(criterion, data.design.rows, m, noise=noise, dtype=data.y.dtype)
+    goal = score(
+        criterion, data.design.rows, m, noise=noise, dtype=data.y.dtype, error=data.design.error
+    )
 
     def tell(found: Found) -> bool | None:
         return None if callback is None else callback(Start(found.support, found.cost))

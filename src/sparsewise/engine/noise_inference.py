@@ -35,7 +35,6 @@ from sparsewise.parameters import (
 from sparsewise.problem import problem
 from sparsewise.results import InferredNoise, Stop
 from sparsewise.selection.score import score
-from sparsewise.tolerances import tolerances
 
 Climb = Callable[[Evidence], Any]
 
@@ -151,7 +150,7 @@ class NoiseInference:
         self.log, self._data = nothing.log, nothing.problem
         self._loud = floor * floor * nothing.rss
         # Below this σ², rounding is all that is left of the noise.
-        quiet = tolerances(self._data.y.dtype).quiet ** 2
+        quiet = self._data.tolerances.quiet**2
         self._rule = InferredNoise(max(quiet, self._loud) / nothing.rows, *prior)
         self._from_empty = True
         nothing.noise = nothing.best_noise(self._rule)
@@ -204,7 +203,8 @@ class NoiseInference:
         """The model of least risk inflation, with the σ² it leaves and γ = |x|²."""
         data, include, exclude = self._data, self.log.include, self.log.exclude
         goal = score("ric", data.design.rows, data.shape[1] - len(exclude), dtype=data.y.dtype)
-        goal = goal._replace(charge=2 * price, exact=max(goal.exact, self._loud))
+        exact = max(data.tolerances.exact, self._loud)
+        goal = goal._replace(charge=2 * price, exact=exact)
         search = Multistart(condensed(data), goal, include=sorted(include), exclude=exclude)
         large = is_large(data)
         found = straight_ahead(search) if large else None

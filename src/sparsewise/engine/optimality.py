@@ -11,10 +11,7 @@ from sparsewise.design.base import Array
 from sparsewise.engine.minimiser import Minimiser
 from sparsewise.engine.weights import Weights
 from sparsewise.problem import Problem
-from sparsewise.tolerances import tolerances
-
-ROUNDING = 16
-"""Units of rounding by which a residual may be off."""
+from sparsewise.results.l1 import ROUNDING
 
 DEVIATION = 1e-9
 """How far a minimiser may be from its conditions, relatively, before more care is taken."""
@@ -29,7 +26,7 @@ def is_minimiser(
     them. An infinite λ needs but the bound; at λ = 0, r is what no column explains, or nothing.
     Costs one pass over A.
     """
-    eps = tolerances(data.y.dtype).eps
+    eps = data.tolerances.eps
     deviation = max(DEVIATION, 1e2 * eps)
     nu, penalty = found.dual, found.penalty
     needless = math.isinf(penalty)
@@ -62,5 +59,5 @@ def is_reachable(data: Problem, weights: Weights, bound: float) -> bool:
     unit = data.unit_columns(np.flatnonzero(~weights.barred))
     x = np.linalg.lstsq(unit, data.y, rcond=None)[0]
     rest = float(np.linalg.norm(data.y - unit @ x))
-    eps = tolerances(data.y.dtype).eps
+    eps = data.tolerances.eps
     return rest <= bound + 16 * ROUNDING * eps * (1 + float(np.abs(x).sum()))

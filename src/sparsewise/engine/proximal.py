@@ -19,7 +19,6 @@ from sparsewise.parameters import check_positive
 from sparsewise.problem import Problem
 from sparsewise.results import L1Solution, Stop
 from sparsewise.results.l1 import limits_at
-from sparsewise.tolerances import tolerances
 
 POWER_STEPS = 5
 """Power iterations for the first guess of L; the steps themselves correct it."""
@@ -70,7 +69,7 @@ class Lasso:
         if not data.is_zero:
             self.penalty = relative_penalty(self.given, weights.top, data.scale)
         # A gap below this is rounding.
-        self.tolerance = tolerances(data.y.dtype)
+        self.tolerance = data.tolerances
         self.tol = max(check_positive(tol, "tol"), 1e2 * self.tolerance.eps)
         self.paid = weights.usual
         real = precision(data.y.dtype)

@@ -100,7 +100,7 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
     """
     from scipy.linalg import get_lapack_funcs
 
-    eps = tolerances(data.y.dtype).eps
+    eps = data.tolerances.eps
     S = np.flatnonzero(x)
     unit = data.unit_columns(S)
     P = (data.rmatmat(unit) * data.inverse_norms[:, None]).conj().T

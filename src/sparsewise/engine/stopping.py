@@ -11,7 +11,6 @@ from sparsewise.errors import InputError, Parameter, Part
 from sparsewise.parameters import check_count, check_tolerance
 from sparsewise.problem import Problem
 from sparsewise.results import Stop
-from sparsewise.tolerances import tolerances
 
 
 class StoppingCriterion(NamedTuple):
@@ -67,7 +66,7 @@ def stopping_criterion(algorithm: str | None, problem: Problem, **taken: Any) ->
     delta = check_tolerance(taken.get("delta"), "delta")
     if algorithm and sparsity is None and residual is None and delta is None:
         raise _not_told(algorithm, tuple(taken))
-    exact = tolerances(problem.y.dtype).exact
+    exact = problem.tolerances.exact
     squared = None if residual is None else (residual / problem.scale) * (residual / problem.scale)
     step = exact if delta is None else max((delta / problem.scale) * (delta / problem.scale), exact)
     return StoppingCriterion(

@@ -30,6 +30,7 @@ from sparsewise.results import Solution, Stop
 from sparsewise.selection.choice import path_sizes
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.data import Data
+from sparsewise.selection.table import Table
 from sparsewise.spread import observation_std
 from sparsewise.wording import count, listing, look_up, quoted
 
@@ -282,11 +283,13 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             counts = _check_sample_weight(
                 weights, table[0], dtype=np.float64, ensure_non_negative=True
             )
-        data = Data.of_table(*table, counts, self.fit_intercept, include, exclude)
-        if counts is not None and data.rows <= 1 + self.fit_intercept < len(data.y):
+        data = Table.of(
+            *table, counts, intercept=self.fit_intercept, include=include, exclude=exclude
+        )
+        if counts is not None and data.rows <= 1 + self.fit_intercept < data.count:
             warning = InputWarning(
                 f"adds up to {data.rows:g}: being how often each row counts, it makes "
-                f"{len(data.y)} rows as few as that",
+                f"{data.count} rows as few as that",
                 "scale it to a mean of 1 unless this is meant.",
                 parameter="sample_weight",
             )
@@ -294,7 +297,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         data.check_target()
         if len(include) > data.design.shape[0]:
             raise InputError(
-                f"names {count(len(include), 'feature')}, but {count(len(data.y), 'row')} "
+                f"names {count(len(include), 'feature')}, but {count(data.count, 'row')} "
                 f"can't tell more than {data.design.shape[0]} apart: include fewer.",
                 parameter="include",
             )

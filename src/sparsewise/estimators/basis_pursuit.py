@@ -162,9 +162,9 @@ class BasisPursuitRegressor(SparseLinearModel):
             raise InputError(
                 "must be numbers, one for each feature.", parameter="weights"
             ) from None
-        if costs.shape != (data.X.shape[1],):
+        if costs.shape != (data.n_features,):
             raise InputError(
-                f"must hold one number for each of {data.X.shape[1]} features, but their shape is "
+                f"must hold one number for each of {data.n_features} features, but their shape is "
                 f"{costs.shape}.",
                 parameter="weights",
             )

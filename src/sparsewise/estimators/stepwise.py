@@ -27,6 +27,7 @@ from sparsewise.selection.data import Data
 from sparsewise.selection.leave_one_out import leave_one_out
 from sparsewise.selection.path_end import Costs, as_far_as, generalised_cross_validation, outlook
 from sparsewise.selection.residual_variance import residual_variance
+from sparsewise.selection.table import Table
 from sparsewise.wording import printable
 
 QUICK = 1 << 20
@@ -360,9 +361,7 @@ class StepwiseRegressor(SparseLinearModel):
     def _keep(self, data: Data) -> None:
         super()._keep(data)
         if not hasattr(self, "_loo_"):
-            # X itself, not what was made of it: n x m numbers more would be too many to keep.
-            weights = None if data.weights is None else data.weights.copy()
-            self._data_ = replace(data, y=data.y.copy(), weights=weights)
+            self._data_ = data.kept()
         if self.verbose and self.solution_.algorithm != stepwise.__name__:  # which prints its own
             print("\n".join(self._steps()), flush=True)
 
@@ -400,17 +399,19 @@ class StepwiseRegressor(SparseLinearModel):
         }
 
     def _leave_one_out(self) -> Array:
-        """The leave-one-out error of every model on the path; NaN if X was changed since.
+        """The leave-one-out error of every model on the path; NaN if X was changed, or condensed.
 
         What else takes the whole table, and no fit needs, is made with it: s² of Mallows' Cp.
         """
         if not hasattr(self, "_loo_"):
             path = self.solution_.path
             unknown = np.full(1 + len(path), np.nan)
-            usable = self._data_.is_finite()
-            self._loo_ = leave_one_out(self._data_, path) if usable else unknown
-            if self.criteria_.variance is None and np.isfinite(self._loo_).any():
-                variance = residual_variance(self._data_)
+            data = self._data_
+            usable = isinstance(data, Table) and data.is_finite()
+            self._loo_ = leave_one_out(data, path) if usable else unknown
+            is_same = np.isfinite(self._loo_).any() or not isinstance(data, Table)
+            if self.criteria_.variance is None and is_same:
+                variance = residual_variance(data)
                 self.criteria_ = replace(self.criteria_, variance=variance)
             del self._data_
         return self._loo_

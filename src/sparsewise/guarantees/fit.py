@@ -10,7 +10,6 @@ import numpy as np
 from sparsewise.design.base import Array
 from sparsewise.design.unit_columns import inverse_of_triangle, is_dependent, unit_factor
 from sparsewise.problem import Problem
-from sparsewise.tolerances import tolerances
 
 
 class Fit:
@@ -54,7 +53,7 @@ class Fit:
         vanishing = bool((data.inverse_norms[columns] == 0).any())
         self.dependent = vanishing or is_dependent(self.R, data.design)
         if self.dependent:
-            rounding = 8 * tolerances(data.y.dtype).eps
+            rounding = 8 * data.tolerances.eps
             self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=rounding)[0]
             self.r = y - self.Q @ (self.R @ self.x)
         else:
@@ -63,7 +62,7 @@ class Fit:
             self.r = y - self.Q @ (self.Q.conj().T @ y)
             self.r -= self.Q @ (self.Q.conj().T @ self.r)
         self.norm = float(np.linalg.norm(self.r))
-        self.tolerance = tolerances(data.y.dtype)
+        self.tolerance = data.tolerances
         size_of_x = 1 + float(np.abs(self.x).sum())
         # The data have rounding errors of their own.
         self.rounding = 64 * self.tolerance.eps * size_of_x

@@ -12,7 +12,6 @@ from sparsewise.design.base import Array
 from sparsewise.design.unit_columns import precise_unit_columns
 from sparsewise.guarantees.dictionary import babel
 from sparsewise.parameters import check_number, check_positive, check_tolerance, check_whole
-from sparsewise.tolerances import tolerances
 
 MOST_COLUMNS = 1 << 53
 """Beyond this, whole numbers are not told apart as floats; no matrix has as many columns."""
@@ -258,7 +257,7 @@ def extreme_singular_values(design: Design, columns: Array | None = None) -> tup
     R = np.linalg.qr(precise_unit_columns(design, J), mode="r")
     values = np.linalg.svd(R, compute_uv=False)
     smallest, largest = float(values[-1]), float(values[0])
-    rounding = tolerances(design.dtype).eps * m * largest
+    rounding = design.tolerances.eps * m * largest
     return max(smallest - rounding, 0.0) if len(R) == m else 0.0, largest + rounding
 
 

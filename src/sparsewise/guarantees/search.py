@@ -13,7 +13,6 @@ from sparsewise.compiled import load_leaps
 from sparsewise.design.base import Array, square_sums
 from sparsewise.design.unit_columns import inverse_of_triangle, precise_unit_columns
 from sparsewise.problem import Problem
-from sparsewise.tolerances import tolerances
 
 if TYPE_CHECKING:
     from sparsewise.compiled.leaps import Scratch, Stack
@@ -80,9 +79,9 @@ class Search:
         self._R, self._t, self._rss, self._ridge = _root(data, self.columns)
         self.most = min(most, self.columns.size)
         self.least = max(len(include), 1) if incumbent is None else self.most
-        self._rounding = ROUNDING * tolerances(self._R.dtype).eps
-        self._data_rounding = ROUNDING * tolerances(data.y.dtype).eps
-        self._dependent = tolerances(data.y.dtype).dependent + self._ridge**2
+        self._rounding = ROUNDING * data.tolerances_in(self._R.dtype).eps
+        self._data_rounding = ROUNDING * data.tolerances.eps
+        self._dependent = data.tolerances.dependent + self._ridge**2
         self._stack, self._scratch = self._begin(len(include), incumbent is not None)
         if incumbent is not None:
             rss, size = self._fit(incumbent)
@@ -248,7 +247,7 @@ def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:
     m = columns.size
     table = np.column_stack([precise_unit_columns(data.design, columns), data.y.astype(kind)])
     R: Any = np.linalg.qr(table, mode="r")
-    eps, ridge = tolerances(data.y.dtype).eps, 0.0
+    eps, ridge = data.tolerances.eps, 0.0
     if _least_distance(R, m) < CLOSE * eps:
         ridge = ROUNDING * eps
         table = np.concatenate([R, ridge * np.eye(m, m + 1, dtype=kind)])

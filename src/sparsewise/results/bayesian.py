@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array, precision, square_sums
+from sparsewise.design.base import Array, square_sums
 from sparsewise.problem import Problem, problem
 from sparsewise.results.check import BayesianCheck
 from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
-from sparsewise.tolerances import tolerances
 from sparsewise.wording import count
 
 MINOR = 1e-4
@@ -116,6 +115,8 @@ class BayesianSolution(UncertainSolution):
         Columns that were not to be in the model.
     inferred : InferredNoise or None
         What sigma is to be, where it was inferred.
+    quiet : float
+        Inferred noise below this part of the target is not told from rounding.
     minor : int
         How many features explain less than a ten-thousandth of the target each, where it is nearly
         exact and sigma was inferred: if its errors are systematic, features fit them.
@@ -127,6 +128,7 @@ class BayesianSolution(UncertainSolution):
     min_increase: float
     excluded: Array
     inferred: InferredNoise | None = None
+    quiet: float = 0.0
     minor: int = 0
 
     def _forgivable(self, data: Problem) -> float:
@@ -144,7 +146,7 @@ class BayesianSolution(UncertainSolution):
 
     def is_noiseless(self, total: float, rows: float) -> bool:
         """Whether σ is that of rounding: inferred noise falls no further."""
-        least = tolerances(np.dtype(np.float64)).quiet * math.sqrt(total / self._free_rows(rows))
+        least = self.quiet * math.sqrt(total / self._free_rows(rows))
         return self.sigma <= 1.001 * least
 
     def _free_rows(self, rows: float) -> float:
@@ -178,7 +180,7 @@ class BayesianSolution(UncertainSolution):
             evidence_error = 0.0 if same else abs(again.log_evidence - self.log_evidence)
             increase, by_noise = again.possible_increase(), again.increase_by_noise()
             # Digits are lost as the columns are close to dependent, and the noise small.
-            eps = float(precision(self.coef.dtype).eps)
+            eps = data.tolerances_in(self.coef.dtype).eps
             tolerance = 1e-2 * eps**0.5 * again.condition
             # A rise is not seen below the rounding of the evidence itself.
             allowed = self.min_increase + tolerance + 64 * eps * abs(again.log_evidence)
@@ -231,7 +233,7 @@ class _Recomputed:
         self.noise = (solution.sigma / data.scale) ** 2
         # How far rounding in the residual shows in y*C⁻¹y.
         shown = float(np.linalg.norm(self.rest)) * (1.0 + float(np.abs(x).sum()))
-        self.blur = 4 * float(precision(data.y.dtype).eps) * shown / max(self.noise, 1e-300)
+        self.blur = 4 * data.tolerances.eps * shown / max(self.noise, 1e-300)
         self.posterior_error = self._posterior_error(U, x / norms * data.scale)
         self.log_evidence = self._log_evidence(R)
 
@@ -300,7 +302,7 @@ class _Recomputed:
     def _inactive(self) -> Iterator[Array]:
         """|q|²/s of the columns that could come in, block by block."""
         data = self.data
-        tolerance = tolerances(data.y.dtype)
+        tolerance = data.tolerances
         closed = np.zeros(data.shape[1], bool)
         closed[self.solution.support] = True
         closed[self.solution.excluded] = True

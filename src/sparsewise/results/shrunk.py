@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import Array, precision
+from sparsewise.design.base import Array
 from sparsewise.problem import Problem, problem, product
 from sparsewise.results.check import MultistartCheck
 from sparsewise.results.multistart import MultistartSolution
@@ -61,5 +61,5 @@ class ShrunkSolution(MultistartSolution):
         B = data.design.unit_columns(support)
         r = data.y - B @ mean.astype(data.y.dtype)
         off = B.conj().T @ r - self.damping * mean
-        eps = float(precision(self.coef.dtype).eps)
+        eps = data.tolerances_in(self.coef.dtype).eps
         return float(np.abs(off).max(initial=0.0)), 1e-2 * eps**0.5

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array, precision
+from sparsewise.design.base import Array
 from sparsewise.guarantees.certificate import Certificate, certify
 from sparsewise.problem import Problem, problem, product
 from sparsewise.results.check import Check
@@ -114,7 +114,7 @@ class Solution:
         support_ok = bool((np.diff(support) > 0).all() and not stray.size)
         # The residual of even the exact coefficients shows their rounding errors; an answer that
         # has no more than these is none.
-        eps = float(precision(self.coef.dtype).eps)
+        eps = data.tolerances_in(self.coef.dtype).eps
         size = 1.0 + float(np.abs(x).sum())
         tolerance = min(max(1e-2 * eps**0.5, 64 * eps * size), self._forgivable(data))
         ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
@@ -122,7 +122,7 @@ class Solution:
 
     def _forgivable(self, data: Problem) -> float:
         """An error of the residual, relative to ‖y‖, that no size of coefficients excuses."""
-        return 16 * float(precision(self.coef.dtype).eps) ** 0.5
+        return 16 * data.tolerances_in(self.coef.dtype).eps ** 0.5
 
     def __repr__(self) -> str:
         size = self.support.size

@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import PredefinedSplit, check_cv
 
-from sparsewise.design import Rows
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.selection.data import Data
-from sparsewise.tolerances import tolerances
 from sparsewise.wording import count
 
 ROUNDING = 1e4
 """By how much more than those of a fit the squared errors of predictions may be rounding."""
 
 
-def train_and_test(data: Data, cv: Any) -> list[tuple[Array, Array]]:
-    """Rows to learn from and rows to predict, fold by fold.
-
-    A number of folds, or a splitter, sees the rows that count and no others; folds that are given
-    as lists of rows, or by `PredefinedSplit`, speak of the whole table.
-    """
-    if isinstance(cv, Integral) and int(cv) > len(data.y):
-        rows = count(len(data.y), "row")
-        raise InputError(f"asks for more folds than {rows}", "ask for fewer.", parameter="cv")
-    # Splitters count the rows; those of a large array that are not all there are not gathered.
-    X = np.empty((len(data.y), 0)) if isinstance(data.X, Rows) else data.X
-    splits = list(check_cv(cv).split(X, data.y))
+def train_and_test(data: Data, cv: Any) -> list[tuple[Any, Any]]:
+    """Rows to learn from and rows to predict, fold by fold, as `Data.part` takes them."""
+    splits = data.splits(cv)
     if not splits:
         raise InputError("has no folds: give how many, or some.", parameter="cv")
-    if isinstance(cv, (Iterable, PredefinedSplit)):
-        at = np.arange(len(data.y)) if data.places is None else data.places
-        try:
-            splits = [(at[train], at[test]) for train, test in splits]
-        except IndexError:
-            raise InputError(
-                f"names rows that X does not have: it has rows 0 to {len(at) - 1}.", parameter="cv"
-            ) from None
-        splits = [(train[train >= 0], test[test >= 0]) for train, test in splits]
     fewest = max(1, len(data.include)) + data.intercept
-    if any(len(train) < fewest or not len(test) for train, test in splits):
+    if any(data.count_of(train) < fewest or not data.count_of(test) for train, test in splits):
         wrong = f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict"
         raise InputError(("A fold of ", Parameter("cv"), wrong, ": give other folds."))
     return splits
@@ -52,13 +29,8 @@ def train_and_test(data: Data, cv: Any) -> list[tuple[Array, Array]]:
 
 def held_out_errors(fold: Data, held: Data, columns: Array, coefs: Array) -> Array:
     """The mean squared errors in rows held out of models of a fold, one in each column of coefs."""
-    squares = np.zeros(coefs.shape[1])
-    for rows in held.parts():
-        Z = held.row_block(rows)[:, columns] - fold.reduced.means[columns]
-        residuals = (held.y[rows] - fold.reduced.level)[:, None] - Z @ coefs
-        counts = np.ones(len(Z)) if held.weights is None else held.weights[rows]
-        squares += counts @ np.square(residuals)
-    return squares / (len(held.y) if held.weights is None else held.weights.sum())
+    learnt = fold.reduced
+    return held.squared_errors(columns, coefs, learnt.means[columns], learnt.level) / held.weight
 
 
 def mean_and_error(by_fold: Array) -> tuple[Array, Array]:
@@ -78,5 +50,5 @@ def good_enough(data: Data, mean: Array, std: Array, one_standard_error: bool) -
     best = int(np.argmin(mean))
     level = mean[best] + (std[best] if one_standard_error else 0.0)
     # Below this, errors are rounding: of models that fit exactly the smallest is as good as any.
-    rounding = ROUNDING * tolerances(data.design.dtype).exact * data.total / data.rows
+    rounding = ROUNDING * data.design.tolerances.exact * data.total / data.rows
     return np.asarray(mean <= max(level, rounding))

@@ -8,9 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from sparsewise.design.base import Array, precision
+from sparsewise.design.base import Array
+from sparsewise.errors import InputError, Parameter
 from sparsewise.results import Path
 from sparsewise.selection.data import Data
+from sparsewise.selection.table import Table
 
 ALONE = 1e-12
 """A row of which less than this is left is fitted by itself alone."""
@@ -24,8 +26,13 @@ def leave_one_out(data: Data, path: Path) -> Array:
     it, or takes the last one away. NaN for a model that fits a row by that row alone, and for one
     whose squared residual is not that of the path: then the path is one of other data.
     """
+    if not isinstance(data, Table):
+        raise InputError(
+            "Leave-one-out needs the rows themselves, and these have been condensed",
+            ("use ", Parameter("criterion", "ric"), " or ", Parameter("criterion", "cv"), "."),
+        )
     errors, losses = np.full(1 + len(path), np.nan), path.losses.tolist()
-    unsure = math.sqrt(float(precision(data.design.dtype).eps)) * data.total
+    unsure = math.sqrt(data.design.tolerances.eps) * data.total
     for first, orders in _runs(path):
         largest = max(orders, key=len)
         by_size, rss = _along(data, np.array(largest, np.int64))
@@ -64,7 +71,7 @@ def _in_turn(run: list[list[int]]) -> list[list[int]]:
     return [full[: len(order)] for order in run]
 
 
-def _along(data: Data, order: Array) -> tuple[Array, list[float]]:
+def _along(data: Table, order: Array) -> tuple[Array, list[float]]:
     """Error and squared residual of the model of the first k of these columns, for each k."""
     Q, R = data.factor(order)
     y = np.asarray(data.target, np.float64)

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.design import Centred, DenseDesign, Design, Rows, Weighted, as_design
-from sparsewise.design.base import BLOCK_BYTES, FOLD, SMALL, Array, fold, precision
+from sparsewise.design.base import BLOCK_BYTES, SMALL, Array, precision
 from sparsewise.design.centred import Reflection
+from sparsewise.design.triangle import Triangle
 from sparsewise.errors import InputError
 
 COPIED = 8 * BLOCK_BYTES
@@ -151,31 +152,17 @@ def _condensed(
 
     Columns are about their means before they are folded in, so that large offsets cost no digits.
     """
-    n, m = design.shape
-    level, means, norms = 0.0, np.zeros(m), np.ones(m + 1)
-    inner, target = design, as_design(y[:, None])
-    if intercept:
-        about, of_y = design.about_means(weights), target.about_means(weights)
-        if about is None or of_y is None:
-            return None
-        inner, means = about.design, about.means
-        target, level = of_y.design, float(of_y.means[0])
-        norms = np.append(about.norms, of_y.norms)
-    R = np.zeros((m + 1 + intercept, m + 1 + intercept), order="F")
-    for start in range(0, n, FOLD):
-        part = slice(start, min(start + FOLD, n))
-        block = np.ones((part.stop - start, len(R)), order="F")
-        block[:, intercept:-1], block[:, -1:] = inner.row_block(part), target.row_block(part)
-        if weights is not None:
-            block *= np.sqrt(weights[part, None])
-        R = fold(R, block)
-    R = R[intercept:, intercept:]
-    R[:, norms == 0] = 0.0
+    m = design.shape[1]
+    triangle = Triangle(m + 1)
+    triangle.update([design, as_design(y[:, None])], weights)
+    R = triangle.centred() if intercept else triangle.plain()
     real, size = precision(design.dtype), np.abs(R).max(axis=0)
     if not ((size < real.max) & ((size == 0) | (size > real.tiny / real.eps))).all():
         return None
+    means = triangle.means if intercept else np.zeros(m + 1)
     plain = DenseDesign(R[:, :-1].astype(design.dtype), rows=rows - intercept)
-    return Reduced(plain, R[:, -1].astype(y.dtype), means, level, rows, None, condensed=True)
+    target = R[:, -1].astype(y.dtype)
+    return Reduced(plain, target, means[:-1], means[-1].item(), rows, None, condensed=True)
 
 
 def _whole(number: float) -> float:

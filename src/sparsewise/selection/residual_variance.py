@@ -42,7 +42,7 @@ def check_rows(data: Data) -> None:
     flat = [count(included, "included feature")] if included else []
     flat += ["the intercept"] if data.intercept else []
     weights = Parameter("sample_weight")
-    by_weight = () if data.weights is None else (", by the sum of ", weights, ",")
+    by_weight = (", by the sum of ", weights, ",") if data.is_weighted else ()
     rest = f" can't tell the noise besides {' and '.join(flat)}: more are needed."
     raise InputError((f"{data.rows:g} rows", *by_weight, rest))
 

@@ -103,8 +103,9 @@ def score(
     *,
     noise: float | None = None,
     dtype: np.dtype[Any] | None = None,
+    error: float = 0.0,
 ) -> Score:
-    """The score by name, or by what a column costs, for data of this type."""
+    """The score by name, or by what a column costs, for data of this type and error."""
     dtype = np.dtype(np.float64) if dtype is None else dtype
     # A complex coefficient is two real ones; the best of m complex columns still gains 2 log m.
     parts = 2 if dtype.kind == "c" else 1
@@ -114,7 +115,7 @@ def score(
         "aic": 2.0 * parts,
     }
     charge = charges[criterion] if isinstance(criterion, str) else float(criterion)
-    return Score(rows, columns, charge, noise, parts, tolerances(dtype).exact)
+    return Score(rows, columns, charge, noise, parts, tolerances(dtype, error).exact)
 
 
 def log_beta(x: float, a: float, b: float) -> float:
