@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -22,13 +22,16 @@ FORMULAS = r"^[=+\-@＝＋－＠]"  # noqa: RUF001  (spreadsheets take the wide 
 """How a text begins that a spreadsheet would compute."""
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write to a file beside it first, then put that in its place: a failure leaves the old one.
 
-    The new file has the owner and the permissions of the old one; a link stays a link.
+    The new file has the owner and the permissions of the old one; a link stays a link. The content
+    may come in pieces.
     """
+    pieces = [content] if isinstance(content, bytes) else content
     if path.exists() and not path.is_file():  # a device or a pipe can't be replaced
-        path.write_bytes(content)
+        with path.open("wb") as file:
+            file.writelines(pieces)
         return
     path = Path(os.path.realpath(path))
     old = path.stat() if path.exists() else None
@@ -45,7 +48,7 @@ def write_whole(path: Path, content: bytes) -> None:
         with open(handle, "wb") as file:
             if old is not None:
                 _take_after(old, handle)
-            file.write(content)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
@@ -115,10 +118,12 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_file(path, text.encode("ascii"))
 
 
-def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
     """Write as a whole or not at all; what can't be written is an `InputError`."""
     try:
         write_whole(Path(path), content)
+    except InputError:  # of whoever makes the content
+        raise
     except (OSError, ValueError) as error:
         raise _failed("write", path, error) from None
 

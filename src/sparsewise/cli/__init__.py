@@ -54,8 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             raise
         return _complain(sentence(error), code=2)
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as stop:
+        return _complain(str(stop), code=130) if stop.args else 130
     except BrokenPipeError:
         # Whoever read our output has left, as `head` does: not an error worth a word.
         _discard_output()

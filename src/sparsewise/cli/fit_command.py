@@ -53,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cv", type=at_least(2), metavar="K", help="let the error of K folds choose (same methods)"
     )
     how.add_argument(
+        "--fold-column",
+        metavar="COLUMN",
+        help="rows with the same entry are a fold, predicted from the others (instead of --cv)",
+    )
+    how.add_argument(
         "--max-features",
         type=at_least(0),
         metavar="K",

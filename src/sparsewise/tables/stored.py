@@ -329,16 +329,17 @@ class Stored:
                     tell(piece.size)
 
 
-def open_table(sources: Sequence[str], in_memory: int = IN_MEMORY) -> Stored:
+def open_table(sources: Sequence[str], in_memory: int | None = None) -> Stored:
     """Find the files of a table, and read them as a whole if they are small.
 
     Parameters
     ----------
     sources : sequence of str
         Files, folders, patterns such as ``data/*.parquet``; ``"-"`` is standard input.
-    in_memory : int
-        Bytes up to which a table counts as small.
+    in_memory : int, optional
+        Bytes up to which a table counts as small; `IN_MEMORY` if not given.
     """
+    most = IN_MEMORY if in_memory is None else in_memory
     label = shortened(list(sources), most=3)
     paths = [path for source in sources for path in _paths(source)]
     twice = [path for number, path in enumerate(paths) if path in paths[:number]]
@@ -346,7 +347,7 @@ def open_table(sources: Sequence[str], in_memory: int = IN_MEMORY) -> Stored:
         raise InputError(f"{listing(dict.fromkeys(twice))} is given more than once")
     is_file = [os.path.isfile(path) for path in paths]  # what is no file can be read but once
     files: list[File]
-    if all(is_file) and sum(map(_bytes, paths)) > in_memory:
+    if all(is_file) and sum(map(_bytes, paths)) > most:
         files = [
             ParquetFile.opened(path) if _is_parquet(path) else TextFile.opened(path)
             for path in paths

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sparsewise.condensed import Condensed
 from sparsewise.models import Source
+from sparsewise.tables import stored as stored_
 from sparsewise.tables.cells import FloatArray
 from sparsewise.tables.choice import Needed
+from sparsewise.tables.condensing import Folds, condensed
 from sparsewise.tables.layout import Chunk, Layout, Table
 from sparsewise.tables.stored import Stored, Tell, changed
 from sparsewise.tables.survey import Looked, Survey, Wanted, look
@@ -35,6 +38,24 @@ class Stream(Layout):
             Is told how much was read.
         """
         return _joined(self._pieces(tell), max(1, CHUNK // (8 * (len(self.names) + 1))))
+
+    def condensed(self, folds: int | None = None, tell: Tell | None = None) -> Condensed:
+        """Gather all rows in triangles.
+
+        Parameters
+        ----------
+        folds : int, optional
+            How many folds of neighbouring rows, if no column tells them.
+        tell : callable, optional
+            Is told how much was read.
+        """
+        equal = None if folds is None or self.fold is not None else Folds(folds, self.counted_rows)
+        return condensed(self, self.chunks(tell), equal)
+
+    @property
+    def condenses(self) -> bool:
+        """Whether triangles are much smaller than the rows, and these too large for memory."""
+        return self.bytes > stored_.IN_MEMORY and self.rows > 2 * (len(self.names) + 2)
 
     def _pieces(self, tell: Tell | None) -> Iterator[Chunk]:
         rows = 0
