@@ -261,7 +261,7 @@ def test_files_with_other_types(tmp_path):
     [
         (["none-*.csv"], 'there is no file like ".*none-\\*.csv"'),
         (["none.csv"], 'there is no file ".*none.csv"'),
-        (["empty"], 'the folder ".*empty" has no files that end in .parquet'),
+        (["empty"], 'the folder ".*empty": no file ends in .parquet'),
         (["t.csv", "t*.csv"], 't.csv" is given more than once'),
     ],
 )
@@ -408,5 +408,4 @@ def test_memory_does_not_grow_with_the_data(tmp_path, form):
 
     more = 7 * X.nbytes / 2**20
     one = peak("stream", tmp_path / f"0.{form}")
-    assert peak("stream", tmp_path) < one + more / 3
-    assert peak("list", tmp_path) > one + more / 2
+    assert peak("stream", tmp_path) < one + more / 2 < peak("list", tmp_path)

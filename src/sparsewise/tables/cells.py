@@ -79,7 +79,7 @@ def cells_of(raw: RawTable, name: str, categorical: bool) -> Cells:
         return _levels(_as_text(cells), missing)
     if kind:
         return Cells(cells, missing, cells, kind, ~missing)
-    return Cells(cells.cast(pl.Float64).set(missing, None), missing, cells)
+    return Cells(_without(cells.cast(pl.Float64), missing), missing, cells)
 
 
 def _kind(dtype: pl.DataType) -> str:
@@ -100,7 +100,7 @@ def _found_numbers(cells: pl.Series, missing: pl.Series) -> Cells:
     number = cells.cast(pl.Float64, strict=False)
     is_nan = number.is_nan().fill_null(False)  # as "-nan", say
     gaps = missing | is_nan
-    number = number.set(gaps, None)
+    number = _without(number, gaps)
     other = number.is_null() & ~gaps
     if not other.any():
         return Cells(number, gaps, cells, only_truth=bool(missing.all()))
@@ -119,7 +119,12 @@ def _as_text(cells: pl.Series) -> pl.Series:
 
 
 def _levels(cells: pl.Series, missing: pl.Series) -> Cells:
-    return Cells(cells.set(missing, None), missing, cells)
+    return Cells(_without(cells, missing), missing, cells)
+
+
+def _without(cells: pl.Series, missing: pl.Series) -> pl.Series:
+    """Return the cells with null where they are missing; without a copy if none is."""
+    return cells.set(missing, None) if missing.any() else cells
 
 
 def filled_rows(raw: RawTable) -> pl.Series:

@@ -372,7 +372,7 @@ def _paths(source: str) -> list[str]:
         found = [path for path in found if os.path.isfile(path)]
         if not found:
             endings = ", ".join(ENDINGS)
-            raise InputError(f"the folder {quoted(source)} has no files that end in {endings}")
+            raise InputError(f"can't read the folder {quoted(source)}: no file ends in {endings}")
         return found
     if glob.has_magic(source):
         found = [path for path in sorted(glob.glob(source, recursive=True)) if os.path.isfile(path)]
