@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, Self
@@ -30,6 +30,9 @@ from sparsewise.wording import count, quoted
 FORMAT = "sparsewise-condensed"
 VERSION = 1
 NOT_OURS = "this is not a Condensed that sparsewise saved"
+
+MOST_BYTES = 1 << 32
+"""The largest triangle that is made: of some 23,000 features."""
 
 Label = int | str | None
 """What a fold is called; None: rows that were given no label."""
@@ -95,6 +98,11 @@ class Condensed:
         """The labels of the folds; empty if none were given."""
         return [label for label in self._parts if label is not None]
 
+    @property
+    def labels(self) -> list[Label]:
+        """Those of the folds, and None if some rows have none."""
+        return list(self._parts)
+
     def __repr__(self) -> str:
         if self.n_features is None:
             return "Condensed()"
@@ -151,7 +159,7 @@ class Condensed:
             return NotImplemented
         if self.n_features is None or other.n_features is None:
             return (self if other.n_features is None else other).copy()
-        _check_alike(self, other.n_features, other.feature_names)
+        check_alike(other.n_features, other.feature_names, self.n_features, self.feature_names)
         merged = self.copy()
         for label, part in other._parts.items():
             own = merged._parts.get(label)
@@ -196,6 +204,10 @@ class Condensed:
     def some(self, labels: Iterable[Label]) -> Condensed:
         """The rows of these folds alone."""
         return self._with({label: self._parts[label] for label in labels})
+
+    def as_fold(self, label: Label) -> Condensed:
+        """The same rows, all in one fold."""
+        return self._with({label: self.total} if self._parts else {})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a file, whole or not at all; `load` reads it back exactly."""
@@ -265,26 +277,36 @@ class Condensed:
             wrong = f"must have shape ({n},), one entry per row of X, not {target.shape}."
             raise InputError(wrong, parameter="y")
         if self.n_features is not None:
-            _check_alike(self, features.shape[1], names)
+            check_alike(features.shape[1], names, self.n_features, self.feature_names)
+        check_size(features.shape[1])
 
 
-def _check_alike(condensed: Condensed, features: int, names: list[str] | None) -> None:
-    """Refuse rows of other features."""
-    if features != condensed.n_features:
-        raise InputError(
-            f"has {count(features, 'column')}, but the rows so far have {condensed.n_features}",
-            "give the same features every time.",
-            parameter="X",
-        )
-    known = condensed.feature_names
-    if names != known:
-        if names is None or known is None:
-            has = "no names" if names is None else "names"
-            wrong = f"has {has} for its columns, unlike the rows so far"
-        else:
-            j = next(j for j in range(features) if names[j] != known[j])
-            wrong = f"has {quoted(names[j])} for column {j}, which was {quoted(known[j])} so far"
-        raise InputError(wrong, "give the same features every time.", parameter="X")
+def check_size(features: int) -> None:
+    """Refuse what makes a triangle too large, before time is lost with it."""
+    size = 8 * (features + 2) ** 2
+    if size > MOST_BYTES:
+        wrong = f"has {features} columns, whose triangle would take {size / 2**30:.3g} GB"
+        advice = "give all rows at once, as an array or a Dask array, or fewer columns."
+        raise InputError(wrong, advice, parameter="X")
+
+
+def check_alike(
+    features: int, names: Sequence[str] | None, known_features: int, known: Sequence[str] | None
+) -> None:
+    """Refuse rows of other features than those of the rows so far."""
+    same = "give the same features every time."
+    if features != known_features:
+        wrong = f"has {count(features, 'column')}, but the rows so far have {known_features}"
+        raise InputError(wrong, same, parameter="X")
+    if names is None and known is None:
+        return
+    if names is None or known is None:
+        has = "no names" if names is None else "names"
+        raise InputError(f"has {has} for its columns, unlike the rows so far", same, parameter="X")
+    for j, (name, former) in enumerate(zip(names, known, strict=True)):
+        if name != former:
+            wrong = f"has {quoted(name)} for column {j}, which was {quoted(former)} so far"
+            raise InputError(wrong, same, parameter="X")
 
 
 def _names(X: Any) -> list[str] | None:

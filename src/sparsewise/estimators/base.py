@@ -17,13 +17,29 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    check_is_fitted,
+    validate_data,
+)
 
 from sparsewise.algorithms import Algorithm
+from sparsewise.condensed import Condensed, check_alike
 from sparsewise.design.base import TILE_BYTES, Array
 from sparsewise.errors import Either, InputError, InputWarning, Parameter
-from sparsewise.estimators.fitted import afresh, in_precision
+from sparsewise.estimators.available import Available
+from sparsewise.estimators.fitted import afresh, forget, in_precision, unless_it_fails
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
+from sparsewise.estimators.gathering import (
+    CHUNK,
+    Gathered,
+    are_chunks,
+    as_input_error,
+    in_chunk,
+    no_parts,
+    whole,
+)
 from sparsewise.parameters import check_columns, check_constraints, check_number
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
@@ -31,6 +47,7 @@ from sparsewise.selection.choice import path_sizes
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.data import Data
 from sparsewise.selection.table import Table
+from sparsewise.selection.triangles import Triangles
 from sparsewise.spread import observation_std
 from sparsewise.wording import count, listing, look_up, quoted
 
@@ -39,6 +56,15 @@ if TYPE_CHECKING:
 
 ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 """What X may be without being converted."""
+
+SEEN = ("n_features_in_", "feature_names_in_")
+"""What scikit-learn's checks note of X, to compare the next one with."""
+
+BEGINS_ANEW = (
+    "partial_fit begins anew, without the rows of fit, which were not kept",
+    "give all rows to partial_fit, or the first ones as chunks to fit.",
+)
+"""What to know of rows that come after a table."""
 
 LIKE_LASSO = "l1"
 """The ``penalty`` by which scikit-learn's `SelectFromModel` knows models whose zeros count.
@@ -125,13 +151,20 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
     def _solve(self, data: Data) -> Solution:
         """The model, with the features as columns."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Choose features and fit their coefficients.
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n, m)
-            The features; a sparse matrix is centred implicitly and stays sparse.
+        X : array-like, data frame or sparse matrix of shape (n, m), or rows in another form
+            The features; a sparse matrix is centred implicitly and stays sparse. Or, without y and
+            `sample_weight`, rows that need not all be there at once: a `sparsewise.Condensed`, or
+            an iterable (a generator, say) of chunks ``(X, y)``, ``(X, y, sample_weight)`` or
+            ``(X, y, sample_weight, fold)``, each of which is condensed as it comes. With
+            ``criterion="cv"`` chunk i is in fold i modulo `cv` unless `fold` says another, for the
+            chunk or for each of its rows.
         y : array-like of shape (n,)
             The target.
         sample_weight : array-like of shape (n,), optional
@@ -143,16 +176,60 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             The estimator itself.
         """
         with afresh(self):
-            if not get_config()["skip_parameter_validation"]:
-                self._validate_params()
-            data = self._data(X, y, sample_weight)
-            try:
-                self.solution_ = self._solve(data)
-                self._keep(data)
-                self.warnings_ = tuple(data.warnings)
-            except DependentColumnsError as error:
-                names = [self._name(j) for j in error.columns if j in data.include]
-                raise indistinguishable(names) from error
+            self._check_settings()
+            if isinstance(X, Condensed) or are_chunks(X, y):
+                self._gathered_ = self._gather(X, y, sample_weight)
+                self._fit(self._condensed_data())
+            else:
+                self._fit(self._data(X, y, sample_weight))
+        return self
+
+    @partial(Available, unless="_needs_rows")
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        fold: Any = None,
+    ) -> Self:
+        """Take in some more rows, and fit all so far: what `fit` finds in them at once.
+
+        They are condensed as they come (`sparsewise.Condensed`), so that a call takes as long as
+        its own rows and a fit to m + 2 rows do, and memory (m + 2)² numbers. After a `fit` to
+        chunks, or to what was condensed, they come on top of these; a fit to a table keeps no rows,
+        and they begin anew. A call that fails changes nothing.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, m)
+            The features, the same in every call.
+        y : array-like of shape (n,)
+            The target.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+        fold : int, str or array-like of shape (n,), optional
+            With ``criterion="cv"``, the fold of these rows, or of each of them. None: call i is
+            fold i modulo `cv`; the rows of the first, while there are no others, are split as those
+            of a table.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        with unless_it_fails(self):
+            self._check_settings()
+            gathered: Gathered = vars(self).get("_gathered_", Gathered())
+            begins_anew = hasattr(self, "solution_") and "_gathered_" not in vars(self)
+            is_first = gathered.rows.n_features is None
+            table = self._table(X, y, reset=is_first, ensure_min_samples=0)
+            gathered = gathered.with_chunk(*table, sample_weight, fold, self._folds)
+            forget(self, but=SEEN)
+            self._gathered_ = gathered
+            data = self._condensed_data()
+            if begins_anew:
+                data.warn(InputWarning(*BEGINS_ANEW))
+            self._fit(data)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -261,16 +338,36 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
 
     # ------------------------------------------------------------------ before the algorithm
 
-    def _data(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> Data:
+    def _check_settings(self) -> None:
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+
+    def _data(self, X: ArrayLike, y: ArrayLike | None, weights: ArrayLike | None) -> Data:
         """The table, checked, with `include` and `exclude` as column numbers."""
-        self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
-        table: tuple[Any, Array] = validate_data(
-            self, X, y, y_numeric=True, ensure_min_samples=1 + self.fit_intercept, **ACCEPTED
-        )
-        if table[0].dtype == np.float32 and np.abs(table[1]).max() > np.finfo(np.float32).max:
+        table = self._table(X, y, ensure_min_samples=1 + self.fit_intercept)
+        counts: Array | None = None
+        if weights is not None:
+            counts = _check_sample_weight(
+                weights, table[0], dtype=np.float64, ensure_non_negative=True
+            )
+        data = Table.of(*table, counts, **self._model())
+        self._look_over(data)
+        return data
+
+    def _table(self, X: Any, y: Any, **how: Any) -> tuple[Any, Array]:
+        """Features and target as numbers, checked; their names, unless these are known."""
+        if how.get("reset", True):
+            self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
+        table: tuple[Any, Array] = validate_data(self, X, y, y_numeric=True, **ACCEPTED, **how)
+        largest = np.abs(table[1]).max(initial=0.0)
+        if table[0].dtype == np.float32 and largest > np.finfo(np.float32).max:
             raise InputError(
                 "is beyond the range of float32, in which X is", "scale it.", parameter="y"
             )
+        return table
+
+    def _model(self) -> dict[str, Any]:
+        """What the model must be: whether it has a constant, and constraints as columns."""
         include, exclude = check_constraints(
             self._columns("include"),
             self._columns("exclude"),
@@ -278,31 +375,95 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             "X",
             lambda j: quoted(self._name(j)),
         )
-        counts: Array | None = None
-        if weights is not None:
-            counts = _check_sample_weight(
-                weights, table[0], dtype=np.float64, ensure_non_negative=True
-            )
-        data = Table.of(
-            *table, counts, intercept=self.fit_intercept, include=include, exclude=exclude
-        )
-        if counts is not None and data.rows <= 1 + self.fit_intercept < data.count:
+        return {"intercept": self.fit_intercept, "include": include, "exclude": exclude}
+
+    def _look_over(self, data: Data) -> None:
+        """Refuse or warn of data that can't tell what is asked of them."""
+        if data.rows <= 1 + self.fit_intercept < data.count:
             warning = InputWarning(
                 f"adds up to {data.rows:g}: being how often each row counts, it makes "
                 f"{data.count} rows as few as that",
                 "scale it to a mean of 1 unless this is meant.",
                 parameter="sample_weight",
             )
-            data.warn(warning, stacklevel=4)
+            data.warn(warning)
         data.check_target()
-        if len(include) > data.design.shape[0]:
+        if len(data.include) > data.design.shape[0]:
             raise InputError(
-                f"names {count(len(include), 'feature')}, but {count(data.count, 'row')} "
+                f"names {count(len(data.include), 'feature')}, but {count(data.count, 'row')} "
                 f"can't tell more than {data.design.shape[0]} apart: include fewer.",
                 parameter="include",
             )
+
+    # ------------------------------------------------------------------ rows in chunks
+
+    @property
+    def _folds(self) -> int | None:
+        """How many folds chunks are put into, if cross-validation is to choose."""
+        return None
+
+    @property
+    def _needs_rows(self) -> InputError | None:
+        """Why rows can't be condensed, if they can't."""
+        return None
+
+    def _gather(self, X: Any, y: Any, weights: Any) -> Gathered:
+        """All rows of chunks, or what has been condensed already."""
+        if (trouble := self._needs_rows) is not None:
+            raise trouble
+        given = {"y": y, "sample_weight": weights}
+        if isinstance(X, Condensed):
+            no_parts(given, "the rows that were condensed")
+            self._see(X)
+            return Gathered(X.copy())
+        no_parts(given, "each chunk, (X, y, sample_weight)")
+        gathered = Gathered()
+        number = -1
+        for number, chunk in enumerate(X):
+            with in_chunk(number):
+                features, target, weights, fold = whole(chunk)
+                with as_input_error():
+                    self._check_alike(features)
+                    table = self._table(features, target, reset=not number, ensure_min_samples=0)
+                gathered = gathered.with_chunk(*table, weights, fold, self._folds)
+        if number < 0:
+            raise InputError("holds no chunks", f"give some: {CHUNK}.", parameter="X")
+        return gathered
+
+    def _check_alike(self, X: Any) -> None:
+        """Refuse a chunk whose features are not those of the chunks before."""
+        if not hasattr(self, "n_features_in_") or len(getattr(X, "shape", ())) != 2:
+            return
+        names, known = _get_feature_names(X), getattr(self, "feature_names_in_", None)
+        if names is None or known is None:  # of this scikit-learn warns
+            names = known = None
+        check_alike(X.shape[1], names, self.n_features_in_, known)
+
+    def _see(self, rows: Condensed) -> None:
+        """Take note of the features of what was condensed."""
+        if rows.dtype is not None and rows.dtype.kind == "c":
+            wrong = "holds complex numbers, but estimators take real ones"
+            raise InputError(wrong, "use an algorithm with its system().", parameter="X")
+        self._frame, self._target = frame_kind(rows), "y"
+        self.n_features_in_ = rows.n_features or 0
+        if rows.feature_names is not None:
+            self.feature_names_in_ = np.array(rows.feature_names, object)
+
+    def _condensed_data(self) -> Data:
+        """The rows that were gathered, and what the model must be."""
+        rows, needed = self._gathered_.rows, 1 + self.fit_intercept
+        if rows.count < needed:
+            has = f"There {'is' if rows.count == 1 else 'are'} {rows.count or 'no'} "
+            rest = "row" if rows.count == 1 else "rows"
+            raise InputError(
+                f"{has}{rest} of positive weight, but a model "
+                f"with{'' if self.fit_intercept else 'out'} an intercept needs at least {needed}."
+            )
+        data = Triangles(condensed=rows, **self._model())
+        self._look_over(data)
         return data
 
+    # ------------------------------------------------------------------ columns by name
     def _columns(self, parameter: str) -> list[int]:
         """The column numbers that `include` or `exclude` stands for."""
         wanted = getattr(self, parameter)
@@ -342,6 +503,16 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         return int(wanted)
 
     # ------------------------------------------------------------------ after it
+
+    def _fit(self, data: Data) -> None:
+        """Solve, and set all fitted attributes."""
+        try:
+            self.solution_ = self._solve(data)
+            self._keep(data)
+            self.warnings_ = tuple(data.warnings)
+        except DependentColumnsError as error:
+            names = [self._name(j) for j in error.columns if j in data.include]
+            raise indistinguishable(names) from error
 
     def _keep(self, data: Data) -> None:
         """Set all fitted attributes."""
