@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, Parameter
 from sparsewise.wording import count, listing, quoted
 
 if TYPE_CHECKING:
@@ -149,9 +149,23 @@ def select(stored: Stored, args: argparse.Namespace, **names: Any) -> Table | St
 
 
 def gathered(stream: Stream) -> Table:
-    """Return all rows of files in memory, after all."""
+    """Return all rows of files in memory, after all; if there is any hope of it."""
+    memory = _memory()
+    if memory is not None and 2 * stream.bytes > memory:  # algorithms have copies of their own
+        wrong = f"the numbers of all rows take {stream.bytes / 1e9:.0f} GB, too much for memory, "
+        wrong += "and this can't be done without: choose fewer by "
+        how = Parameter("features"), " or ", Parameter("exclude"), ", or fit by "
+        raise InputError((wrong, *how, Parameter("criterion", "ric"), " or cv"))
     with reading("reading all rows", stream.stored.size) as tell:
         return stream.gathered(tell)
+
+
+def _memory() -> int | None:
+    """Return the bytes of memory that there are, where the system tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def condensed(stream: Stream, folds: int | None = None) -> Condensed:

@@ -7,11 +7,11 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sparsewise.cli import methods
-from sparsewise.cli.options import condensed, dependent_columns, load, reduced
+from sparsewise.cli.options import condensed, dependent_columns, gathered, load, reduced
 from sparsewise.cli.spelling import as_option
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.wording import count, printable
@@ -131,7 +131,7 @@ def fit_table(
         notes.append(WITHOUT_INTERCEPT)
     if interrupted:
         notes.append("Ctrl-C ended it early: the model is the one met so far")
-    description = describe(model)
+    description = replace(describe(model), target=table.target)
     return TableFit(method, model, description, table, args.weights, tuple(notes), interrupted)
 
 
@@ -160,9 +160,11 @@ def _rows(table: Table | Stream, model: SparseLinearModel) -> tuple[Any, ...]:
 
     from sparsewise.tables import Stream
 
-    by_folds = model.get_params().get("criterion") == "cv"
+    chosen_by = model.get_params().get("criterion")
+    if isinstance(table, Stream) and chosen_by == "loo":
+        table = gathered(table)  # of condensed rows none can be left out
     if isinstance(table, Stream):
-        return (condensed(table, model.get_params()["cv"] if by_folds else None),)
+        return (condensed(table, model.get_params()["cv"] if chosen_by == "cv" else None),)
     if table.fold_labels is not None:
         from sklearn.model_selection import PredefinedSplit
 
