@@ -1,5 +1,6 @@
-"""Commands on files that are read in pieces: the same answers as in memory, and Ctrl-C in between."""
+"""Commands on files that are read in pieces: the answers of small ones, and what Ctrl-C ends."""
 
+import itertools
 import json
 import os
 import re
@@ -35,7 +36,7 @@ def folder(tmp_path, request):
     folder = tmp_path / "data"
     folder.mkdir()
     ends = [0, 100, 101, 300, N]
-    for number, (start, end) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+    for number, (start, end) in enumerate(itertools.pairwise(ends)):
         path = folder / f"part {number}.{request.param}"
         getattr(FRAME[start:end], f"write_{request.param}")(path)
     return folder
