@@ -263,7 +263,7 @@ def test_ctrl_c_while_rows_are_read_is_one_sentence(
     run("fit", folder, "--target", "y", *LESS, "--save", model)
     monkeypatch.setattr(stored, "IN_MEMORY", 0)
     place = {
-        "looked at": "sparsewise.tables.stream._surveyed",
+        "looked at": "sparsewise.tables.stream.surveyed_pieces",
         "condensed": "sparsewise.tables.stream.Stream.chunk",
         "predicted": "sparsewise.tables.layout.Layout.features",
     }

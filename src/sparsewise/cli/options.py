@@ -7,12 +7,14 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sparsewise.errors import InputError, Parameter
 from sparsewise.wording import count, listing, quoted
 
 if TYPE_CHECKING:
+    from sparsewise.cluster import Cluster
     from sparsewise.condensed import Condensed
     from sparsewise.design import Design
     from sparsewise.selection.reduction import Reduced
@@ -108,24 +110,44 @@ def read(args: argparse.Namespace) -> Stored:
     return open_table(args.data) if args.data else Stored.of(load_example(args.example))
 
 
-def load(args: argparse.Namespace) -> tuple[Table | Stream, list[str]]:
-    """Read the table, choose its columns, and tell which features must be in the model."""
-    from sparsewise.tables import split_names
+@contextmanager
+def workers(args: argparse.Namespace) -> Iterator[Cluster | None]:
+    """Give the Dask workers that the arguments ask for, if they do."""
+    if args.dask is None:
+        yield None
+        return
+    from sparsewise.cluster import Cluster, connect
 
-    stored = read(args)
+    if not args.data:
+        raise InputError("--dask needs files for its workers to read")
+    with connect(args.dask) as client:
+        yield Cluster(client)
+
+
+def load(
+    args: argparse.Namespace, cluster: Cluster | None = None
+) -> tuple[Table | Stream, list[str]]:
+    """Read the table, choose its columns, and tell which features must be in the model."""
+    from sparsewise.tables import open_files, split_names
+
+    stored = read(args) if cluster is None else open_files(args.data)
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)
     refuse_both(include, split_names(args.exclude), "included")
     begin = [] if args.start in (None, "all", "none") else split_names(args.start)
     refuse_both(begin, split_names(args.exclude), "begun with")
     chosen = [*include, *begin]
-    table = select(stored, args, features=features, chosen=chosen, fold=args.fold_column)
+    names = {"features": features, "chosen": chosen, "fold": args.fold_column}
+    table = select(stored, args, cluster, **names)
     return table, [table.names[j] for j in table.positions(include)]
 
 
-def select(stored: Stored, args: argparse.Namespace, **names: Any) -> Table | Stream:
+def select(
+    stored: Stored, args: argparse.Namespace, cluster: Cluster | None = None, **names: Any
+) -> Table | Stream:
     """Choose columns as the arguments tell; of a large table, look at all rows for it."""
     from sparsewise import tables
+    from sparsewise.tables.far import scan_far
 
     names |= {
         "target": args.target,
@@ -138,8 +160,9 @@ def select(stored: Stored, args: argparse.Namespace, **names: Any) -> Table | St
     if stored.in_memory:
         table = tables.select(stored, **names)
     else:
+        scan = tables.scan if cluster is None else partial(scan_far, cluster)
         with reading("looking at all rows", stored.size) as tell:
-            table = tables.scan(stored, tell=tell, **names)
+            table = scan(stored, tell=tell, **names)
         if not table.condenses:
             table = gathered(table)
     if table.counted_rows < 2:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sparsewise.cli import methods
-from sparsewise.cli.options import condensed, dependent_columns, gathered, load, reduced
+from sparsewise.cli.options import condensed, dependent_columns, gathered, load, reduced, workers
 from sparsewise.cli.spelling import as_option
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.wording import count, printable
@@ -105,12 +105,13 @@ def fit_table(
 
     model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
     start = methods.beginning(method, parameters, args.start)
-    table, include = load(args)
+    with workers(args) as cluster:
+        table, include = load(args, cluster)
+        rows = _rows(table, model)
     if start != "auto":
         model.set_params(start=start if isinstance(start, str) else _features(table, start))
     certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
     model.set_params(include=include or None, certify=certify)
-    rows = _rows(table, model)
     with (
         patience("fitting") as say,
         _telling(model, say),
@@ -127,6 +128,8 @@ def fit_table(
     # Our own are part of the description.
     others = [one.message for one in caught if not isinstance(one.message, InputWarning)]
     notes = [*table.notes, *(str(one) for one in others if not path_only)]
+    if cluster is not None and len(rows) == 1:
+        notes.append(f"the rows were condensed into a triangle by {cluster.name}")
     if args.no_intercept:
         notes.append(WITHOUT_INTERCEPT)
     if interrupted:

@@ -12,7 +12,7 @@ from sparsewise.tables.layout import Chunk, Layout, Table, matrix, surveyed
 from sparsewise.tables.names import as_argument, positions, split_names
 from sparsewise.tables.reading import RawTable, load_example, read_table
 from sparsewise.tables.refusals import MOST_LEVELS
-from sparsewise.tables.stored import Stored, open_table
+from sparsewise.tables.stored import Stored, open_files, open_table
 from sparsewise.tables.stream import Stream, predicted, scan
 from sparsewise.tables.survey import look
 
@@ -28,6 +28,7 @@ __all__ = [
     "as_argument",
     "encode",
     "load_example",
+    "open_files",
     "open_table",
     "positions",
     "predicted",

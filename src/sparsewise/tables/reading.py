@@ -18,7 +18,7 @@ import polars as pl
 
 from sparsewise.errors import InputError
 from sparsewise.files import read_file
-from sparsewise.wording import listing, look_up
+from sparsewise.wording import listing, look_up, quoted
 
 SEPARATORS = (",", "\t", ";")
 PARQUET = b"PAR1"
@@ -74,6 +74,8 @@ def parquet_frame(read: Callable[[], pl.DataFrame], label: str) -> pl.DataFrame:
     with _nothing_printed():
         try:
             return read()
+        except FileNotFoundError:
+            raise InputError(f"there is no file {quoted(label)}") from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             raise InputError(
                 f"can't read {label}: it is a Parquet file, but cut short or damaged"

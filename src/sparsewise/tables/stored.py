@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import polars as pl
@@ -327,6 +327,18 @@ class Stored:
                 yield piece
                 if tell is not None:  # once it was dealt with
                     tell(piece.size)
+
+
+def open_files(sources: Sequence[str]) -> Stored:
+    """Find the files of a table for other machines to read, by names that they know, too."""
+    paths = [path for source in sources for path in _paths(source)]
+    for path in paths:
+        if not os.path.isfile(path):
+            missing = path != "-" and not os.path.exists(path)
+            wrong = f"there is no file {quoted(path)}"
+            raise InputError(wrong if missing else f"{path} is nothing other machines could read")
+    files = open_table([os.path.abspath(path) for path in paths], in_memory=-1)
+    return replace(files, label=shortened(list(sources), most=3))
 
 
 def open_table(sources: Sequence[str], in_memory: int | None = None) -> Stored:

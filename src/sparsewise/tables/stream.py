@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from sparsewise.tables.cells import FloatArray
 from sparsewise.tables.choice import Needed
 from sparsewise.tables.condensing import Folds, condensed
 from sparsewise.tables.layout import Chunk, Layout, Table
+from sparsewise.tables.reading import RawTable
 from sparsewise.tables.stored import Stored, Tell, changed
 from sparsewise.tables.survey import Looked, Survey, Wanted, look
 
@@ -29,15 +30,26 @@ class Stream(Layout):
 
     stored: Stored
 
-    def chunks(self, tell: Tell | None = None) -> Iterator[Chunk]:
-        """Yield all rows as numbers, some after the other.
+    @property
+    def layout(self) -> Layout:
+        """How rows become numbers, whatever files they are in."""
+        return Layout(**{one.name: getattr(self, one.name) for one in fields(Layout)})
 
-        Parameters
-        ----------
-        tell : callable, optional
-            Is told how much was read.
-        """
-        return _joined(self._pieces(tell), max(1, CHUNK // (8 * (len(self.names) + 1))))
+    @property
+    def is_tall(self) -> bool:
+        """Whether triangles are much smaller than the rows."""
+        return self.rows > 2 * (len(self.names) + 2)
+
+    @property
+    def condenses(self) -> bool:
+        """Whether triangles are much smaller than the rows, and these too large for memory."""
+        return self.is_tall and self.bytes > stored_.IN_MEMORY
+
+    def equal_folds(self, number: int | None) -> Folds | None:
+        """Return so many folds of neighbouring rows, unless a column tells them."""
+        if number is None or self.fold is not None:
+            return None
+        return Folds(number, self.counted_rows)
 
     def condensed(self, folds: int | None = None, tell: Tell | None = None) -> Condensed:
         """Gather all rows in triangles.
@@ -49,20 +61,27 @@ class Stream(Layout):
         tell : callable, optional
             Is told how much was read.
         """
-        equal = None if folds is None or self.fold is not None else Folds(folds, self.counted_rows)
-        return condensed(self, self.chunks(tell), equal)
+        return condensed(self, self.chunks(tell), self.equal_folds(folds))
 
-    @property
-    def condenses(self) -> bool:
-        """Whether triangles are much smaller than the rows, and these too large for memory."""
-        return self.bytes > stored_.IN_MEMORY and self.rows > 2 * (len(self.names) + 2)
+    def chunks(self, tell: Tell | None = None, whole: bool = True) -> Iterator[Chunk]:
+        """Yield all rows as numbers, some after the other.
 
-    def _pieces(self, tell: Tell | None) -> Iterator[Chunk]:
+        Parameters
+        ----------
+        tell : callable, optional
+            Is told how much was read.
+        whole : bool
+            Whether these must be as many as were looked at.
+        """
+        least = max(1, CHUNK // (8 * (len(self.names) + 1)))
+        return _joined(self._pieces(tell, whole), least)
+
+    def _pieces(self, tell: Tell | None, whole: bool) -> Iterator[Chunk]:
         rows = 0
         for looked in self.looked(tell):
             rows += looked.survey.kept
             yield self._chunk(looked)
-        if rows != self.rows:
+        if whole and rows != self.rows:
             raise changed(self.label)
 
     def _chunk(self, looked: Looked) -> Chunk:
@@ -78,8 +97,7 @@ class Stream(Layout):
 
     def gathered(self, tell: Tell | None = None) -> Table:
         """Return all rows in memory after all."""
-        layout = {name: value for name, value in vars(self).items() if name != "stored"}
-        return Table.gathered(Layout(**layout), self.looked(tell))
+        return Table.gathered(self.layout, self.looked(tell))
 
 
 def scan(
@@ -99,7 +117,8 @@ def scan(
         What is chosen by name, as for `select`.
     """
     choice = stored.choice(target, **names)
-    survey = _surveyed(stored, choice.wanted, tell)
+    pieces = stored.pieces(choice.wanted.names, tell)
+    survey = surveyed_pieces(pieces, choice.wanted)
     layout = choice.layout(survey, stored.label, stored.several)
     return Stream(**vars(layout), stored=stored)
 
@@ -116,15 +135,15 @@ def predicted(
     """
     needed = Needed(tuple(encoding), tuple(names))
     stored.check_needed(needed)
-    survey = _surveyed(stored, needed.wanted, tell)
+    pieces = stored.pieces(needed.wanted.names, tell)
+    survey = surveyed_pieces(pieces, needed.wanted)
     layout = needed.layout(survey, stored.label, stored.several)
     for piece in stored.pieces(layout.wanted.names, tell):
         yield layout.features(look(piece, layout.wanted))
 
 
-def _surveyed(stored: Stored, wanted: Wanted, tell: Tell | None) -> Survey:
+def surveyed_pieces(pieces: Iterable[RawTable], wanted: Wanted) -> Survey:
     """Look at all rows, and keep none of them."""
-    pieces = stored.pieces(wanted.names, tell)
     return sum((look(piece, wanted).survey for piece in pieces), Survey())
 
 
