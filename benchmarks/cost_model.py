@@ -62,11 +62,12 @@ def tall(machine: Machine, n: float, m: int, workers: int, blocks: float) -> Cos
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run asks of A: so many passes, for so many products and single columns together."""
+    """What a run asks of A."""
 
     passes: int
-    products: int
-    columns: int
+    products: int  # A*v, in all passes together
+    columns: int  # fetched one by one
+    width: int = 1  # products of a typical pass
 
 
 def wide(machine: Machine, n: int, m: float, workers: int, asked: Asked) -> Cost:

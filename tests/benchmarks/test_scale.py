@@ -76,7 +76,8 @@ def test_what_is_asked_of_a_matrix_is_noted():
     design = Watched(np.arange(12.0).reshape(3, 4))
     design.rmatmat(np.ones((3, 2)))
     design.columns(np.array([1, 3]))
-    assert (design.widths, design.fetched) == ([2], 2)
+    design.rmatmat(np.ones((3, 1)))
+    assert design.asked(passes=2) == Asked(passes=2, products=3, columns=2, width=2)
     assert design.seconds >= 0
 
 
