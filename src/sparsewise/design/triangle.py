@@ -162,7 +162,8 @@ class Triangle:
         np.concatenate(pieces, axis=1, out=Z)
         if not self.count:
             self.shift = _middle(Z)
-        Z -= self.shift
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z -= self.shift
         size = np.abs(Z).max(axis=0)
         if not np.isfinite(size).all():
             raise _out_of_range(pieces, rows)
