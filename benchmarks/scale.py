@@ -91,10 +91,10 @@ def folder(gigabytes: float, scratch: Path) -> str:
             data = table(FILE_ROWS, FILE_COLUMNS, seed=i)
             frame = pl.DataFrame({f"x{j}": data.X[:, j] for j in range(FILE_COLUMNS)})
             frame.with_columns(y=data.y).write_parquet(Path(place) / f"part-{i:04}.parquet")
-        size = sum(path.stat().st_size for path in Path(place).iterdir())
-        seconds, peak = run_and_watch(
-            [sys.executable, "-m", "sparsewise", "fit", place, "--target", "y"]
-        )
+        files = sorted(Path(place).iterdir())
+        size = sum(path.stat().st_size for path in files)
+        run_and_watch(fit_words(files[0]))  # compiles what is compiled once
+        seconds, peak = run_and_watch(fit_words(place))
     rows = [
         ["folder", "rows", "time", "read at", "most memory"],
         ["---"] * 5,
@@ -107,6 +107,11 @@ def folder(gigabytes: float, scratch: Path) -> str:
         ],
     ]
     return markdown(rows)
+
+
+def fit_words(place: str | Path) -> list[str]:
+    """The command that fits a file, or a folder of them."""
+    return [sys.executable, "-m", "sparsewise", "fit", str(place), "--target", "y"]
 
 
 def run_and_watch(words: list[str]) -> tuple[float, float]:
