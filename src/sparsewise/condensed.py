@@ -136,7 +136,7 @@ class Condensed:
         Condensed
             Itself.
         """
-        names = _names(X)
+        names = column_names(X)
         features, target = as_design(X), as_floats(y, "y")
         self._check(features, target, names)
         n = features.shape[0]
@@ -187,7 +187,8 @@ class Condensed:
         matrix = (total.centred() if intercept else total.plain()).astype(self.dtype)
         if not len(matrix):
             raise InputError("There is 1 row, but a model with an intercept needs at least 2.")
-        return DenseDesign(matrix[:, :-1], rows=self.n_rows - intercept), matrix[:, -1].copy()
+        rows, error = self.n_rows - intercept, total.error_of(matrix)
+        return DenseDesign(matrix[:, :-1], rows=rows, error=error), matrix[:, -1].copy()
 
     @property
     def total(self) -> Triangle:
@@ -308,7 +309,7 @@ def check_alike(
             raise InputError(wrong, same, parameter="X")
 
 
-def _names(X: Any) -> list[str] | None:
+def column_names(X: Any) -> list[str] | None:
     """The names of a data frame's columns."""
     columns = getattr(X, "columns", None)
     return None if columns is None or callable(columns) else [str(name) for name in columns]

@@ -218,7 +218,7 @@ def _rows(model: SparseLinearModel) -> str:
 
 def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
     if is_exact and decision.log_evidence is not None:
-        return "σ = 0: the fit is exact to eight digits, and the evidence without bound"
+        return "σ = 0: the fit is exact, but for rounding, and the evidence without bound"
     if is_exact:
         return "σ = 0: the fit is exact, but for rounding"
     if model.noise_ is None:
