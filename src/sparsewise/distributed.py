@@ -165,12 +165,6 @@ def here(values: Any) -> Any:
     return np.concatenate(by.results(by.compute(array.to_delayed().ravel())))
 
 
-def predict(X: Any, coef: Array, intercept: Any = 0.0) -> Any:
-    """X coef + intercept as a dask.array, computed when somebody asks for it."""
-    used = np.flatnonzero(coef)
-    return by_rows(lambda rows: rows @ coef[used] + intercept, X, used, np.result_type(coef, float))
-
-
 def by_rows(
     function: Callable[[Array], Array], X: Any, columns: Array, dtype: np.dtype[Any]
 ) -> Any:
