@@ -327,8 +327,10 @@ def checked_target(y: ArrayLike, n: int) -> Array:
 
 
 def checked_weights(sample_weight: ArrayLike, n: int) -> Array:
-    """How often each of so many rows counts."""
+    """How often each of so many rows counts: one number for each, or for all."""
     weights = as_floats(sample_weight, "sample_weight")
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
     _check_one_each(weights, n, "sample_weight")
     if weights.dtype.kind == "c" or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InputError("must be numbers from 0 up.", parameter="sample_weight")

@@ -193,6 +193,12 @@ def test_any_chunks_of_any_table(data, name, n, m, intercept, weighted):
     assert_like_fit(make(name, **words).fit(chunked(X, y, w, cuts=cuts)), full, X)
 
 
+def test_one_weight_for_all_rows():
+    X, y = table()
+    model = StepwiseRegressor().partial_fit(X[:30], y[:30], 2.0).partial_fit(X[30:], y[30:], 2)
+    assert_like_fit(model, StepwiseRegressor().fit(X, y, 2.0), X)
+
+
 def test_fewer_rows_than_features():
     X, y = table(n=12, m=20)
     model = gathered(StepwiseRegressor(), chunked(X, y, cuts=(5, 6)))
@@ -442,6 +448,7 @@ X4, Y4 = table(n=4)
         ([(X4, Y4), (X4, Y4[1:])], r"Chunk 1 .*inconsistent numbers of samples: \[4, 3\]"),
         ([(X4, Y4), (X4, Y4), (X4 * np.nan, Y4)], "Chunk 2 .*Input X contains NaN"),
         ([(X4, Y4), (X4, np.abs(Y4) * np.inf)], "Chunk 1 .*Input y contains infinity"),
+        ([(X4, ["a"] * 4)], "Chunk 0 .*y must hold numbers, but its type is <U1"),
         ([(X4, Y4, -Y4**2)], "Chunk 0 .*sample_weight must be numbers from 0 up"),
         ([(Y4, Y4)], "Chunk 0 .*Expected 2D array"),
         ([(X4[:0], Y4[:0])], "There are no rows of positive weight, but a model with an"),
