@@ -184,7 +184,11 @@ class Condensed:
             As many entries as A has rows.
         """
         total = self.total
-        matrix = (total.centred() if intercept else total.plain()).astype(self.dtype)
+        matrix = total.centred() if intercept else total.plain()
+        with np.errstate(over="ignore"):
+            rounded = matrix.astype(self.dtype)
+        if np.isfinite(rounded).all():  # norms may be out of range though entries are not
+            matrix = rounded
         if not len(matrix):
             raise InputError("There is 1 row, but a model with an intercept needs at least 2.")
         rows, error = self.n_rows - intercept, total.error_of(matrix)

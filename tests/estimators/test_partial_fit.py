@@ -128,6 +128,16 @@ def test_single_precision_stays_single(name):
     assert_close(model.coef_, full.coef_, 1e-4)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_norms_beyond_single_precision(intercept):
+    """Of features whose entries are not."""
+    X, y = table()
+    unit = 3e38 / np.abs(X).max()
+    model = StepwiseRegressor(fit_intercept=intercept).partial_fit((unit * X).astype(np.float32), y)
+    full = StepwiseRegressor(fit_intercept=intercept).fit(X, y)
+    assert_close(model.coef_ * unit, full.coef_, 1e-4)
+
+
 def test_one_chunk_in_double_precision_makes_all_double():
     X, y = table()
     model = StepwiseRegressor().partial_fit(X[:30].astype(np.float32), y[:30])
