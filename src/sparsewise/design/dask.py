@@ -131,7 +131,7 @@ class DaskDesign(Design):
         if self.dtype.kind == "c":
             return None
         blocks, _, _, by = self.held
-        told = by.ask(_about_means, blocks, [weights] * len(blocks))
+        told = by.ask(_about_means, blocks, [by.share(weights)] * len(blocks))
         shifts, means, norms = (by.ask(_item, told, [i] * len(blocks)) for i in range(3))
         return AboutMeans(
             self._about(shifts),
@@ -160,8 +160,8 @@ class DaskDesign(Design):
 
     def _ask_all(self, method: str, *arguments: Any) -> list[Any]:
         """What every block, a design of its own, says to the same question."""
-        every = range(len(self.held.blocks))
-        return self._ask(method, every, *([value] * len(every) for value in arguments))
+        every, shared = range(len(self.held.blocks)), map(self.held.by.share, arguments)
+        return self._ask(method, every, *([value] * len(every) for value in shared))
 
     def _ask(self, method: str, some: Sequence[int], *arguments: Sequence[Any]) -> list[Any]:
         """What these blocks say, each with arguments of its own."""
