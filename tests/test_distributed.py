@@ -99,7 +99,7 @@ def test_chunks_without_rows(tall):
     found = sw.forward(X[late], da.from_array(y, chunks=500)[late], sparsity=4)
     same(found, sw.forward(A[1200:], y[1200:], sparsity=4))
     none = X[X[:, 0] > 1e9]
-    with pytest.raises(sw.InputError, match=r"^A is empty: its shape is \(0, 30\)"):
+    with pytest.raises(sw.InputError, match=r"^A has no rows; give at least one"):
         sw.forward(none, none[:, 0], sparsity=1)
     with pytest.raises(sw.InputError, match=r"^There are no rows yet"):
         condense(none, none[:, 0]).system()
@@ -196,7 +196,24 @@ def test_data_frames(dask_client, frame, tall, weights):
     ))  # fmt: skip
     weighted = condense(X, y, da.from_array(weights, chunks=1000))
     assert weighted.n_rows == weights.sum()
-    same(sw.forward(X, frame["y"], sparsity=3), sw.forward(A, y, sparsity=3))
+    whole = sw.forward(X, frame["y"], sparsity=3)
+    same(whole, sw.forward(A, y, sparsity=3))
+    assert "condensed into a triangle by 2 Dask workers, since 3000 × 30 is tall" in whole.note
+    few = sw.forward(X.head(60, compute=False), y[:60], sparsity=3)
+    same(few, sw.forward(A[:60], y[:60], sparsity=3))
+    assert "since 60 × 30 has few columns" in few.note
+
+
+def test_wide_data_frames(dask_client):
+    dataframe = pytest.importorskip("dask.dataframe", reason="dask.dataframe needs pyarrow")
+    pandas = pytest.importorskip("pandas")
+    A = np.random.default_rng(15).standard_normal((40, 1100))
+    y = A[:, 1000] - A[:, 7]
+    frame = dataframe.from_pandas(pandas.DataFrame(A), npartitions=3)
+    found = sw.forward(frame, y, sparsity=2)
+    same(found, sw.forward(A, y, sparsity=2))
+    assert "since 40 × 1100 is wide" in found.note
+    assert isinstance(sw.as_design(frame), DaskDesign)
 
 
 def test_numbers_of_other_kinds(dask_client, frame, tall):
