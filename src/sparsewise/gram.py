@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.condensed import Condensed, column_names
-from sparsewise.design.base import CONSTANT, Array, not_finite, precision
+from sparsewise.design.base import CONSTANT, Array, precision
 from sparsewise.design.choose import as_floats
 from sparsewise.design.triangle import Triangle
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_number
+from sparsewise.wording import count
 
 
 def from_gram(
@@ -151,9 +152,12 @@ def _numbers(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Ar
     if len(bad):
         axes = zip(("row", "column"), bad[0], strict=False)
         where = ", ".join(f"{axis} {i}" for axis, i in axes)
-        if not where:
-            raise InputError(f"must be finite, not {array}.", parameter=name)
-        raise not_finite(name, len(bad), where)
+        wrong = f"has {count(len(bad), 'entry', 'entries')} NaN or infinite, the first at {where}"
+        raise InputError(
+            wrong if where else f"must be finite, not {array}",
+            "sum rows without gaps, scaled so that squares are in range.",
+            parameter=name,
+        )
     return array
 
 
