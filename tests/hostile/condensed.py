@@ -214,7 +214,7 @@ def coarse(rows: Rows, refusal: InputError) -> None:
     B, w = rows.left()
     lost = math.sqrt(float(np.finfo(rows.dtype).eps)) * np.abs(rows.means) * np.sqrt(w.sum())
     norms = lengths(B)
-    found = re.search(r"^(The target|Column (\d+)) is so far from zero", str(refusal))
+    found = re.search(r"^(The target|Column (\d+)) is known to", str(refusal))
     assert found, f"refused for no reason that we know: {refusal}"
     j = int(found[2] or rows.X.shape[1])
     assert norms[j] <= 1e3 * lost[j], f"{refusal}: {norms[j]:.3g} beside {lost[j]:.3g}"
@@ -488,7 +488,7 @@ def files_that_forget_the_error():
 @fault(coarse, family="sums")
 def refused_without_need():
     def refuse(self: Triangle, matrix: Array) -> float:
-        raise InputError("Column 0 is so far from zero that it is refused.")
+        raise InputError("Column 0 is known to be refused.")
 
     return patch.object(Triangle, "error_of", refuse)
 
