@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -70,6 +70,12 @@ class Rows:
     weights: Array | None
     intercept: bool
     kind: str
+    offset: bool
+
+    @property
+    def is_generic(self) -> bool:
+        """Whether columns have no ties, and are not all but parallel."""
+        return self.kind in GENERIC and (self.intercept or not self.offset)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -83,17 +89,25 @@ class Rows:
     def is_complex(self) -> bool:
         return np.iscomplexobj(self.X) or np.iscomplexobj(self.y)
 
-    def left(self) -> tuple[Array, Array]:
-        """What weights and intercept leave of [X y], balanced by powers of two; the means."""
-        Z, power = balanced(np.column_stack([self.X, self.y]).astype(self.wide))
+    def left(self) -> Left:
+        """What weights and intercept leave of [X y]."""
+        Z, powers = balanced(np.column_stack([self.X, self.y]).astype(self.wide))
         Z, w = long(Z), np.ones(len(self.y)) if self.weights is None else self.weights
         w = w.astype(np.longdouble)
         means = (w[:, None] * Z).sum(axis=0) / w.sum() * self.intercept
         # Where rows agree, rounding of their mean is all that would be left of them.
         first = Z[np.argmax(w > 0)]
         means = np.where((Z[w > 0] == first).all(axis=0) & self.intercept, first, means)
-        self.powers, self.means = power, means
-        return np.sqrt(w)[:, None] * (Z - means), w
+        return Left(np.sqrt(w)[:, None] * (Z - means), w, powers, means)
+
+
+class Left(NamedTuple):
+    """Rows without weights and intercept, each column times 2 to minus a power; and the means."""
+
+    B: Array
+    weights: Array
+    powers: Array
+    means: Array
 
 
 def scaled(A: Array, powers: Array) -> Array:
@@ -112,10 +126,9 @@ def table(case: Case) -> Rows:
     y = X[:, : 1 + m // 3].sum(axis=1)
     if case.chance(0.8):
         y = y + 0.3 * np.linalg.norm(y) / math.sqrt(n) * case.rng.standard_normal(n)
-    if case.chance(0.3):
-        at, offset = case.rng.random(m) < 0.5, float(case.choose(3.0, 1e3, 1e6, -1e6))
-        X[:, at] += offset
-        case.note(offset=offset)
+    offset = float(case.choose(3.0, 1e3, 1e6, -1e6)) if case.chance(0.3) else 0.0
+    X[:, case.rng.random(m) < 0.5] += offset
+    case.note(offset=offset)
     if case.chance(0.15):
         X[:, case.rng.integers(m)] = case.choose(0.0, 1 / 3, -7e5)
     y = y + case.choose(0.0, 1.0, 1e6) if case.chance(0.5) else y
@@ -128,7 +141,7 @@ def table(case: Case) -> Rows:
         y = y * 10.0 ** float(case.rng.integers(-far, far + 1))
     if single:
         X = X.astype(np.complex64 if np.iscomplexobj(X) else np.float32)
-    rows = Rows(X, y, weights(case, n), case.chance(0.7), kind)
+    rows = Rows(X, y, weights(case, n), case.chance(0.7), kind, bool(offset))
     case.note(matrix=kind, shape=X.shape, dtype=str(X.dtype), intercept=rows.intercept)
     return rows
 
@@ -190,16 +203,15 @@ def summed(rows: Rows) -> sw.Condensed:
 @oracle
 def same_inner_products(rows: Rows, design: Design, target: Array, of_sums: bool) -> None:
     """Those of the triangle are those of the rows, relative to the norms of their columns."""
-    B, w = rows.left()
-    R = np.column_stack([design.columns(slice(None)), target])
-    R = long(scaled(R, -rows.powers))
+    B, w, powers, means = rows.left()
+    R = long(scaled(np.column_stack([design.columns(slice(None)), target]), -powers))
     norms = lengths(B)
     eps = float(np.finfo(design.dtype).eps)
     size = np.abs(B / np.sqrt(np.where(w > 0, w, 1))[:, None]).max(axis=0)
     constant = size == 0
     assert not R[:, constant].any(), "a constant column is not zero"
     level = CONSTANT * (eps if not of_sums else math.sqrt(eps))
-    may_vanish = size <= level * np.abs(rows.means)
+    may_vanish = size <= level * np.abs(means)
     told = ~(may_vanish & ~R.any(axis=0)) & ~constant
     unit = np.where(norms > 0, norms, 1)
     off = np.abs(B.conj().T @ B - R.conj().T @ R) / unit / unit[:, None]
@@ -211,8 +223,8 @@ def same_inner_products(rows: Rows, design: Design, target: Array, of_sums: bool
 @oracle
 def coarse(rows: Rows, refusal: InputError) -> None:
     """Sums are refused only where offsets have cost them their digits."""
-    B, w = rows.left()
-    lost = math.sqrt(float(np.finfo(rows.dtype).eps)) * np.abs(rows.means) * np.sqrt(w.sum())
+    B, w, _, means = rows.left()
+    lost = math.sqrt(float(np.finfo(rows.dtype).eps)) * np.abs(means) * np.sqrt(w.sum())
     norms = lengths(B)
     found = re.search(r"^(The target|Column (\d+)) is known to", str(refusal))
     assert found, f"refused for no reason that we know: {refusal}"
@@ -287,9 +299,9 @@ def judge(call: Call, solution: Any) -> None:
 
 def a_call_on(case: Case, rows: Rows, design: Design, target: Array) -> Call:
     """An algorithm on a triangle, with the rows as the truth it is judged by."""
-    B, _ = rows.left()
+    B, _, powers, _ = rows.left()
     name = case.choose(*LEAST_SQUARES)
-    A = scaled(B, rows.powers)
+    A = scaled(B, powers)
     # Columns that count as constant are zero, for the judges, too.
     A[:, np.append(design.norms() == 0, not target.any())] = 0
     A, y = A[:, :-1].astype(design.dtype), A[:, -1].astype(target.dtype)
@@ -319,7 +331,7 @@ def try_on(case: Case, rows: Rows, condensed: sw.Condensed, of_sums: bool) -> No
     judge(call, solution)
     holds_for_the_triangle(solution, design, target)
     # Where sums have few digits, they tell less of what explains little.
-    if rows.kind in GENERIC and (not of_sums or design.error < 1e-6):
+    if rows.is_generic and (not of_sums or design.error < 1e-6):
         answers_of_the_rows(call, solution, design)
 
 
