@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.model_selection import PredefinedSplit
 
 import sparsewise as sw
 from sparsewise.algorithms import ALGORITHMS
@@ -399,3 +400,13 @@ def test_estimators_on_single_precision_and_without_means():
         assert model.coef_.dtype == np.float32
         assert model.get_support().tolist() == of_rows.get_support().tolist()
         np.testing.assert_allclose(model.coef_, of_rows.coef_, rtol=2e-3)
+
+
+def test_sums_of_each_fold_are_cross_validated():
+    X, y = settings.table(n=90)
+    folds = np.arange(90) % 3
+    sums = [from_rows(X[folds == i], y[folds == i]).as_fold(i) for i in range(3)]
+    for name in ("cv", "search, cv"):
+        model = make(name, cv=3).fit(sums[0] + sums[1] + sums[2])
+        of_rows = make(name, cv=PredefinedSplit(folds)).fit(X, y)
+        assert_same(model, of_rows, X, rtol=1e-6, leave_out=("path loo",))
