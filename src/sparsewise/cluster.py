@@ -36,13 +36,14 @@ class Workers(Protocol):
         Who they are, for a sentence.
     threads : int
         How many tasks run at the same time.
-    memory : float
-        Bytes that can be held; infinite if nobody knows.
+    memory, largest : float
+        Bytes that can be held by all, and by one of them; infinite if nobody knows.
     """
 
     name: str
     threads: int
     memory: float
+    largest: float
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
         """make(part) for every part (`Delayed`) of a collection of so many bytes, kept there."""
@@ -76,7 +77,7 @@ class Threads:
 
         self.name = "threads of this process"
         self.threads: int = CPU_COUNT
-        self.memory = _available() / 2
+        self.memory = self.largest = _available() / 2
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
         """In this process's memory; what has no room there is read anew in every pass."""
@@ -123,7 +124,7 @@ class Cluster:
         self._addresses = list(known)
         self.threads = sum(worker["nthreads"] for worker in known.values())
         limits = [worker["memory_limit"] or math.inf for worker in known.values()]
-        self.memory = SPILL * sum(limits)
+        self.memory, self.largest = SPILL * sum(limits), SPILL * max(limits)
         self.name = count(len(known), "Dask worker")
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
