@@ -41,6 +41,9 @@ READ = 2**27
 COLUMNS = 64
 """Columns of Parquet that are read at a time: of each a page, of a megabyte, is looked at."""
 
+ROW_GROUP = 2**26
+"""Bytes of a row group that are read at a time: of each column all, whatever rows are wanted."""
+
 PIECE = 2**25
 """Bytes of the numbers of Parquet that are handed out together."""
 
@@ -95,12 +98,15 @@ class ParquetFile:
         What each column is called in the file, by the name that we call it.
     start, end : int
         The rows, from the first to before the last.
+    at_once : int
+        How many columns to read at a time.
     """
 
     label: str
     columns: dict[str, str]
     start: int
     end: int
+    at_once: int
 
     is_text = False
 
@@ -110,7 +116,10 @@ class ParquetFile:
         frame = parquet_frame(lambda: _scanned(path).head(0).collect(), path)
         names = tidy_names(frame.columns, path)
         rows = parquet_frame(lambda: _scanned(path).select(pl.len()).collect(), path).item()
-        return cls(path, dict(zip(names, frame.columns, strict=True)), 0, rows)
+        # All of the file may be one row group.
+        at_once = ROW_GROUP * len(names) // max(1, os.path.getsize(path))
+        columns = dict(zip(names, frame.columns, strict=True))
+        return cls(path, columns, 0, rows, min(max(1, at_once), COLUMNS))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +145,7 @@ class ParquetFile:
     def _read(self, columns: Sequence[str], start: int, rows: int) -> pl.DataFrame:
         """Read some rows, a few columns at a time: what is looked at of the file is in memory."""
         frames = []
-        for first, some in _stretches(0, len(columns), COLUMNS):
+        for first, some in _stretches(0, len(columns), self.at_once):
             part = _scanned(self.label).select(columns[first : first + some]).slice(start, rows)
             frames.append(parquet_frame(part.collect, self.label))
         if any(frame.height != rows for frame in frames):
