@@ -66,10 +66,10 @@ def figures(case: str, contender: str) -> dict[str, float]:
     problem: Problem = make(0)
     run = begin(problem)
     start = time.process_time()
-    resident = _resident(run.call)
+    grown = resident(run.call)
     quick = time.process_time() - start <= TWICE
     traced = _traced(run.call) if quick else 0.0
-    return {"resident": resident, "traced": traced, "array": problem.A.nbytes}
+    return {"resident": grown, "traced": traced, "array": problem.A.nbytes}
 
 
 def _touch_workspace() -> None:
@@ -81,7 +81,8 @@ def _touch_workspace() -> None:
     dgemm(1.0, square.T, square.T)
 
 
-def _resident(call: Callable[[], Any]) -> float:
+def resident(call: Callable[[], Any]) -> float:
+    """Peak growth of the resident set while this runs, in bytes."""
     _settle()
     before = _status("VmRSS")
     call()

@@ -93,6 +93,18 @@ def test_rows_of_unknown_number(dask_client, tall):
     same(sw.forward(wide[rows], z, sparsity=2), sw.forward(kept, z, sparsity=2))
 
 
+def test_chunks_without_rows(tall):
+    A, y = tall
+    X, late = da.from_array(A, chunks=(500, 30)), da.arange(3000, chunks=500) >= 1200
+    found = sw.forward(X[late], da.from_array(y, chunks=500)[late], sparsity=4)
+    same(found, sw.forward(A[1200:], y[1200:], sparsity=4))
+    none = X[X[:, 0] > 1e9]
+    with pytest.raises(sw.InputError, match=r"^A is empty: its shape is \(0, 30\)"):
+        sw.forward(none, none[:, 0], sparsity=1)
+    with pytest.raises(sw.InputError, match=r"^There are no rows yet"):
+        condense(none, none[:, 0]).system()
+
+
 @pytest.mark.parametrize(
     ("n", "m", "tall"),
     [
@@ -133,10 +145,13 @@ def test_condensed_rows_are_those_of_one_update(dask_client, tall, weights):
     close(part.norms(), expected.some([1, 3]).system()[0].norms())
 
 
-def test_the_number_of_workers_does_not_matter(dask_client, tall):
+def test_the_number_of_workers_does_not_matter(dask_cluster, tall):
+    from distributed import Client
+
     A, y = tall
     X = da.from_array(A, chunks=(100, 30))
-    there = condense(X, y)
+    with Client(dask_cluster):
+        there = condense(X, y)
     with dask.config.set(scheduler="synchronous"):
         here = condense(X, y)
     np.testing.assert_array_equal(there.total.R, here.total.R)
@@ -307,7 +322,8 @@ def test_memory_maps(dask_client, tall, tmp_path):
         (first, last), _ = block_info[None]["array-location"]
         return np.load(tmp_path / "X.npy", mmap_mode="r")[first:last]
 
-    X = da.map_blocks(rows, chunks=((500,) * 6, 30), dtype=file.dtype)
+    chunks = da.core.normalize_chunks((500, 30), file.shape)
+    X = da.map_blocks(rows, chunks=chunks, dtype=file.dtype)
     same(sw.forward(X, y, sparsity=5), sw.forward(A, y, sparsity=5))
 
 

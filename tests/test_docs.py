@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
 
@@ -185,6 +186,19 @@ def test_solve_of_its_page(capsys):
     example = examples("docs/solve.md")[0]
     exec(example, {})
     assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", example)
+
+
+def test_scale_of_its_page(capsys, tmp_path, monkeypatch):
+    """What is printed is what the comments say, as far as the packages are there."""
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for example in examples("docs/scale.md"):
+        needed = re.findall(r"^import (\w+)", example, re.MULTILINE)
+        if not all(find_spec(package) for package in needed):
+            continue
+        exec(example, names)
+        told = capsys.readouterr().out.splitlines()
+        assert told == re.findall(r"print\(.*\)  # (.*)", example)
 
 
 def test_relevance_vectors_of_the_readme():

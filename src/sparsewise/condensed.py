@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design import DenseDesign, Design, as_design
-from sparsewise.design.base import Array
+from sparsewise.design.base import Array, not_finite
 from sparsewise.design.choose import as_floats
 from sparsewise.design.triangle import Triangle
 from sparsewise.errors import InputError
@@ -136,13 +136,14 @@ class Condensed:
         Condensed
             Itself.
         """
-        names = _names(X)
+        names = column_names(X)
         features, target = as_design(X), as_floats(y, "y")
         self._check(features, target, names)
-        weights = _weights(sample_weight, features.shape[0])
+        n = features.shape[0]
+        weights = None if sample_weight is None else checked_weights(sample_weight, n)
         column = as_design(target[:, None])
         parts = dict(self._parts)
-        for label, rows in _by_fold(fold, weights, features.shape[0]):
+        for label, rows in _by_fold(fold, weights, n):
             grown = parts[label].copy() if label in parts else Triangle(features.shape[1] + 1)
             grown.update([features, column], weights, rows)
             parts[label] = grown
@@ -186,7 +187,8 @@ class Condensed:
         matrix = (total.centred() if intercept else total.plain()).astype(self.dtype)
         if not len(matrix):
             raise InputError("There is 1 row, but a model with an intercept needs at least 2.")
-        return DenseDesign(matrix[:, :-1], rows=self.n_rows - intercept), matrix[:, -1].copy()
+        rows, error = self.n_rows - intercept, total.error_of(matrix)
+        return DenseDesign(matrix[:, :-1], rows=rows, error=error), matrix[:, -1].copy()
 
     @property
     def total(self) -> Triangle:
@@ -273,9 +275,7 @@ class Condensed:
 
     def _check(self, features: Design, target: Array, names: list[str] | None) -> None:
         n = features.shape[0]
-        if target.shape != (n,):
-            wrong = f"must have shape ({n},), one entry per row of X, not {target.shape}."
-            raise InputError(wrong, parameter="y")
+        _check_one_each(target, n, "y")
         if self.n_features is not None:
             check_alike(features.shape[1], names, self.n_features, self.feature_names)
         check_size(features.shape[1])
@@ -309,25 +309,37 @@ def check_alike(
             raise InputError(wrong, same, parameter="X")
 
 
-def _names(X: Any) -> list[str] | None:
+def column_names(X: Any) -> list[str] | None:
     """The names of a data frame's columns."""
     columns = getattr(X, "columns", None)
     return None if columns is None or callable(columns) else [str(name) for name in columns]
 
 
-def _weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
-    """How often each row counts, checked; None: once."""
-    if sample_weight is None:
-        return None
+def checked_target(y: ArrayLike, n: int) -> Array:
+    """The target of so many rows: real numbers."""
+    target = as_floats(y, "y")
+    _check_one_each(target, n, "y")
+    if target.dtype.kind == "c":
+        raise InputError("must be real numbers.", parameter="y")
+    if (bad := np.flatnonzero(~np.isfinite(target))).size:
+        raise not_finite("y", bad.size, f"row {bad[0]}")
+    return target
+
+
+def checked_weights(sample_weight: ArrayLike, n: int) -> Array:
+    """How often each of so many rows counts."""
     weights = as_floats(sample_weight, "sample_weight")
-    if weights.shape != (n,):
-        raise InputError(
-            f"must have shape ({n},), one for each row, not {weights.shape}.",
-            parameter="sample_weight",
-        )
+    _check_one_each(weights, n, "sample_weight")
     if weights.dtype.kind == "c" or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InputError("must be numbers from 0 up.", parameter="sample_weight")
     return weights.astype(np.float64)
+
+
+def _check_one_each(values: Array, n: int, name: str) -> None:
+    """Refuse what is not one number for each row."""
+    if values.shape != (n,):
+        wrong = f"must have shape ({n},), one entry per row of X, not {values.shape}."
+        raise InputError(wrong, parameter=name)
 
 
 def _by_fold(fold: Any, weights: Array | None, n: int) -> Iterator[tuple[Label, Array | None]]:

@@ -233,7 +233,9 @@ def _check_rows(values: Any, n: float, name: str) -> None:
 
 
 def _condensed(X: Any, y: Any, weights: Any, fold: Any, first: float) -> Condensed:
-    """The triangle of some rows, of which the first has this number."""
+    """The triangle of some rows, of which the first has this number; a filter may leave none."""
+    if not X.shape[0]:
+        return Condensed()
     try:
         return Condensed().update(X, y, weights, fold=fold)
     except InputError:

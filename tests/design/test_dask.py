@@ -1,4 +1,4 @@
-"""Wide Dask arrays: blocks of columns that stay on the workers, and the same numbers as in memory."""
+"""Wide Dask arrays: blocks of columns stay on the workers; the same numbers as in memory."""
 
 import os
 import signal
@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.sparse as sparse
 
 import sparsewise as sw
 from sparsewise.design import Centred, Weighted, as_design
@@ -75,6 +76,20 @@ def test_integers_are_promoted(dask_client):
     A = np.random.default_rng(7).integers(-3, 4, (40, 2000))
     y = A[:, 100] - 2.0 * A[:, 1900]
     same(sw.forward(da.from_array(A, chunks=500), y, sparsity=2), sw.forward(A, y, sparsity=2))
+
+
+@pytest.mark.parametrize("kind", ["csc_array", "csr_matrix"])
+def test_blocks_that_are_sparse(wide, kind):
+    A = np.where(np.abs(wide[0]) > 1, wide[0], 0.0)
+    X = da.from_array(A, chunks=(80 if kind == "csc_array" else 30, 700))
+    X = X.map_blocks(getattr(sparse, kind))
+    same(sw.forward(X, wide[1], sparsity=5), sw.forward(A, wide[1], sparsity=5))
+
+
+def test_entries_that_are_masked(wide):
+    X = da.from_array(np.ma.masked_greater(wide[0], 4.0), chunks=(80, 2500))
+    with pytest.raises(sw.InputError, match=r"^A has \d+ masked entries; fill or drop them first"):
+        sw.forward(X, wide[1], sparsity=5)
 
 
 def test_weights_and_means(dask_client, wide):
@@ -180,6 +195,24 @@ def test_a_scheduler_that_goes_away(wide, steps):
             sparsity=9,
             callback=lambda step: cluster.close() if step.size == steps else None,
         )
+
+
+def test_workers_that_all_go_away(monkeypatch, wide):
+    from distributed import Client, LocalCluster
+
+    A, y = wide
+    monkeypatch.setattr("sparsewise.cluster.PATIENCE", 0.5)
+    usual = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    with (
+        LocalCluster(**usual, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster),
+    ):
+        (worker,) = cluster.workers.values()
+        X = da.from_array(A, chunks=(80, 700))
+        with pytest.raises(ClusterError, match=r"^All workers of the Dask cluster are gone; start"):
+            sw.forward(X, y, sparsity=9, callback=lambda step: cluster.sync(worker.close) and None)
+        with pytest.raises(ClusterError, match=r"^The Dask cluster has no workers; start some"):
+            sw.forward(X, y, sparsity=9)
 
 
 def test_data_that_do_not_fit_the_workers(dask_client):

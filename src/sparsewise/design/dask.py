@@ -16,6 +16,7 @@ import numpy as np
 
 from sparsewise.cluster import Workers, workers
 from sparsewise.design.base import AboutMeans, Array, Design, working_type
+from sparsewise.design.choose import as_floats
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.shifted import Shifted
 from sparsewise.errors import InputError
@@ -187,7 +188,8 @@ def _laid_out(block: Any, dtype: np.dtype[Any]) -> Array:
     Neither a view of the chunk it was cut from, which could not be freed then, nor of a message
     from another worker, whose memory lies so that products take twice as long.
     """
-    whole = np.require(block, dtype, "O")
+    dense = block.toarray() if hasattr(block, "toarray") else as_floats(block, "A")
+    whole = np.require(dense, dtype, "O")
     return whole if whole.flags.forc else np.ascontiguousarray(whole)
 
 

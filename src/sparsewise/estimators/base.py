@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +25,22 @@ from sklearn.utils.validation import (
 )
 
 from sparsewise.algorithms import Algorithm
-from sparsewise.condensed import Condensed, check_alike
-from sparsewise.design.base import TILE_BYTES, Array
-from sparsewise.errors import Either, InputError, InputWarning, Parameter
+from sparsewise.condensed import Condensed, check_alike, checked_target, checked_weights
+from sparsewise.design import DaskDesign
+from sparsewise.design.base import Array, not_finite
+from sparsewise.design.choose import is_dask_array
+from sparsewise.design.dask import counted
+from sparsewise.distributed import (
+    as_dask_array,
+    by_rows,
+    condense,
+    folds_by_row,
+    here,
+    is_dask,
+    is_tall,
+    tall_note,
+)
+from sparsewise.errors import Either, InputError, InputTypeError, InputWarning, Parameter
 from sparsewise.estimators.available import Available
 from sparsewise.estimators.fitted import afresh, forget, in_precision, unless_it_fails
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
@@ -40,6 +53,7 @@ from sparsewise.estimators.gathering import (
     no_parts,
     whole,
 )
+from sparsewise.estimators.prediction import Exact, Predictor
 from sparsewise.parameters import check_columns, check_constraints, check_number
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
@@ -48,7 +62,6 @@ from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.data import Data
 from sparsewise.selection.table import Table
 from sparsewise.selection.triangles import Triangles
-from sparsewise.spread import observation_std
 from sparsewise.wording import count, listing, look_up, quoted
 
 if TYPE_CHECKING:
@@ -159,7 +172,9 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n, m), or rows in another form
-            The features; a sparse matrix is centred implicitly and stays sparse. Or, without y and
+            The features; a sparse matrix is centred implicitly and stays sparse. Dask arrays and
+            data frames stay where they are: workers condense tall ones, and hold blocks of the
+            columns of wide ones; y and `sample_weight` may be either. Or, without y and
             `sample_weight`, rows that need not all be there at once: a `sparsewise.Condensed`, or
             an iterable (a generator, say) of chunks ``(X, y)``, ``(X, y, sample_weight)`` or
             ``(X, y, sample_weight, fold)``, each of which is condensed as it comes. With
@@ -177,7 +192,9 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         """
         with afresh(self):
             self._check_settings()
-            if isinstance(X, Condensed) or are_chunks(X, y):
+            if is_dask(X):
+                self._fit(self._from_dask(X, y, sample_weight))
+            elif isinstance(X, Condensed) or are_chunks(X, y):
                 self._gathered_ = self._gather(X, y, sample_weight)
                 self._fit(self._condensed_data())
             else:
@@ -217,6 +234,9 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         estimator
             The estimator itself.
         """
+        if is_dask(X):
+            wrong = "is a Dask collection, whose rows are not here"
+            raise InputTypeError(wrong, "give it to fit, or its parts one by one.", parameter="X")
         with unless_it_fails(self):
             self._check_settings()
             gathered: Gathered = vars(self).get("_gathered_", Gathered())
@@ -237,7 +257,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n, m)
+        X : array-like, data frame, sparse matrix or Dask collection of shape (n, m)
             Rows with the features seen in `fit`.
         return_std : bool
             Whether to return standard deviations, too.
@@ -245,7 +265,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         Returns
         -------
         mean : ndarray of shape (n,)
-            The expected targets.
+            The expected targets; of a Dask collection a dask.array that nobody has computed.
         std : ndarray of shape (n,)
             Of a new observation, given that the right features were chosen: noise, and uncertainty
             of coefficients and intercept. Only if `return_std`.
@@ -253,41 +273,26 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         if return_std and (self.noise_ is None or self.covariance_ is None):
             raise self._no_std()
+        if is_dask(X):
+            return self._predict_afar(X, return_std)
         rows: Any = validate_data(self, X, reset=False, **ACCEPTED)
-        dtype = np.result_type(rows.dtype, self.coef_.dtype)
-        mean = np.empty(rows.shape[0], dtype)
-        std = np.empty(rows.shape[0] if return_std else 0, dtype)
-        # A few rows at a time: there may be so many that memory has no room for a copy.
-        width = max(1, TILE_BYTES // (8 * max(self.solution_.support.size, 1)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for first in range(0, len(mean), width):
-                part = slice(first, first + width)
-                mean[part], std[part] = self._expected(rows[part], return_std)
-        if not (np.isfinite(mean).all() and np.isfinite(std).all()):
-            raise InputError(
-                f"A prediction is beyond the range of {dtype}", "give rows closer to those of fit."
-            )
+        chosen = self.solution_.support
+        mean, std = self._predictor(rows.dtype).expected(rows, chosen, return_std)
         return (mean, std) if return_std else mean
 
-    def _expected(self, rows: Any, return_std: bool) -> tuple[Array, Array]:
-        """Expected targets, and standard deviations of observations if these are wanted.
+    def _predict_afar(self, X: Any, return_std: bool) -> Any:
+        """The same of a Dask collection, for Dask to compute when it is asked to."""
+        array = self._alike(X)
+        predictor, chosen = self._predictor(array.dtype), self.solution_.support
+        wanted = [predictor.mean, predictor.std] if return_std else [predictor.mean]
+        lazy = [by_rows(one, array, chosen, predictor.dtype) for one in wanted]
+        return tuple(lazy) if return_std else lazy[0]
 
-        In double precision, whatever comes in and goes out: features may be far from zero. For the
-        same reason about the means, as in training, though with intercept_ the sum is equal on
-        paper.
-        """
-        exact, chosen = self._exact_, self.solution_.support
-        Z, coef = rows[:, chosen].astype(np.float64), self.coef_[chosen].astype(np.float64)
-        if not isinstance(Z, np.ndarray):
-            if not return_std:
-                return Z @ coef + exact.intercept_, np.empty(0)
-            Z = Z.toarray()
-        Z -= exact.means_
-        mean = Z @ coef + exact.level
-        if not return_std or exact.noise_ is None or exact.covariance_ is None:
-            return mean, np.empty(0)
+    def _predictor(self, dtype: np.dtype[Any]) -> Predictor:
+        """What predictions of rows in this precision are made of."""
+        coef = self.coef_[self.solution_.support].astype(np.float64)
         level = self.fit_intercept / self.n_rows_
-        return mean, observation_std(Z, exact.covariance_, exact.noise_, level)
+        return Predictor(coef, self._exact_, level, np.result_type(dtype, self.coef_.dtype))
 
     def summary(self) -> Summary:
         """The model as a table: text where printed, HTML in a notebook."""
@@ -463,6 +468,67 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         self._look_over(data)
         return data
 
+    # ------------------------------------------------------------------ Dask collections
+
+    def _from_dask(self, X: Any, y: Any, weights: Any) -> Data:
+        """Tall ones are condensed where they are; of wide ones workers hold columns."""
+        if y is None:
+            raise InputError("is missing: give the target.", parameter="y")
+        array, names = as_dask_array(X)
+        if array.ndim != 2:
+            wrong = f"must have two dimensions (rows, columns), not {array.ndim}."
+            raise InputError(wrong, parameter="X")
+        if array.dtype.kind not in "biuf":
+            wrong = f"is of type {array.dtype}, but estimators take real numbers."
+            raise InputTypeError(wrong, parameter="X")
+        self._frame = "polars" if names is None else "pandas"
+        self._target = "y" if is_dask_array(y) else str(getattr(y, "name", None) or "y")
+        self.n_features_in_ = int(array.shape[1])
+        if names is not None:
+            self.feature_names_in_ = np.array(names, object)
+        return self._tall(array, y, weights) if is_tall(array) else self._wide(array, y, weights)
+
+    def _tall(self, array: Any, y: Any, weights: Any) -> Data:
+        """The triangle of all rows, made by the workers."""
+        if (trouble := self._needs_rows) is not None:
+            raise trouble
+        fold = None
+        if (folds := self._folds) is not None:
+            if array.numblocks[0] < folds:
+                array = counted(array)
+            fold = folds_by_row(array, folds)
+        rows = condense(array, y, weights, fold)
+        n = rows.count if math.isnan(array.shape[0]) else array.shape[0]
+        self._gathered_, self._note_ = Gathered(rows), tall_note(n, self.n_features_in_)
+        return self._condensed_data()
+
+    def _wide(self, array: Any, y: Any, weights: Any) -> Data:
+        """A table of which workers hold blocks of columns."""
+        design = DaskDesign(array)
+        n = design.shape[0]
+        found, where = design.faults()
+        if where is not None:
+            raise not_finite("X", found, f"row {where[0]}, column {where[1]}")
+        target = checked_target(here(y), n)
+        counts = None if weights is None else checked_weights(here(weights), n)
+        data = Table.of(design, target, counts, **self._model())
+        self._look_over(data)
+        self._note_ = design.note
+        return data
+
+    def _alike(self, X: Any) -> Any:
+        """A Dask collection of the features of the fit, as an array."""
+        array, names = as_dask_array(X)
+        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+            wrong = f"has shape {array.shape}, but the model is one of "
+            raise InputError(wrong + count(self.n_features_in_, "column"), parameter="X")
+        known = getattr(self, "feature_names_in_", None)
+        if names is not None and known is not None and names != known.tolist():
+            j = next(j for j, name in enumerate(names) if name != known[j])
+            wrong = f"has {quoted(names[j])} for column {j}, which was {quoted(known[j])} in fit"
+            raise InputError(wrong, "give the same features.", parameter="X")
+        return array
+
     # ------------------------------------------------------------------ columns by name
     def _columns(self, parameter: str) -> list[int]:
         """The column numbers that `include` or `exclude` stands for."""
@@ -616,16 +682,6 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             for name in BY_RESIDUAL:
                 columns[name] = known(self.criteria_.values(name, rss, size))
         return columns
-
-
-class Exact(NamedTuple):
-    """In double precision, what single precision rounds: predictions are made of these."""
-
-    means_: Array
-    level: float
-    intercept_: float
-    noise_: float | None
-    covariance_: Array | None
 
 
 def known(values: Iterable[float]) -> list[float | None]:

@@ -211,12 +211,14 @@ def _no_std(model: SparseLinearModel, decision: Decision, is_exact: bool) -> Wor
 def _rows(model: SparseLinearModel) -> str:
     rows = model.n_rows_
     told = f"{rows:.0f}" if float(rows).is_integer() else f"{rows:g}, the sum of the weights"
-    return f"{told}, condensed" if hasattr(model, "_gathered_") else told
+    where = "condensed" if hasattr(model, "_gathered_") else ""
+    where = getattr(model, "_note_", where)
+    return f"{told}, {where}" if where else told
 
 
 def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
     if is_exact and decision.log_evidence is not None:
-        return "σ = 0: the fit is exact to eight digits, and the evidence without bound"
+        return "σ = 0: the fit is exact, but for rounding, and the evidence without bound"
     if is_exact:
         return "σ = 0: the fit is exact, but for rounding"
     if model.noise_ is None:

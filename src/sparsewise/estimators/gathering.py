@@ -57,6 +57,8 @@ class Gathered:
             How many folds there are to be where they are not given: chunk i goes into fold i modulo
             this. As long as there is one chunk only, that is split as a table would be.
         """
+        if not len(y):
+            return self
         if fold is not None or folds is None:
             self._check_fold(fold)
             return Gathered(self.rows.copy().update(X, y, weights, fold=fold), self.in_folds)

@@ -1,0 +1,175 @@
+"""Data larger than memory, or than one machine: ``python -m benchmarks.scale [--write]``.
+
+Condensing rows against LAPACK's QR; against peers that go through rows chunk by chunk
+(`chunk_peers.py`); Dask with one worker process and with two (`on_dask.py`), and what the cost
+model says of these (`cost_model.py`); a folder of files. BLAS has one thread everywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy.linalg import get_lapack_funcs
+
+import sparsewise as sw
+from benchmarks.chunk_peers import peers, table
+from benchmarks.on_dask import Sizes, best, on_dask
+from benchmarks.prediction import markdown, rewritten
+from sparsewise.experiments.measure import duration, one_thread
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "scale.md"
+
+# --- condensing against LAPACK --------------------------------------------------------------------
+
+CHUNK = 10_000_000
+"""Entries that are given at once."""
+
+LAPACK_ROWS = 4096
+"""Rows of the chunks that LAPACK is quickest with here; all at once take half as long again."""
+
+
+def condensing(rows: int, widths: Sequence[int] = (20, 50, 200, 1000)) -> str:
+    """A row for each width; fewer rows of the widest, which would take long."""
+    told = [
+        ["features", "rows", "condensing", "LAPACK's QR", "speed", "`StepwiseRegressor` after it"],
+        ["---"] * 6,
+    ]
+    for m in widths:
+        n = min(rows, rows * 200 // m)
+        ours, lapack, fit = condense_once(n, m)
+        times = (duration(ours), duration(lapack), f"{lapack / ours:.0%}")
+        told.append([f"{m}", f"{n:,}", *times, f"{duration(fit)}, {fit / ours:.1%}"])
+    return markdown(told)
+
+
+def condense_once(n: int, m: int) -> tuple[float, float, float]:
+    """Seconds for n rows, chunk by chunk in turns: condensed, by LAPACK's QR, and the fit after.
+
+    LAPACK has [1 X y] in Fortran's order already, may overwrite it, and merges nothing.
+    """
+    X, y, _ = table(min(n, CHUNK // m), m)
+    model = sw.StepwiseRegressor()
+    model.fit(sw.Condensed().update(X[:5000], y[:5000]))  # compiles and imports
+    whole = np.column_stack([np.ones(len(X)), X, y])
+    starts = range(0, len(X), LAPACK_ROWS)
+    geqrf, query = get_lapack_funcs(("geqrf", "geqrf_lwork"), (whole,))
+    work = int(query(LAPACK_ROWS, m + 2)[0])
+    rows, ours, lapack = sw.Condensed(), 0.0, 0.0
+    for _ in range(max(1, n // len(X))):
+        start = time.process_time()
+        rows = rows.update(X, y)
+        ours += time.process_time() - start
+        for chunk in [np.asfortranarray(whole[s : s + LAPACK_ROWS]) for s in starts]:
+            start = time.process_time()
+            geqrf(chunk, lwork=work, overwrite_a=1)
+            lapack += time.process_time() - start
+    return ours, lapack, best(lambda: model.fit(rows), 3, time.process_time)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+FILE_COLUMNS = 50
+FILE_ROWS = 250_000
+
+
+def folder(gigabytes: float, scratch: Path) -> str:
+    """A folder of Parquet files of this size by `sparsewise fit`: time, and memory at most."""
+    parts = max(1, round(gigabytes * 1e9 / (8 * FILE_ROWS * (FILE_COLUMNS + 1))))
+    with tempfile.TemporaryDirectory(dir=scratch) as place:
+        for i in range(parts):
+            data = table(FILE_ROWS, FILE_COLUMNS, seed=i)
+            frame = pl.DataFrame({f"x{j}": data.X[:, j] for j in range(FILE_COLUMNS)})
+            frame.with_columns(y=data.y).write_parquet(Path(place) / f"part-{i:04}.parquet")
+        files = sorted(Path(place).iterdir())
+        size = sum(path.stat().st_size for path in files)
+        run_and_watch(fit_words(files[0]))  # compiles what is compiled once
+        seconds, peak = run_and_watch(fit_words(place))
+    rows = [
+        ["folder", "rows", "time", "read at", "most memory"],
+        ["---"] * 5,
+        [
+            f"{parts} Parquet files, {size / 1e9:.1f} GB",
+            f"{parts * FILE_ROWS:,}",
+            duration(seconds),
+            f"{size / 1e6 / seconds:.0f} MB/s",
+            f"{peak / 2**20:.0f} MiB",
+        ],
+    ]
+    return markdown(rows)
+
+
+def fit_words(place: str | Path) -> list[str]:
+    """The command that fits a file, or a folder of them."""
+    return [sys.executable, "-m", "sparsewise", "fit", str(place), "--target", "y"]
+
+
+def run_and_watch(words: list[str]) -> tuple[float, float]:
+    """Seconds and peak resident bytes of a process."""
+    root = Path(__file__).resolve().parent.parent
+    path = os.pathsep.join(filter(None, [str(root / "src"), os.environ.get("PYTHONPATH")]))
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as told:
+        child = subprocess.Popen(
+            words, stdout=told, stderr=told, env={**os.environ, "PYTHONPATH": path}
+        )
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            told.seek(0)
+            raise RuntimeError(told.read().decode()[-2000:])
+    return time.perf_counter() - start, 1024.0 * usage.ru_maxrss
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+PARTS = ("condensing", "peers", "dask", "files")
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure, print, and with --write rewrite docs/scale.md."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser.add_argument("--part", action="append", choices=PARTS, help="this part alone")
+    parser.add_argument("--rows", type=int, default=2_000_000, help="to condense")
+    parser.add_argument("--peer-rows", type=int, default=500_000)
+    parser.add_argument("--tall", type=int, nargs=2, default=(1_000_000, 200), metavar=("N", "M"))
+    parser.add_argument("--wide", type=int, nargs="+", default=(50_000, 500_000), metavar="M")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--gigabytes", type=float, default=10.0, help="of files")
+    parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--write", action="store_true", help="rewrite docs/scale.md")
+    args = parser.parse_args(words)
+    told: dict[str, str] = {}
+    with one_thread:
+        for part in args.part or PARTS:
+            if part == "condensing":
+                told[part] = condensing(args.rows)
+            elif part == "peers":
+                told[part] = peers(args.peer_rows)
+            elif part == "dask":
+                sizes = Sizes(tuple(args.tall), args.wide, args.rounds)
+                told["dask"], told["model"], told["plan"], numbers = on_dask(sizes)
+                print(json.dumps(asdict(numbers)), file=sys.stderr)
+            else:
+                told[part] = folder(args.gigabytes, args.scratch)
+            print(f"{part}: done", file=sys.stderr, flush=True)
+    print("\n\n".join(told.values()))
+    if args.write:
+        text = PAGE.read_text(encoding="utf-8")
+        for part, found in told.items():
+            text = rewritten(text, part, found)
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
