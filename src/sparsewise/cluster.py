@@ -20,6 +20,9 @@ from sparsewise.wording import count, printable
 PATIENCE = 60.0
 """Seconds to wait for workers when all of them have gone: others may be started in their place."""
 
+SHARED = 1 << 20
+"""Bytes from which on workers hand each other what all of them need."""
+
 SPILL = 0.7
 """The part of its memory that a Dask worker fills before it writes to disk what it holds."""
 
@@ -46,6 +49,9 @@ class Workers(Protocol):
 
     def compute(self, parts: Iterable[Any]) -> list[Any]:
         """The parts (`Delayed`) of a collection: to be had by `results`."""
+
+    def share(self, value: Any) -> Any:
+        """A value that several tasks are to be asked with."""
 
     def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """As `map` does, with things held, answers, or plain values: to be had by `results`."""
@@ -82,6 +88,10 @@ class Threads:
     def compute(self, parts: Iterable[Any]) -> list[Any]:
         """As they are."""
         return list(parts)
+
+    def share(self, value: Any) -> Any:
+        """As it is."""
+        return value
 
     def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """A task for each."""
@@ -142,10 +152,23 @@ class Cluster:
         except Exception as error:
             raise self._explained(error) from error
 
+    def share(self, value: Any) -> Any:
+        """As a task that returns it, if it is large: the scheduler sends it to one worker only.
+
+        Data that are scattered would be lost with the workers that have them; a task is repeated.
+        """
+        if getattr(value, "nbytes", 0) < SHARED:
+            return value
+        return self.ask(_itself, [value])[0]
+
     def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """A task for each, which goes to where what it needs is held; all in one message."""
+        import dask
+
         try:
-            return list(self.client.map(function, *arguments, pure=False))
+            # Values are as large as they have to be: no reason to warn anybody.
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+                return list(self.client.map(function, *arguments, pure=False))
         except Exception as error:
             raise self._explained(error) from error
 
@@ -188,6 +211,10 @@ class Cluster:
         if isinstance(error, CancelledError) or self.client.status != "running":
             return ClusterError("The Dask scheduler is gone", "start it again and repeat the fit.")
         return error
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def connect(address: str, patience: float = 5.0) -> Any:

@@ -159,6 +159,25 @@ def test_the_client_never_has_much_of_the_data(dask_client):
     assert peak < X.nbytes / 5
 
 
+def test_vectors_that_are_large_travel_once(dask_client, monkeypatch):
+    """And Dask has nothing to warn of: the graph is as large as it has to be."""
+    rng = np.random.default_rng(10)
+    A = rng.standard_normal((50_000, 20))
+    design, V = as_design(da.from_array(A, chunks=(50_000, 10))), rng.standard_normal((50_000, 40))
+    blocks = design.held.blocks
+    sent = []
+    ask = type(design.held.by).ask
+    monkeypatch.setattr(
+        type(design.held.by), "ask", lambda *words: sent.append(words[1].__name__) or ask(*words)
+    )
+    np.testing.assert_allclose(design.rmatmat(V), A.T @ V, atol=1e-9)
+    assert sent == ["_itself", "_answer"]
+    assert len(blocks) == 2
+    sent.clear()
+    design.rmatmat(V[:, :1])
+    assert sent == ["_answer"]
+
+
 # --- what goes wrong ------------------------------------------------------------------------------
 
 
