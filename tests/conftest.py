@@ -26,3 +26,27 @@ settings.load_profile("fixed")
 def store(request, tmp_path) -> Storage:
     """Each storage in turn."""
     return Storage(request.param, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def dask_cluster():
+    """Two worker processes of one thread each."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        memory_limit="1GiB",
+        dashboard_address=":0",
+        silence_logs=50,  # of a worker that is killed, much is told
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def dask_client(dask_cluster):
+    """The client that Dask collections find by themselves."""
+    from distributed import Client
+
+    with Client(dask_cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client

@@ -70,6 +70,12 @@ def pylops_operator(A: np.ndarray):
     return pylops.MatrixMult(A, dtype=A.dtype)
 
 
+def dask_array(A: np.ndarray):
+    """In uneven chunks of rows and columns."""
+    array = pytest.importorskip("dask.array", reason="Dask is not installed")
+    return array.from_array(A, chunks=(max(1, 2 * A.shape[0] // 3), max(1, A.shape[1] // 2 - 1)))
+
+
 def reflected(A: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Rows times √w, reflected so that the constant is the first axis, and without that axis."""
     root = np.sqrt(np.ones(len(A)) if weights is None else weights)
@@ -123,6 +129,7 @@ STORAGES: dict[str, Callable] = {
     "single LinearOperator": lambda A: aslinearoperator(single(A)),
     "duck": Duck,
     "PyLops": pylops_operator,
+    "Dask array": dask_array,
     "Design": as_design,
     "weighted": weighted,
     "weighted csc_array": lambda A: weighted(A, sparse.csc_array),

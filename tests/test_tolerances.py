@@ -10,7 +10,7 @@ from sparsewise.algorithms import ALGORITHMS
 from sparsewise.design import Centred, DenseDesign, Rows, Weighted
 from sparsewise.engine.homotopy import in_double
 from sparsewise.problem import problem
-from sparsewise.selection.data import Data
+from sparsewise.selection.table import Table
 from sparsewise.tolerances import tolerances
 
 from .problems import WORDS, Problem, normal
@@ -106,7 +106,7 @@ def test_a_fit_is_exact_to_the_error():
     found = sw.forward(DenseDesign(p.A, error=ERROR), y, residual=0)
     assert found.stop is sw.Stop.EXACT_FIT
     assert found.support.tolist() == [2, 3]
-    data = Data(p.A, y, None, False, [], [])
+    data = Table(X=p.A, y=y, weights=None, intercept=False, include=[], exclude=[])
     assert not data.is_exact(1e-14 * data.total)
     vars(data)["reduced"] = data.reduced._replace(design=DenseDesign(p.A, error=ERROR))
     assert data.is_exact(1e-14 * data.total)

@@ -22,6 +22,7 @@ from sparsewise.design import as_design as as_design
 from sparsewise.errors import InputError as InputError
 from sparsewise.errors import InputTypeError as InputTypeError
 from sparsewise.errors import InputWarning as InputWarning
+from sparsewise.gram import from_gram as from_gram
 from sparsewise.guarantees import Certificate as Certificate
 from sparsewise.guarantees import babel as babel
 from sparsewise.guarantees import backward_noise_bound as backward_noise_bound

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, Self
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design import DenseDesign, Design, as_design
-from sparsewise.design.base import Array
+from sparsewise.design.base import Array, not_finite
 from sparsewise.design.choose import as_floats
 from sparsewise.design.triangle import Triangle
 from sparsewise.errors import InputError
@@ -30,6 +30,9 @@ from sparsewise.wording import count, quoted
 FORMAT = "sparsewise-condensed"
 VERSION = 1
 NOT_OURS = "this is not a Condensed that sparsewise saved"
+
+MOST_BYTES = 1 << 32
+"""The largest triangle that is made: of some 23,000 features."""
 
 Label = int | str | None
 """What a fold is called; None: rows that were given no label."""
@@ -95,6 +98,11 @@ class Condensed:
         """The labels of the folds; empty if none were given."""
         return [label for label in self._parts if label is not None]
 
+    @property
+    def labels(self) -> list[Label]:
+        """Those of the folds, and None if some rows have none."""
+        return list(self._parts)
+
     def __repr__(self) -> str:
         if self.n_features is None:
             return "Condensed()"
@@ -128,13 +136,14 @@ class Condensed:
         Condensed
             Itself.
         """
-        names = _names(X)
+        names = column_names(X)
         features, target = as_design(X), as_floats(y, "y")
         self._check(features, target, names)
-        weights = _weights(sample_weight, features.shape[0])
+        n = features.shape[0]
+        weights = None if sample_weight is None else checked_weights(sample_weight, n)
         column = as_design(target[:, None])
         parts = dict(self._parts)
-        for label, rows in _by_fold(fold, weights, features.shape[0]):
+        for label, rows in _by_fold(fold, weights, n):
             grown = parts[label].copy() if label in parts else Triangle(features.shape[1] + 1)
             grown.update([features, column], weights, rows)
             parts[label] = grown
@@ -151,7 +160,7 @@ class Condensed:
             return NotImplemented
         if self.n_features is None or other.n_features is None:
             return (self if other.n_features is None else other).copy()
-        _check_alike(self, other.n_features, other.feature_names)
+        check_alike(other.n_features, other.feature_names, self.n_features, self.feature_names)
         merged = self.copy()
         for label, part in other._parts.items():
             own = merged._parts.get(label)
@@ -178,7 +187,8 @@ class Condensed:
         matrix = (total.centred() if intercept else total.plain()).astype(self.dtype)
         if not len(matrix):
             raise InputError("There is 1 row, but a model with an intercept needs at least 2.")
-        return DenseDesign(matrix[:, :-1], rows=self.n_rows - intercept), matrix[:, -1].copy()
+        rows, error = self.n_rows - intercept, total.error_of(matrix)
+        return DenseDesign(matrix[:, :-1], rows=rows, error=error), matrix[:, -1].copy()
 
     @property
     def total(self) -> Triangle:
@@ -196,6 +206,10 @@ class Condensed:
     def some(self, labels: Iterable[Label]) -> Condensed:
         """The rows of these folds alone."""
         return self._with({label: self._parts[label] for label in labels})
+
+    def as_fold(self, label: Label) -> Condensed:
+        """The same rows, all in one fold."""
+        return self._with({label: self.total} if self._parts else {})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a file, whole or not at all; `load` reads it back exactly."""
@@ -261,51 +275,71 @@ class Condensed:
 
     def _check(self, features: Design, target: Array, names: list[str] | None) -> None:
         n = features.shape[0]
-        if target.shape != (n,):
-            wrong = f"must have shape ({n},), one entry per row of X, not {target.shape}."
-            raise InputError(wrong, parameter="y")
+        _check_one_each(target, n, "y")
         if self.n_features is not None:
-            _check_alike(self, features.shape[1], names)
+            check_alike(features.shape[1], names, self.n_features, self.feature_names)
+        check_size(features.shape[1])
 
 
-def _check_alike(condensed: Condensed, features: int, names: list[str] | None) -> None:
-    """Refuse rows of other features."""
-    if features != condensed.n_features:
-        raise InputError(
-            f"has {count(features, 'column')}, but the rows so far have {condensed.n_features}",
-            "give the same features every time.",
-            parameter="X",
-        )
-    known = condensed.feature_names
-    if names != known:
-        if names is None or known is None:
-            has = "no names" if names is None else "names"
-            wrong = f"has {has} for its columns, unlike the rows so far"
-        else:
-            j = next(j for j in range(features) if names[j] != known[j])
-            wrong = f"has {quoted(names[j])} for column {j}, which was {quoted(known[j])} so far"
-        raise InputError(wrong, "give the same features every time.", parameter="X")
+def check_size(features: int) -> None:
+    """Refuse what makes a triangle too large, before time is lost with it."""
+    size = 8 * (features + 2) ** 2
+    if size > MOST_BYTES:
+        wrong = f"has {features} columns, whose triangle would take {size / 2**30:.3g} GB"
+        advice = "give all rows at once, as an array or a Dask array, or fewer columns."
+        raise InputError(wrong, advice, parameter="X")
 
 
-def _names(X: Any) -> list[str] | None:
+def check_alike(
+    features: int, names: Sequence[str] | None, known_features: int, known: Sequence[str] | None
+) -> None:
+    """Refuse rows of other features than those of the rows so far."""
+    same = "give the same features every time."
+    if features != known_features:
+        wrong = f"has {count(features, 'column')}, but the rows so far have {known_features}"
+        raise InputError(wrong, same, parameter="X")
+    if names is None and known is None:
+        return
+    if names is None or known is None:
+        has = "no names" if names is None else "names"
+        raise InputError(f"has {has} for its columns, unlike the rows so far", same, parameter="X")
+    for j, (name, former) in enumerate(zip(names, known, strict=True)):
+        if name != former:
+            wrong = f"has {quoted(name)} for column {j}, which was {quoted(former)} so far"
+            raise InputError(wrong, same, parameter="X")
+
+
+def column_names(X: Any) -> list[str] | None:
     """The names of a data frame's columns."""
     columns = getattr(X, "columns", None)
     return None if columns is None or callable(columns) else [str(name) for name in columns]
 
 
-def _weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
-    """How often each row counts, checked; None: once."""
-    if sample_weight is None:
-        return None
+def checked_target(y: ArrayLike, n: int) -> Array:
+    """The target of so many rows: real numbers."""
+    target = as_floats(y, "y")
+    _check_one_each(target, n, "y")
+    if target.dtype.kind == "c":
+        raise InputError("must be real numbers.", parameter="y")
+    if (bad := np.flatnonzero(~np.isfinite(target))).size:
+        raise not_finite("y", bad.size, f"row {bad[0]}")
+    return target
+
+
+def checked_weights(sample_weight: ArrayLike, n: int) -> Array:
+    """How often each of so many rows counts."""
     weights = as_floats(sample_weight, "sample_weight")
-    if weights.shape != (n,):
-        raise InputError(
-            f"must have shape ({n},), one for each row, not {weights.shape}.",
-            parameter="sample_weight",
-        )
+    _check_one_each(weights, n, "sample_weight")
     if weights.dtype.kind == "c" or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InputError("must be numbers from 0 up.", parameter="sample_weight")
     return weights.astype(np.float64)
+
+
+def _check_one_each(values: Array, n: int, name: str) -> None:
+    """Refuse what is not one number for each row."""
+    if values.shape != (n,):
+        wrong = f"must have shape ({n},), one entry per row of X, not {values.shape}."
+        raise InputError(wrong, parameter=name)
 
 
 def _by_fold(fold: Any, weights: Array | None, n: int) -> Iterator[tuple[Label, Array | None]]:

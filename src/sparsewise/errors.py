@@ -105,5 +105,9 @@ class InputTypeError(InputError, TypeError):
     """The input is of a kind that can't be used."""
 
 
+class ClusterError(Message, RuntimeError):
+    """The machines that were to compute can't, or are gone; parameters as for `InputError`."""
+
+
 class InputWarning(Message, UserWarning):
     """The input can be used, but there is something to know; parameters as for `InputError`."""

@@ -6,10 +6,10 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from sparsewise.errors import InputError
 from sparsewise.wording import quoted
@@ -22,13 +22,16 @@ FORMULAS = r"^[=+\-@＝＋－＠]"  # noqa: RUF001  (spreadsheets take the wide 
 """How a text begins that a spreadsheet would compute."""
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write to a file beside it first, then put that in its place: a failure leaves the old one.
 
-    The new file has the owner and the permissions of the old one; a link stays a link.
+    The new file has the owner and the permissions of the old one; a link stays a link. The content
+    may come in pieces.
     """
+    pieces = [content] if isinstance(content, bytes) else content
     if path.exists() and not path.is_file():  # a device or a pipe can't be replaced
-        path.write_bytes(content)
+        with path.open("wb") as file:
+            file.writelines(pieces)
         return
     path = Path(os.path.realpath(path))
     old = path.stat() if path.exists() else None
@@ -45,7 +48,7 @@ def write_whole(path: Path, content: bytes) -> None:
         with open(handle, "wb") as file:
             if old is not None:
                 _take_after(old, handle)
-            file.write(content)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
@@ -90,13 +93,24 @@ def _take_after(old: os.stat_result, handle: int) -> None:
 
 def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """Read so many bytes, or all; what can't be read is an `InputError`."""
+    with open_file(path) as file:
+        return file.read(most)
+
+
+@contextmanager
+def open_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to read its bytes; what can't be read is an `InputError`."""
     try:
-        with open(path, "rb") as file:
-            return file.read(most)
+        file = open(path, "rb")  # noqa: SIM115  (closed below)
     except FileNotFoundError:
         raise InputError(f"there is no file {quoted(os.fspath(path))}") from None
     except (OSError, ValueError) as error:
         raise _failed("read", path, error) from None
+    with file:
+        try:
+            yield file
+        except OSError as error:
+            raise _failed("read", path, error) from None
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -104,10 +118,12 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_file(path, text.encode("ascii"))
 
 
-def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
     """Write as a whole or not at all; what can't be written is an `InputError`."""
     try:
         write_whole(Path(path), content)
+    except InputError:  # of whoever makes the content
+        raise
     except (OSError, ValueError) as error:
         raise _failed("write", path, error) from None
 

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import Array, near_one, not_finite, precision
 from sparsewise.design.choose import as_floats
+from sparsewise.design.dask import DaskDesign
+from sparsewise.distributed import system
 from sparsewise.errors import InputError, Parameter
 from sparsewise.tolerances import Tolerances, tolerances
 
@@ -89,6 +91,12 @@ class Passes:
 
     def __init__(self) -> None:
         self.count = 0
+
+
+class OnePass(Passes):
+    """A was read once, for its triangle; whatever else is read is read of that."""
+
+    count = property(lambda _: 1, lambda *_: None)
 
 
 class Problem(NamedTuple):
@@ -174,8 +182,11 @@ class Problem(NamedTuple):
 
 def problem(A: Any, y: ArrayLike) -> Problem:
     """Check a design and a target and bring them together."""
-    design = as_design(A)
-    passes = Passes()
+    design, passes = as_design(A), Passes()
+    if isinstance(design, DaskDesign):
+        design, y = system(design, y)
+        if design.dense:
+            passes = OnePass()
     if not design.is_measured:
         passes.count = design.shape[1] if design.applied else 1
     target = as_floats(y, "y")

@@ -62,6 +62,8 @@ COUNTS = np.random.default_rng(2).integers(1, 3, 60)
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 # Some fit 30 features to 20 rows of noise: that a criterion can't choose there is true as well.
 @pytest.mark.filterwarnings("ignore:.*was still improving at:UserWarning")
+# One calls partial_fit after fit: that the rows of fit are not there is true, too.
+@pytest.mark.filterwarnings("ignore:partial_fit begins anew:UserWarning")
 @parametrize_with_checks([SETTINGS[name] for name in CHECKED])
 def test_all_checks_of_scikit_learn(estimator, check):
     check(estimator)

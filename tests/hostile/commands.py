@@ -549,7 +549,7 @@ def rows_in_another_order():
     from sparsewise.tables import cells as module
 
     numbers = module.numbers
-    return mock.patch("sparsewise.tables.numbers", lambda *args: numbers(*args)[::-1].copy())
+    return mock.patch("sparsewise.tables.layout.numbers", lambda *args: numbers(*args)[::-1].copy())
 
 
 @fault(is_best_subset, family="commands")

@@ -3,6 +3,7 @@
 from tests.hostile import algorithms as algorithms
 from tests.hostile import bad_data as bad_data
 from tests.hostile import commands as commands
+from tests.hostile import condensed as condensed
 from tests.hostile import estimators as estimators
 from tests.hostile import faults as faults
 from tests.hostile import files as files

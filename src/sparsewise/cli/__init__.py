@@ -3,7 +3,8 @@
 A table is fitted by Sparse Bayesian Learning, which needs no threshold, unless a method is named or
 an option means another. One file for each command.
 
-Exit codes: 0 done, 1 an error of ours, 2 bad input (one line on standard error), 130 Ctrl-C.
+Exit codes: 0 done, 1 an error of ours or of a cluster, 2 bad input (one line on standard error),
+130 Ctrl-C.
 What is heavy (numba, polars, rich, scikit-learn) is imported where it is used, so that ``--help``
 answers at once.
 """
@@ -26,7 +27,7 @@ from sparsewise.cli import (
 )
 from sparsewise.cli.options import Parser
 from sparsewise.cli.spelling import sentence
-from sparsewise.errors import InputError
+from sparsewise.errors import ClusterError, InputError
 from sparsewise.version import __version__
 from sparsewise.wording import printable
 
@@ -54,8 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             raise
         return _complain(sentence(error), code=2)
-    except KeyboardInterrupt:
-        return 130
+    except ClusterError as error:
+        if debug:
+            raise
+        return _complain(sentence(error), code=1)
+    except KeyboardInterrupt as stop:
+        return _complain(str(stop), code=130) if stop.args else 130
     except BrokenPipeError:
         # Whoever read our output has left, as `head` does: not an error worth a word.
         _discard_output()

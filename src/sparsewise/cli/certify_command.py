@@ -13,7 +13,7 @@ from sparsewise.wording import count, listing, quoted
 
 if TYPE_CHECKING:
     from sparsewise.selection.reduction import Reduced
-    from sparsewise.tables import FloatArray, Table
+    from sparsewise.tables import FloatArray, Layout
 
 
 def add(command: options.Command) -> None:
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> None:
         label=table.label,
         target=table.target,
         names=table.names,
-        rows=len(table.y),
+        rows=table.rows,
         certificate=certificate,
         intercept=not args.no_intercept,
         total=_norm(plain.target),
@@ -99,9 +99,9 @@ def run(args: argparse.Namespace) -> None:
         show_certificate(certified, Page())
 
 
-def _check_choice(plain: Reduced, columns: Sequence[int], table: Table, intercept: bool) -> None:
+def _check_choice(plain: Reduced, columns: Sequence[int], table: Layout, intercept: bool) -> None:
     """Raise an error for a choice that has no unique fit, and for a target without variation."""
-    n, k = len(plain.target) + intercept, len(columns)
+    n, k = table.counted_rows, len(columns)
     constant = "constant" if intercept else "zero"
     if k + intercept > n:
         besides = " and the intercept" if intercept else ""

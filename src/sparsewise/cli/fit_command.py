@@ -39,6 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that tell what to fit, and how."""
     data = add_table(parser, features="candidates (default: all other columns)")
     data.add_argument("--include", metavar="NAMES", default="", help="features to keep in any case")
+    data.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="let the workers of this Dask scheduler read the files, which they must see by the "
+        "same names (tcp://host:8786, say)",
+    )
     how = parser.add_argument_group("method")
     how.add_argument(
         "--method", metavar="NAME", help=f"see: sparsewise algorithms (default: {DEFAULT})"
@@ -51,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument(
         "--cv", type=at_least(2), metavar="K", help="let the error of K folds choose (same methods)"
+    )
+    how.add_argument(
+        "--fold-column",
+        metavar="COLUMN",
+        help="rows with the same entry are a fold, predicted from the others (instead of --cv)",
     )
     how.add_argument(
         "--max-features",

@@ -8,7 +8,7 @@ from typing import Any
 
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
 from sparsewise.cli.spelling import METHOD_OPTIONS
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, Parameter
 from sparsewise.selection.choice import PATHS, has_choice
 from sparsewise.wording import look_up
 
@@ -43,7 +43,15 @@ DEFAULT = meant_by("nothing")
 def given_parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of a method that the arguments set."""
     values = {name: getattr(args, name) for name in METHOD_OPTIONS}
-    return {name: value for name, value in values.items() if value is not None}
+    given = {name: value for name, value in values.items() if value is not None}
+    if args.fold_column is None:
+        return given
+    if "cv" in given:
+        raise InputError(("and ", Parameter("fold"), " both tell folds: give one."), parameter="cv")
+    if given.setdefault("criterion", "cv") != "cv":
+        told = Parameter("criterion", given["criterion"])
+        raise InputError(("tells folds, for which ", told, " has no use."), parameter="fold")
+    return given
 
 
 def choose(method: str | None, parameters: dict[str, Any]) -> str:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, Parameter
 from sparsewise.wording import count, listing, quoted
 
 if TYPE_CHECKING:
+    from sparsewise.cluster import Cluster
+    from sparsewise.condensed import Condensed
     from sparsewise.design import Design
     from sparsewise.selection.reduction import Reduced
-    from sparsewise.tables import RawTable, Table
+    from sparsewise.tables import Stored, Stream, Table
 
 N = TypeVar("N", int, float)
 
@@ -64,12 +67,17 @@ seconds = _reader(float, lambda x: x >= 0, "at least 0 seconds")
 # --- a table --------------------------------------------------------------------------------------
 
 
+FILES = (
+    "CSV, TSV or Parquet files with the same columns, folders of them, or patterns such as "
+    "'data/*.parquet'; - for stdin. Beyond 128 MB they are read in pieces, and need not fit in "
+    "memory."
+)
+
+
 def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
     """Add the options that name a table and its columns; return their group."""
     data = parser.add_argument_group("data")
-    data.add_argument(
-        "data", nargs="?", metavar="DATA", help="CSV, TSV or Parquet file; - for stdin"
-    )
+    data.add_argument("data", nargs="*", metavar="DATA", help=FILES)
     data.add_argument("--example", metavar="NAME", help="a built-in table instead: diabetes")
     data.add_argument("--target", metavar="COLUMN", help="the column to explain")
     data.add_argument("--features", metavar="NAMES", help=features)
@@ -93,52 +101,123 @@ def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
     return data
 
 
-def read(args: argparse.Namespace) -> RawTable:
-    """Read the table that the arguments name."""
-    from sparsewise.tables import load_example, read_table
+def read(args: argparse.Namespace) -> Stored:
+    """Find the table that the arguments name, and read it if it is small."""
+    from sparsewise.tables import Stored, load_example, open_table
 
-    if (args.data is None) == (args.example is None):
-        raise InputError("give one table: a file, - for standard input, or --example diabetes")
-    return read_table(args.data) if args.example is None else load_example(args.example)
+    if bool(args.data) == (args.example is not None):
+        raise InputError("give one table: files, - for standard input, or --example diabetes")
+    return open_table(args.data) if args.data else Stored.of(load_example(args.example))
 
 
-def load(args: argparse.Namespace) -> tuple[Table, list[str]]:
+@contextmanager
+def workers(args: argparse.Namespace) -> Iterator[Cluster | None]:
+    """Give the Dask workers that the arguments ask for, if they do."""
+    if args.dask is None:
+        yield None
+        return
+    from sparsewise.cluster import Cluster, connect
+
+    if not args.data:
+        raise InputError("--dask needs files for its workers to read")
+    with connect(args.dask) as client:
+        yield Cluster(client)
+
+
+def load(
+    args: argparse.Namespace, cluster: Cluster | None = None
+) -> tuple[Table | Stream, list[str]]:
     """Read the table, choose its columns, and tell which features must be in the model."""
-    from sparsewise.tables import split_names
+    from sparsewise.tables import open_files, split_names
 
-    raw = read(args)
+    stored = read(args) if cluster is None else open_files(args.data)
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)
     refuse_both(include, split_names(args.exclude), "included")
     begin = [] if args.start in (None, "all", "none") else split_names(args.start)
     refuse_both(begin, split_names(args.exclude), "begun with")
-    table = select(raw, args, features=features, chosen=[*include, *begin])
+    chosen = [*include, *begin]
+    names = {"features": features, "chosen": chosen, "fold": args.fold_column}
+    table = select(stored, args, cluster, **names)
     return table, [table.names[j] for j in table.positions(include)]
 
 
-def select(raw: RawTable, args: argparse.Namespace, **names: Any) -> Table:
-    """Choose columns as the arguments tell."""
+def select(
+    stored: Stored, args: argparse.Namespace, cluster: Cluster | None = None, **names: Any
+) -> Table | Stream:
+    """Choose columns as the arguments tell; of a large table, look at all rows for it."""
     from sparsewise import tables
+    from sparsewise.tables.far import scan_far
 
-    table = tables.select(
-        raw,
-        target=args.target,
-        **names,
-        exclude=tables.split_names(args.exclude),
-        categorical=tables.split_names(args.categorical),
-        weights=args.weights,
-        drop_missing=args.drop_missing,
-    )
+    names |= {
+        "target": args.target,
+        "exclude": tables.split_names(args.exclude),
+        "categorical": tables.split_names(args.categorical),
+        "weights": args.weights,
+        "drop_missing": args.drop_missing,
+    }
+    table: Table | Stream
+    if stored.in_memory:
+        table = tables.select(stored, **names)
+    else:
+        scan = tables.scan if cluster is None else partial(scan_far, cluster)
+        with reading("looking at all rows", stored.size) as tell:
+            table = scan(stored, tell=tell, **names)
+        if not table.condenses:
+            table = gathered(table)
     if table.counted_rows < 2:
         rows = count(table.counted_rows, "row")
         raise InputError(f"{rows} can't tell a model: more are needed")
     return table
 
 
-def reduced(table: Table, intercept: bool) -> Reduced:
+def gathered(stream: Stream) -> Table:
+    """Return all rows of files in memory, after all; if there is any hope of it."""
+    memory = _memory()
+    if memory is not None and 2 * stream.bytes > memory:  # algorithms have copies of their own
+        wrong = f"the numbers of all rows take {stream.bytes / 1e9:.0f} GB, too much for memory, "
+        wrong += "and this can't be done without: choose fewer by "
+        how = Parameter("features"), " or ", Parameter("exclude"), ", or fit by "
+        raise InputError((wrong, *how, Parameter("criterion", "ric"), " or cv"))
+    with reading("reading all rows", stream.stored.size) as tell:
+        return stream.gathered(tell)
+
+
+def _memory() -> int | None:
+    """Return the bytes of memory that there are, where the system tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def condensed(stream: Stream, folds: int | None = None) -> Condensed:
+    """Return what is left of all rows of files: triangles."""
+    with reading("condensing all rows", stream.stored.size) as tell:
+        return stream.condensed(folds, tell)
+
+
+@contextmanager
+def reading(words: str, size: int) -> Iterator[Callable[[int], None]]:
+    """Show how far files were read, and say so if Ctrl-C ends it: there is no answer by then."""
+    from sparsewise.cli.patience import progress
+
+    try:
+        with progress(words, size) as tell:
+            yield tell
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("Ctrl-C came before all rows were read") from None
+
+
+def reduced(table: Table | Stream, intercept: bool) -> Reduced:
     """Return the table without weights and intercept, as the algorithms see it."""
     from sparsewise.selection.reduction import reduce
+    from sparsewise.selection.triangles import Triangles
+    from sparsewise.tables import Stream
 
+    if isinstance(table, Stream):
+        rows = condensed(table)
+        return Triangles(condensed=rows, intercept=intercept, include=[], exclude=[]).reduced
     return reduce(table.X, table.y, table.weights, intercept)
 
 

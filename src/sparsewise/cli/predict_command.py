@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
-from sparsewise.cli.options import Command, check_place
-from sparsewise.files import write_text
+from sparsewise.cli.options import FILES, Command, check_place, reading
+from sparsewise.files import write_file
+
+if TYPE_CHECKING:
+    from sparsewise.models import LinearModel
 
 
 def add(command: Command) -> None:
@@ -23,7 +28,7 @@ def add(command: Command) -> None:
     )
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="what sparsewise fit --save wrote")
-    parser.add_argument("data", metavar="DATA", help="CSV, TSV or Parquet file; - for stdin")
+    parser.add_argument("data", nargs="+", metavar="DATA", help=FILES)
     parser.add_argument(
         "--std",
         action="store_true",
@@ -35,22 +40,35 @@ def add(command: Command) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run ``sparsewise predict``."""
     from sparsewise.models import LinearModel
-    from sparsewise.tables import encode, read_table
 
     check_place("--out", args.out)
-    model = LinearModel.load(args.model)
-    X = encode(read_table(args.data), model.encoding, model.features)
-    columns = {"prediction": model.predict(X)}
-    if args.std:
-        columns["std"] = model.predict(X, return_std=True)[1]
-    text = _csv(columns)
+    lines = _lines(LinearModel.load(args.model), args.data, args.std)
     if args.out is None:
-        sys.stdout.write(text)
+        for text in lines:
+            sys.stdout.write(text)
     else:
-        write_text(args.out, text)
+        write_file(args.out, (text.encode("ascii") for text in lines))
 
 
-def _csv(columns: dict[str, Any]) -> str:
-    """Return columns of numbers as text that reads back exactly."""
-    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-    return "\n".join([",".join(columns), *(",".join(map(repr, row)) for row in rows)]) + "\n"
+def _lines(model: LinearModel, sources: list[str], std: bool) -> Iterator[str]:
+    """Yield the header and a line for each row, many at a time."""
+    from sparsewise.tables import encode, open_table, predicted
+
+    stored = open_table(sources)
+    with ExitStack() as stack:
+        if stored.in_memory:
+            blocks = iter([encode(stored, model.encoding, model.features)])
+        else:  # which are read twice
+            tell = stack.enter_context(reading("predicting all rows", 2 * stored.size))
+            blocks = predicted(stored, model.encoding, model.features, tell)
+        yield from _csv(model, blocks, std)
+
+
+def _csv(model: LinearModel, blocks: Iterator[Any], std: bool) -> Iterator[str]:
+    """Yield columns of numbers as text that reads back exactly."""
+    header = "prediction,std\n" if std else "prediction\n"
+    for X in blocks:
+        columns = model.predict(X, return_std=True) if std else (model.predict(X),)
+        rows = zip(*(values.tolist() for values in columns), strict=True)
+        yield header + "".join(",".join(map(repr, row)) + "\n" for row in rows)
+        header = ""

@@ -15,6 +15,7 @@ OPTIONS = {
     **{name: f"--{name.replace('_', '-')}" for name in (*METHOD_OPTIONS, *TABLE_OPTIONS)},
     "sample_weight": "--weights",
     "drop_missing": "--drop-missing",
+    "fold": "--fold-column",
     "time_limit": "--time-limit",
     "seed": "--seed",
     "jobs": "--jobs",

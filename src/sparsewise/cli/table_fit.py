@@ -7,11 +7,11 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sparsewise.cli import methods
-from sparsewise.cli.options import dependent_columns, load, reduced
+from sparsewise.cli.options import condensed, dependent_columns, gathered, load, reduced, workers
 from sparsewise.cli.spelling import as_option
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.wording import count, printable
@@ -19,7 +19,7 @@ from sparsewise.wording import count, printable
 if TYPE_CHECKING:
     from sparsewise.description import Description
     from sparsewise.estimators.base import SparseLinearModel
-    from sparsewise.tables import Table
+    from sparsewise.tables import Layout, Stream, Table
 
 # A certificate takes about n m² steps, or 50 m² where there are fewer rows: its m² inner products
 # are sorted, too. So many take a second or two, which is no longer than reading such a table.
@@ -35,7 +35,7 @@ class TableFit:
     method: str
     model: SparseLinearModel
     description: Description
-    table: Table
+    table: Layout
     weights: str | None  # the column of weights
     notes: tuple[str, ...]
     interrupted: bool
@@ -54,7 +54,7 @@ class TableFit:
             yield "path", "the log evidence of every step is that at the final σ"
         for note in self.notes:
             yield "note", note
-        rows = count(len(self.table.y), "row")
+        rows = count(self.table.rows, "row")
         if self.weights is not None:
             rows += f" of weight {self.model.n_rows_:g} by {printable(self.weights)}"
         passes = count(self.description.passes, "pass", "passes")
@@ -72,7 +72,7 @@ class TableFit:
             "table": self.table.label,
             "target": self.table.target,
             "method": self.method,
-            "rows": len(self.table.y),
+            "rows": self.table.rows,
             "dropped": self.table.dropped,
             "weight": float(self.model.n_rows_),
             "candidates": len(self.table.names),
@@ -96,8 +96,6 @@ def fit_table(
     methods.check_names(parameters)
     method = methods.choose(args.method or default, parameters)
 
-    import polars as pl
-
     from sparsewise.cli.patience import patience
     from sparsewise.description.shares import WITHOUT_INTERCEPT
     from sparsewise.engine.halting import interruptible
@@ -107,14 +105,13 @@ def fit_table(
 
     model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
     start = methods.beginning(method, parameters, args.start)
-    table, include = load(args)
+    with workers(args) as cluster:
+        table, include = load(args, cluster)
+        rows = _rows(table, model)
     if start != "auto":
         model.set_params(start=start if isinstance(start, str) else _features(table, start))
     certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
     model.set_params(include=include or None, certify=certify)
-    # By rows: of an array of as many rows as columns polars might take one for the other.
-    X = pl.DataFrame(table.X, schema=list(table.names), orient="row")
-    y = pl.Series(table.target, table.y)
     with (
         patience("fitting") as say,
         _telling(model, say),
@@ -123,19 +120,21 @@ def fit_table(
     ):
         warnings.simplefilter("always")
         try:
-            model.fit(X, y, sample_weight=table.weights)
+            model.fit(*rows)
         except InputError:  # which may be but a consequence of what is included
-            _check_included(table, include, model.fit_intercept)
+            _check_included(rows, table, include, model.fit_intercept)
             raise
     interrupted = model.solution_.stop is Stop.INTERRUPTED
     # Our own are part of the description.
     others = [one.message for one in caught if not isinstance(one.message, InputWarning)]
     notes = [*table.notes, *(str(one) for one in others if not path_only)]
+    if cluster is not None and len(rows) == 1:
+        notes.append(f"the rows were condensed into a triangle by {cluster.name}")
     if args.no_intercept:
         notes.append(WITHOUT_INTERCEPT)
     if interrupted:
         notes.append("Ctrl-C ended it early: the model is the one met so far")
-    description = describe(model)
+    description = replace(describe(model), target=table.target)
     return TableFit(method, model, description, table, args.weights, tuple(notes), interrupted)
 
 
@@ -153,22 +152,49 @@ def _telling(model: SparseLinearModel, say: Callable[[str], None]) -> Iterator[N
         model.set_params(callback=None)
 
 
-def _features(table: Table, names: list[str]) -> list[str]:
+def _features(table: Layout, names: list[str]) -> list[str]:
     """Return the features that these names stand for."""
     return [table.names[j] for j in table.positions(names)]
 
 
-def _check_included(table: Table, include: list[str], intercept: bool) -> None:
+def _rows(table: Table | Stream, model: SparseLinearModel) -> tuple[Any, ...]:
+    """Return the rows as `fit` takes them, with the folds that the model asks for."""
+    import polars as pl
+
+    from sparsewise.tables import Stream
+
+    chosen_by = model.get_params().get("criterion")
+    if isinstance(table, Stream) and chosen_by == "loo":
+        table = gathered(table)  # of condensed rows none can be left out
+    if isinstance(table, Stream):
+        return (condensed(table, model.get_params()["cv"] if chosen_by == "cv" else None),)
+    if table.fold_labels is not None:
+        from sklearn.model_selection import PredefinedSplit
+
+        model.set_params(cv=PredefinedSplit([table.folds.index(one) for one in table.fold_labels]))
+    # By rows: of an array of as many rows as columns polars might take one for the other.
+    X = pl.DataFrame(table.X, schema=list(table.names), orient="row")
+    return X, pl.Series(table.target, table.y), table.weights
+
+
+def _check_included(
+    rows: tuple[Any, ...], table: Table | Stream, include: list[str], intercept: bool
+) -> None:
     """Raise an error for features that can't be in any model together, and name them."""
     from sparsewise.estimators.base import indistinguishable
 
     columns = table.positions(include)
-    dependent = dependent_columns(reduced(table, intercept).design, columns) if columns else []
-    if dependent:
+    if not columns:
+        return
+    [design, _] = rows[0].system(intercept) if len(rows) == 1 else reduced(table, intercept)[:2]
+    if dependent := dependent_columns(design, columns):
         raise indistinguishable(table.names[j] for j in dependent)
 
 
-def _can_be_certified(table: Table) -> bool:
+def _can_be_certified(table: Table | Stream) -> bool:
     """Return whether a certificate takes no longer than reading the table."""
-    n, m = table.X.shape
+    from sparsewise.tables import Stream
+
+    m = len(table.names)
+    n = m if isinstance(table, Stream) else table.rows
     return max(n, 50) * m**2 <= MOST_STEPS

@@ -3,6 +3,7 @@
 from sparsewise.design.base import Design
 from sparsewise.design.centred import Centred
 from sparsewise.design.choose import as_design
+from sparsewise.design.dask import DaskDesign
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.operator import OperatorDesign
 from sparsewise.design.rows import Rows
@@ -11,6 +12,7 @@ from sparsewise.design.weighted import Weighted
 
 __all__ = [
     "Centred",
+    "DaskDesign",
     "DenseDesign",
     "Design",
     "OperatorDesign",

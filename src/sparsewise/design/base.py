@@ -111,6 +111,8 @@ class Design(ABC):
         what is stored take one pass over it for several vectors, and columns are just there.
     dense : bool
         Whether A is an array in memory, which may be factorised as a whole.
+    note : str
+        What there is to say of where A is, if it is not here.
     """
 
     shape: tuple[int, int]
@@ -119,6 +121,7 @@ class Design(ABC):
     error: float
     applied: bool = False
     dense: bool = False
+    note: str = ""
 
     def __init__(
         self,
@@ -338,15 +341,20 @@ class Design(ABC):
                 )
         return norms
 
-    def _not_finite(self) -> InputError:
-        count, where = 0, ""
+    def faults(self) -> tuple[int, tuple[int, int] | None]:
+        """How many entries are NaN or infinite, and row and column of the first of them."""
+        count, where = 0, None
         for first, block in self._blocks():
             rows, columns = np.nonzero(~np.isfinite(block))
-            if rows.size and not where:
+            if rows.size and where is None:
                 at = np.lexsort((rows, columns))[0]
-                where = f"row {rows[at]}, column {first + columns[at]}"
+                where = int(rows[at]), int(first + columns[at])
             count += rows.size
-        return not_finite("A", count, where)
+        return count, where
+
+    def _not_finite(self) -> InputError:
+        count, where = self.faults()
+        return not_finite("A", count, f"row {where[0]}, column {where[1]}" if where else "")
 
 
 def near_one(values: Array, size: Any) -> tuple[Array, Any]:

@@ -34,6 +34,10 @@ def as_design(A: Any) -> Design:
         return DenseDesign(as_floats(A, "A"))
     if isinstance(A, Design):
         return A
+    if is_dask_array(A):
+        from sparsewise.design.dask import DaskDesign
+
+        return DaskDesign(A)
     if _is_scipy_sparse(A):
         return SparseDesign(A.astype(working_type(A.dtype, "A"), copy=False))
     if hasattr(A, "matvec") and hasattr(A, "rmatvec") and hasattr(A, "shape"):
@@ -77,6 +81,12 @@ def _from_objects(values: Array, name: str) -> Array:
             f"holds objects that aren't numbers ({told}).", parameter=name
         ) from None
     return numbers if any(isinstance(v, COMPLEX) for v in values.flat) else numbers.real.copy()
+
+
+def is_dask_array(A: Any) -> bool:
+    """Whether it is a dask.array, which whoever holds one has imported."""
+    module = sys.modules.get("dask.array")
+    return module is not None and isinstance(A, module.Array)
 
 
 def _is_scipy_sparse(A: Any) -> bool:

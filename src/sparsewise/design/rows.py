@@ -1,12 +1,12 @@
-"""Some rows of an array that is too large to be copied: those of a fold, or those that count."""
+"""Some rows of what is too large to be copied, or far away: those of a fold, or that count."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from sparsewise.design.base import AboutMeans, Array, Design
-from sparsewise.design.dense import DenseDesign
-from sparsewise.design.shifted import Shifted, array_about_means
 
 
 class Rows(Design):
@@ -14,23 +14,22 @@ class Rows(Design):
 
     Parameters
     ----------
-    design : DenseDesign or Shifted
-        The matrix.
+    design : Design
+        The matrix, which gives rows by their numbers, too (`row_block`): an array here or afar.
     at : ndarray of int
         The rows, each at most once.
     """
 
-    dense = True
-
-    def __init__(self, design: DenseDesign | Shifted, at: Array) -> None:
+    def __init__(self, design: Design, at: Array) -> None:
         super().__init__((len(at), design.shape[1]), design.dtype, error=design.error)
-        self.inner, self.at = design, at
+        self.inner, self.at, self.dense = design, at, design.dense
 
     def columns(self, J: Array | slice) -> Array:
         return self.inner.columns(J)[self.at]
 
     def row_block(self, rows: slice) -> Array:
-        return self.inner.row_block(self.at[rows])
+        at: Any = self.at[rows]
+        return self.inner.row_block(at)
 
     def matvec(self, x: Array) -> Array:
         return self.inner.matvec(x)[self.at]
@@ -42,10 +41,8 @@ class Rows(Design):
         return self.inner.square_sums(self._counts(weights))
 
     def about_means(self, weights: Array | None) -> AboutMeans | None:
-        if self.dtype.kind == "c":
-            return None
-        inner, means, norms = array_about_means(self.inner.A, self._counts(weights), self.rows)
-        return AboutMeans(Rows(inner, self.at), means, norms)
+        about = self.inner.about_means(self._counts(weights))
+        return about and about._replace(design=Rows(about.design, self.at))
 
     def _counts(self, weights: Array | None) -> Array:
         """Weights for all rows: those of others are zero."""

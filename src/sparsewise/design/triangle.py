@@ -29,7 +29,8 @@ from sparsewise.design.base import (
     not_finite,
     precision,
 )
-from sparsewise.errors import InputError
+from sparsewise.design.dense import DenseDesign
+from sparsewise.errors import InputError, Parameter
 
 FAR = 256
 """A column whose size is 2 to more than this, or to less than minus this, is scaled by a power of
@@ -37,6 +38,9 @@ two, lest squares be out of range."""
 
 FARTHEST = 1000
 """The largest of these powers: two to it, or to minus it, is in range."""
+
+COARSE = 2.0**-8
+"""Columns that are known no better than to this tell nothing of how they belong together."""
 
 
 class Triangle:
@@ -60,6 +64,10 @@ class Triangle:
         A bound on |z - c|, reached unless triangles with other shifts were merged.
     eps : float
         Of the precision that entries had: what tells a constant column from others.
+    error : ndarray of shape (columns,)
+        By how much the length of each column may be off, where it was made of a square; else 0.
+    has_means : bool
+        Whether the first column of R tells means, or there is nothing to tell them from.
     weight : float
         Σ w.
     count : int
@@ -70,6 +78,7 @@ class Triangle:
         self.R = np.empty((0, 1 + columns))
         self.shift, self.size = np.zeros(columns), np.zeros(columns)
         self.powers = np.zeros(columns, np.int64)
+        self.error, self.has_means = np.zeros(columns), True
         self.eps, self.weight, self.count = 0.0, 0.0, 0
 
     def update(
@@ -109,6 +118,8 @@ class Triangle:
         added._rescale(merged.powers)
         merged._take(np.asfortranarray(added.R))
         merged.eps = max(self.eps, other.eps)
+        merged.error = np.hypot(self.error, other.error)
+        merged.has_means = self.has_means and other.has_means
         merged.weight, merged.count = self.weight + other.weight, self.count + other.count
         return merged
 
@@ -134,9 +145,17 @@ class Triangle:
 
         Constant columns are exactly zero.
         """
+        if not self.has_means:
+            raise InputError(
+                "The means of these rows are not known, so that no intercept can be taken out",
+                ("give them with their Gram matrix, or fit without an intercept (",
+                 Parameter("fit_intercept", False), ")."),
+            )  # fmt: skip
         R = self.R[1:, 1:] * np.ldexp(1.0, self.powers)
         means = self.means
         varies = self.size + np.abs(means - self.shift) > CONSTANT * self.eps * np.abs(means)
+        if self.error.any():
+            varies &= DenseDesign(R).norms() > CONSTANT**0.5 * self.error if len(R) else False
         return np.asarray(R * varies)
 
     def plain(self) -> Array:
@@ -144,6 +163,22 @@ class Triangle:
         R = self.R[:, 1:] * np.ldexp(1.0, self.powers)
         R[:1] += self.R[:1, :1] * self.shift
         return R
+
+    def error_of(self, matrix: Array) -> float:
+        """By how much columns of a matrix with these inner products may be off, relatively."""
+        if not self.error.any():
+            return 0.0
+        norms = DenseDesign(matrix).norms()
+        off = np.divide(self.error, norms, out=np.zeros(norms.size), where=norms > 0)
+        j = int(np.argmax(off))
+        if off[j] > COARSE:
+            which = "The target" if j == off.size - 1 else f"Column {j}"
+            raise InputError(
+                f"{which} is so far from zero, beside what it varies by, that a sum of its squares "
+                "has too few digits for an intercept",
+                "sum about a number near its mean, or leave it out if it is constant.",
+            )
+        return float(off[j])
 
     def squared_norms(self, constants: Array, coefs: Array) -> Array:
         """Σ w |b + z·a|² over all rows, for each b of `constants` and column a of `coefs`."""

@@ -17,6 +17,7 @@ from sparsewise.errors import InputError
 from sparsewise.parameters import check_columns
 from sparsewise.problem import Problem
 from sparsewise.results import MINOR, BayesianSolution, InferredNoise, Stop, log_evidence, weight
+from sparsewise.tolerances import tolerances
 
 STEPS = 256
 """Most revisions made in one compiled call."""
@@ -157,8 +158,8 @@ class Evidence(SparseModel):
 
     @property
     def _rounding(self) -> float:
-        """What of a change in the log evidence may be rounding."""
-        return 64 * self._tolerance.eps * abs(self.log_evidence)
+        """What of a change in the log evidence may be rounding: of arithmetic, not of the data."""
+        return 64 * tolerances(self.problem.y.dtype).eps * abs(self.log_evidence)
 
     @property
     def _enough(self) -> float:

@@ -112,5 +112,6 @@ class Log:
             least_squares=least_squares,
             include=self.include,
             exclude=self.exclude,
+            note=problem.design.note,
             **more,
         )

@@ -136,7 +136,7 @@ class RemainingColumns:
 
     def settle(self, x: Array, tol: float) -> bool:
         """Take these coefficients over; whether none changes by much."""
-        allowed = tol * np.abs(x) + ROUNDING * self.eps * np.abs(x).max()
+        allowed = tol * np.abs(x) + ROUNDING * EPS * np.abs(x).max()
         before, self.x = self.x, x
         return bool((np.abs(x - before) <= allowed).all())
 

@@ -19,6 +19,7 @@ from sparsewise.parameters import check_positive
 from sparsewise.problem import Problem
 from sparsewise.results import L1Solution, Stop
 from sparsewise.results.l1 import limits_at
+from sparsewise.tolerances import tolerances
 
 POWER_STEPS = 5
 """Power iterations for the first guess of L; the steps themselves correct it."""
@@ -68,8 +69,8 @@ class Lasso:
         self.penalty = 1.0  # as good as any for a target of zeros
         if not data.is_zero:
             self.penalty = relative_penalty(self.given, weights.top, data.scale)
-        # A gap below this is rounding.
-        self.tolerance = data.tolerances
+        # A gap below this is rounding; the error of data is no part of it, as iterations go.
+        self.tolerance = tolerances(data.y.dtype)
         self.tol = max(check_positive(tol, "tol"), 1e2 * self.tolerance.eps)
         self.paid = weights.usual
         real = precision(data.y.dtype)

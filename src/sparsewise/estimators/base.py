@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,13 +17,43 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    check_is_fitted,
+    validate_data,
+)
 
 from sparsewise.algorithms import Algorithm
-from sparsewise.design.base import TILE_BYTES, Array
-from sparsewise.errors import Either, InputError, InputWarning, Parameter
-from sparsewise.estimators.fitted import afresh, in_precision
+from sparsewise.condensed import Condensed, check_alike, checked_target, checked_weights
+from sparsewise.design import DaskDesign
+from sparsewise.design.base import Array, not_finite
+from sparsewise.design.choose import is_dask_array
+from sparsewise.design.dask import counted
+from sparsewise.distributed import (
+    as_dask_array,
+    by_rows,
+    condense,
+    folds_by_row,
+    here,
+    is_dask,
+    is_tall,
+    tall_note,
+)
+from sparsewise.errors import Either, InputError, InputTypeError, InputWarning, Parameter
+from sparsewise.estimators.available import Available
+from sparsewise.estimators.fitted import afresh, forget, in_precision, unless_it_fails
 from sparsewise.estimators.frames import Frame, as_frame, frame_kind
+from sparsewise.estimators.gathering import (
+    CHUNK,
+    Gathered,
+    are_chunks,
+    as_input_error,
+    in_chunk,
+    no_parts,
+    whole,
+)
+from sparsewise.estimators.prediction import Exact, Predictor
 from sparsewise.parameters import check_columns, check_constraints, check_number
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
@@ -31,7 +61,7 @@ from sparsewise.selection.choice import path_sizes
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.data import Data
 from sparsewise.selection.table import Table
-from sparsewise.spread import observation_std
+from sparsewise.selection.triangles import Triangles
 from sparsewise.wording import count, listing, look_up, quoted
 
 if TYPE_CHECKING:
@@ -39,6 +69,15 @@ if TYPE_CHECKING:
 
 ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 """What X may be without being converted."""
+
+SEEN = ("n_features_in_", "feature_names_in_")
+"""What scikit-learn's checks note of X, to compare the next one with."""
+
+BEGINS_ANEW = (
+    "partial_fit begins anew, without the rows of fit, which were not kept",
+    "give all rows to partial_fit, or the first ones as chunks to fit.",
+)
+"""What to know of rows that come after a table."""
 
 LIKE_LASSO = "l1"
 """The ``penalty`` by which scikit-learn's `SelectFromModel` knows models whose zeros count.
@@ -125,13 +164,22 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
     def _solve(self, data: Data) -> Solution:
         """The model, with the features as columns."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Choose features and fit their coefficients.
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n, m)
-            The features; a sparse matrix is centred implicitly and stays sparse.
+        X : array-like, data frame or sparse matrix of shape (n, m), or rows in another form
+            The features; a sparse matrix is centred implicitly and stays sparse. Dask arrays and
+            data frames stay where they are: workers condense tall ones, and hold blocks of the
+            columns of wide ones; y and `sample_weight` may be either. Or, without y and
+            `sample_weight`, rows that need not all be there at once: a `sparsewise.Condensed`, or
+            an iterable (a generator, say) of chunks ``(X, y)``, ``(X, y, sample_weight)`` or
+            ``(X, y, sample_weight, fold)``, each of which is condensed as it comes. With
+            ``criterion="cv"`` chunk i is in fold i modulo `cv` unless `fold` says another, for the
+            chunk or for each of its rows.
         y : array-like of shape (n,)
             The target.
         sample_weight : array-like of shape (n,), optional
@@ -143,16 +191,65 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             The estimator itself.
         """
         with afresh(self):
-            if not get_config()["skip_parameter_validation"]:
-                self._validate_params()
-            data = self._data(X, y, sample_weight)
-            try:
-                self.solution_ = self._solve(data)
-                self._keep(data)
-                self.warnings_ = tuple(data.warnings)
-            except DependentColumnsError as error:
-                names = [self._name(j) for j in error.columns if j in data.include]
-                raise indistinguishable(names) from error
+            self._check_settings()
+            if is_dask(X):
+                self._fit(self._from_dask(X, y, sample_weight))
+            elif isinstance(X, Condensed) or are_chunks(X, y):
+                self._gathered_ = self._gather(X, y, sample_weight)
+                self._fit(self._condensed_data())
+            else:
+                self._fit(self._data(X, y, sample_weight))
+        return self
+
+    @partial(Available, unless="_needs_rows")
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        fold: Any = None,
+    ) -> Self:
+        """Take in some more rows, and fit all so far: what `fit` finds in them at once.
+
+        They are condensed as they come (`sparsewise.Condensed`), so that a call takes as long as
+        its own rows and a fit to m + 2 rows do, and memory (m + 2)² numbers. After a `fit` to
+        chunks, or to what was condensed, they come on top of these; a fit to a table keeps no rows,
+        and they begin anew. A call that fails changes nothing.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, m)
+            The features, the same in every call.
+        y : array-like of shape (n,)
+            The target.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+        fold : int, str or array-like of shape (n,), optional
+            With ``criterion="cv"``, the fold of these rows, or of each of them. None: call i is
+            fold i modulo `cv`; the rows of the first, while there are no others, are split as those
+            of a table.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        if is_dask(X):
+            wrong = "is a Dask collection, whose rows are not here"
+            raise InputTypeError(wrong, "give it to fit, or its parts one by one.", parameter="X")
+        with unless_it_fails(self):
+            self._check_settings()
+            gathered: Gathered = vars(self).get("_gathered_", Gathered())
+            begins_anew = hasattr(self, "solution_") and "_gathered_" not in vars(self)
+            is_first = gathered.rows.n_features is None
+            table = self._table(X, y, reset=is_first, ensure_min_samples=0)
+            gathered = gathered.with_chunk(*table, sample_weight, fold, self._folds)
+            forget(self, but=SEEN)
+            self._gathered_ = gathered
+            data = self._condensed_data()
+            if begins_anew:
+                data.warn(InputWarning(*BEGINS_ANEW))
+            self._fit(data)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -160,7 +257,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n, m)
+        X : array-like, data frame, sparse matrix or Dask collection of shape (n, m)
             Rows with the features seen in `fit`.
         return_std : bool
             Whether to return standard deviations, too.
@@ -168,7 +265,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         Returns
         -------
         mean : ndarray of shape (n,)
-            The expected targets.
+            The expected targets; of a Dask collection a dask.array that nobody has computed.
         std : ndarray of shape (n,)
             Of a new observation, given that the right features were chosen: noise, and uncertainty
             of coefficients and intercept. Only if `return_std`.
@@ -176,41 +273,26 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         if return_std and (self.noise_ is None or self.covariance_ is None):
             raise self._no_std()
+        if is_dask(X):
+            return self._predict_afar(X, return_std)
         rows: Any = validate_data(self, X, reset=False, **ACCEPTED)
-        dtype = np.result_type(rows.dtype, self.coef_.dtype)
-        mean = np.empty(rows.shape[0], dtype)
-        std = np.empty(rows.shape[0] if return_std else 0, dtype)
-        # A few rows at a time: there may be so many that memory has no room for a copy.
-        width = max(1, TILE_BYTES // (8 * max(self.solution_.support.size, 1)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for first in range(0, len(mean), width):
-                part = slice(first, first + width)
-                mean[part], std[part] = self._expected(rows[part], return_std)
-        if not (np.isfinite(mean).all() and np.isfinite(std).all()):
-            raise InputError(
-                f"A prediction is beyond the range of {dtype}", "give rows closer to those of fit."
-            )
+        chosen = self.solution_.support
+        mean, std = self._predictor(rows.dtype).expected(rows, chosen, return_std)
         return (mean, std) if return_std else mean
 
-    def _expected(self, rows: Any, return_std: bool) -> tuple[Array, Array]:
-        """Expected targets, and standard deviations of observations if these are wanted.
+    def _predict_afar(self, X: Any, return_std: bool) -> Any:
+        """The same of a Dask collection, for Dask to compute when it is asked to."""
+        array = self._alike(X)
+        predictor, chosen = self._predictor(array.dtype), self.solution_.support
+        wanted = [predictor.mean, predictor.std] if return_std else [predictor.mean]
+        lazy = [by_rows(one, array, chosen, predictor.dtype) for one in wanted]
+        return tuple(lazy) if return_std else lazy[0]
 
-        In double precision, whatever comes in and goes out: features may be far from zero. For the
-        same reason about the means, as in training, though with intercept_ the sum is equal on
-        paper.
-        """
-        exact, chosen = self._exact_, self.solution_.support
-        Z, coef = rows[:, chosen].astype(np.float64), self.coef_[chosen].astype(np.float64)
-        if not isinstance(Z, np.ndarray):
-            if not return_std:
-                return Z @ coef + exact.intercept_, np.empty(0)
-            Z = Z.toarray()
-        Z -= exact.means_
-        mean = Z @ coef + exact.level
-        if not return_std or exact.noise_ is None or exact.covariance_ is None:
-            return mean, np.empty(0)
+    def _predictor(self, dtype: np.dtype[Any]) -> Predictor:
+        """What predictions of rows in this precision are made of."""
+        coef = self.coef_[self.solution_.support].astype(np.float64)
         level = self.fit_intercept / self.n_rows_
-        return mean, observation_std(Z, exact.covariance_, exact.noise_, level)
+        return Predictor(coef, self._exact_, level, np.result_type(dtype, self.coef_.dtype))
 
     def summary(self) -> Summary:
         """The model as a table: text where printed, HTML in a notebook."""
@@ -261,16 +343,36 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
 
     # ------------------------------------------------------------------ before the algorithm
 
-    def _data(self, X: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> Data:
+    def _check_settings(self) -> None:
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+
+    def _data(self, X: ArrayLike, y: ArrayLike | None, weights: ArrayLike | None) -> Data:
         """The table, checked, with `include` and `exclude` as column numbers."""
-        self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
-        table: tuple[Any, Array] = validate_data(
-            self, X, y, y_numeric=True, ensure_min_samples=1 + self.fit_intercept, **ACCEPTED
-        )
-        if table[0].dtype == np.float32 and np.abs(table[1]).max() > np.finfo(np.float32).max:
+        table = self._table(X, y, ensure_min_samples=1 + self.fit_intercept)
+        counts: Array | None = None
+        if weights is not None:
+            counts = _check_sample_weight(
+                weights, table[0], dtype=np.float64, ensure_non_negative=True
+            )
+        data = Table.of(*table, counts, **self._model())
+        self._look_over(data)
+        return data
+
+    def _table(self, X: Any, y: Any, **how: Any) -> tuple[Any, Array]:
+        """Features and target as numbers, checked; their names, unless these are known."""
+        if how.get("reset", True):
+            self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
+        table: tuple[Any, Array] = validate_data(self, X, y, y_numeric=True, **ACCEPTED, **how)
+        largest = np.abs(table[1]).max(initial=0.0)
+        if table[0].dtype == np.float32 and largest > np.finfo(np.float32).max:
             raise InputError(
                 "is beyond the range of float32, in which X is", "scale it.", parameter="y"
             )
+        return table
+
+    def _model(self) -> dict[str, Any]:
+        """What the model must be: whether it has a constant, and constraints as columns."""
         include, exclude = check_constraints(
             self._columns("include"),
             self._columns("exclude"),
@@ -278,31 +380,156 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             "X",
             lambda j: quoted(self._name(j)),
         )
-        counts: Array | None = None
-        if weights is not None:
-            counts = _check_sample_weight(
-                weights, table[0], dtype=np.float64, ensure_non_negative=True
-            )
-        data = Table.of(
-            *table, counts, intercept=self.fit_intercept, include=include, exclude=exclude
-        )
-        if counts is not None and data.rows <= 1 + self.fit_intercept < data.count:
+        return {"intercept": self.fit_intercept, "include": include, "exclude": exclude}
+
+    def _look_over(self, data: Data) -> None:
+        """Refuse or warn of data that can't tell what is asked of them."""
+        if data.rows <= 1 + self.fit_intercept < data.count:
             warning = InputWarning(
                 f"adds up to {data.rows:g}: being how often each row counts, it makes "
                 f"{data.count} rows as few as that",
                 "scale it to a mean of 1 unless this is meant.",
                 parameter="sample_weight",
             )
-            data.warn(warning, stacklevel=4)
+            data.warn(warning)
         data.check_target()
-        if len(include) > data.design.shape[0]:
+        if len(data.include) > data.design.shape[0]:
             raise InputError(
-                f"names {count(len(include), 'feature')}, but {count(data.count, 'row')} "
+                f"names {count(len(data.include), 'feature')}, but {count(data.count, 'row')} "
                 f"can't tell more than {data.design.shape[0]} apart: include fewer.",
                 parameter="include",
             )
+
+    # ------------------------------------------------------------------ rows in chunks
+
+    @property
+    def _folds(self) -> int | None:
+        """How many folds chunks are put into, if cross-validation is to choose."""
+        return None
+
+    @property
+    def _needs_rows(self) -> InputError | None:
+        """Why rows can't be condensed, if they can't."""
+        return None
+
+    def _gather(self, X: Any, y: Any, weights: Any) -> Gathered:
+        """All rows of chunks, or what has been condensed already."""
+        if (trouble := self._needs_rows) is not None:
+            raise trouble
+        given = {"y": y, "sample_weight": weights}
+        if isinstance(X, Condensed):
+            no_parts(given, "the rows that were condensed")
+            self._see(X)
+            return Gathered(X.copy())
+        no_parts(given, "each chunk, (X, y, sample_weight)")
+        gathered = Gathered()
+        number = -1
+        for number, chunk in enumerate(X):
+            with in_chunk(number):
+                features, target, weights, fold = whole(chunk)
+                with as_input_error():
+                    self._check_alike(features)
+                    table = self._table(features, target, reset=not number, ensure_min_samples=0)
+                gathered = gathered.with_chunk(*table, weights, fold, self._folds)
+        if number < 0:
+            raise InputError("holds no chunks", f"give some: {CHUNK}.", parameter="X")
+        return gathered
+
+    def _check_alike(self, X: Any) -> None:
+        """Refuse a chunk whose features are not those of the chunks before."""
+        if not hasattr(self, "n_features_in_") or len(getattr(X, "shape", ())) != 2:
+            return
+        names, known = _get_feature_names(X), getattr(self, "feature_names_in_", None)
+        if names is None or known is None:  # of this scikit-learn warns
+            names = known = None
+        check_alike(X.shape[1], names, self.n_features_in_, known)
+
+    def _see(self, rows: Condensed) -> None:
+        """Take note of the features of what was condensed."""
+        if rows.dtype is not None and rows.dtype.kind == "c":
+            wrong = "holds complex numbers, but estimators take real ones"
+            raise InputError(wrong, "use an algorithm with its system().", parameter="X")
+        self._frame, self._target = frame_kind(rows), "y"
+        self.n_features_in_ = rows.n_features or 0
+        if rows.feature_names is not None:
+            self.feature_names_in_ = np.array(rows.feature_names, object)
+
+    def _condensed_data(self) -> Data:
+        """The rows that were gathered, and what the model must be."""
+        rows, needed = self._gathered_.rows, 1 + self.fit_intercept
+        if rows.count < needed:
+            has = f"There {'is' if rows.count == 1 else 'are'} {rows.count or 'no'} "
+            rest = "row" if rows.count == 1 else "rows"
+            raise InputError(
+                f"{has}{rest} of positive weight, but a model "
+                f"with{'' if self.fit_intercept else 'out'} an intercept needs at least {needed}."
+            )
+        data = Triangles(condensed=rows, **self._model())
+        self._look_over(data)
         return data
 
+    # ------------------------------------------------------------------ Dask collections
+
+    def _from_dask(self, X: Any, y: Any, weights: Any) -> Data:
+        """Tall ones are condensed where they are; of wide ones workers hold columns."""
+        if y is None:
+            raise InputError("is missing: give the target.", parameter="y")
+        array, names = as_dask_array(X)
+        if array.ndim != 2:
+            wrong = f"must have two dimensions (rows, columns), not {array.ndim}."
+            raise InputError(wrong, parameter="X")
+        if array.dtype.kind not in "biuf":
+            wrong = f"is of type {array.dtype}, but estimators take real numbers."
+            raise InputTypeError(wrong, parameter="X")
+        self._frame = "polars" if names is None else "pandas"
+        self._target = "y" if is_dask_array(y) else str(getattr(y, "name", None) or "y")
+        self.n_features_in_ = int(array.shape[1])
+        if names is not None:
+            self.feature_names_in_ = np.array(names, object)
+        return self._tall(array, y, weights) if is_tall(array) else self._wide(array, y, weights)
+
+    def _tall(self, array: Any, y: Any, weights: Any) -> Data:
+        """The triangle of all rows, made by the workers."""
+        if (trouble := self._needs_rows) is not None:
+            raise trouble
+        fold = None
+        if (folds := self._folds) is not None:
+            if array.numblocks[0] < folds:
+                array = counted(array)
+            fold = folds_by_row(array, folds)
+        rows = condense(array, y, weights, fold)
+        n = rows.count if math.isnan(array.shape[0]) else array.shape[0]
+        self._gathered_, self._note_ = Gathered(rows), tall_note(n, self.n_features_in_)
+        return self._condensed_data()
+
+    def _wide(self, array: Any, y: Any, weights: Any) -> Data:
+        """A table of which workers hold blocks of columns."""
+        design = DaskDesign(array)
+        n = design.shape[0]
+        found, where = design.faults()
+        if where is not None:
+            raise not_finite("X", found, f"row {where[0]}, column {where[1]}")
+        target = checked_target(here(y), n)
+        counts = None if weights is None else checked_weights(here(weights), n)
+        data = Table.of(design, target, counts, **self._model())
+        self._look_over(data)
+        self._note_ = design.note
+        return data
+
+    def _alike(self, X: Any) -> Any:
+        """A Dask collection of the features of the fit, as an array."""
+        array, names = as_dask_array(X)
+        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+            wrong = f"has shape {array.shape}, but the model is one of "
+            raise InputError(wrong + count(self.n_features_in_, "column"), parameter="X")
+        known = getattr(self, "feature_names_in_", None)
+        if names is not None and known is not None and names != known.tolist():
+            j = next(j for j, name in enumerate(names) if name != known[j])
+            wrong = f"has {quoted(names[j])} for column {j}, which was {quoted(known[j])} in fit"
+            raise InputError(wrong, "give the same features.", parameter="X")
+        return array
+
+    # ------------------------------------------------------------------ columns by name
     def _columns(self, parameter: str) -> list[int]:
         """The column numbers that `include` or `exclude` stands for."""
         wanted = getattr(self, parameter)
@@ -342,6 +569,16 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         return int(wanted)
 
     # ------------------------------------------------------------------ after it
+
+    def _fit(self, data: Data) -> None:
+        """Solve, and set all fitted attributes."""
+        try:
+            self.solution_ = self._solve(data)
+            self._keep(data)
+            self.warnings_ = tuple(data.warnings)
+        except DependentColumnsError as error:
+            names = [self._name(j) for j in error.columns if j in data.include]
+            raise indistinguishable(names) from error
 
     def _keep(self, data: Data) -> None:
         """Set all fitted attributes."""
@@ -445,16 +682,6 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             for name in BY_RESIDUAL:
                 columns[name] = known(self.criteria_.values(name, rss, size))
         return columns
-
-
-class Exact(NamedTuple):
-    """In double precision, what single precision rounds: predictions are made of these."""
-
-    means_: Array
-    level: float
-    intercept_: float
-    noise_: float | None
-    covariance_: Array | None
 
 
 def known(values: Iterable[float]) -> list[float | None]:

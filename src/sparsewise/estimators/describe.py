@@ -133,7 +133,7 @@ def _facts(
     solution, total = model.solution_, model.criteria_.total
     if std := _std(model, no_std):
         yield _std_title(model) if not no_std else "std. error", std
-    yield "rows", _rows(model.n_rows_)
+    yield "rows", _rows(model)
     for parameter in ("include", "exclude"):
         if columns := model._columns(parameter):
             yield f"{parameter}d", shortened([printable(model._name(j)) for j in columns])
@@ -208,13 +208,17 @@ def _no_std(model: SparseLinearModel, decision: Decision, is_exact: bool) -> Wor
     return decision.unfitted if _loss(model, squared) else "the fit is exact"
 
 
-def _rows(rows: float) -> str:
-    return f"{rows:.0f}" if float(rows).is_integer() else f"{rows:g}, the sum of the weights"
+def _rows(model: SparseLinearModel) -> str:
+    rows = model.n_rows_
+    told = f"{rows:.0f}" if float(rows).is_integer() else f"{rows:g}, the sum of the weights"
+    where = "condensed" if hasattr(model, "_gathered_") else ""
+    where = getattr(model, "_note_", where)
+    return f"{told}, {where}" if where else told
 
 
 def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
     if is_exact and decision.log_evidence is not None:
-        return "σ = 0: the fit is exact to eight digits, and the evidence without bound"
+        return "σ = 0: the fit is exact, but for rounding, and the evidence without bound"
     if is_exact:
         return "σ = 0: the fit is exact, but for rounding"
     if model.noise_ is None:

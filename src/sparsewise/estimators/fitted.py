@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,9 +20,21 @@ def afresh(estimator: Any) -> Iterator[None]:
         raise
 
 
-def forget(estimator: Any) -> None:
+@contextmanager
+def unless_it_fails(estimator: Any) -> Iterator[None]:
+    """Change an estimator; should that fail, all of it is as it was."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def forget(estimator: Any, but: Sequence[str] = ()) -> None:
     """Remove what a fit has left: its names end in an underscore."""
-    for name in [name for name in vars(estimator) if name.endswith("_")]:
+    for name in [name for name in vars(estimator) if name.endswith("_") and name not in but]:
         delattr(estimator, name)
 
 

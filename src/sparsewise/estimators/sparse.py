@@ -15,6 +15,7 @@ from sparsewise.algorithms import Algorithm, solve
 from sparsewise.algorithms.solve import EFFORT
 from sparsewise.errors import InputError
 from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, known
+from sparsewise.estimators.gathering import number_of_folds
 from sparsewise.parameters import check_number
 from sparsewise.results import MultistartSolution, Start
 from sparsewise.selection.charges import ChargeErrors, cross_validate_charges
@@ -162,6 +163,10 @@ class SparseRegressor(SparseLinearModel):
             charge = self.cv_errors_.chosen
         tell = None if self.callback is None and not self.verbose else self._tell
         return self._search(data, charge, effort=self.effort, seed=seed, callback=tell)
+
+    @property
+    def _folds(self) -> int | None:
+        return number_of_folds(self.cv) if self.criterion == "cv" else None
 
     def _search(self, data: Data, charge: str | float, **how: Any) -> MultistartSolution:
         """The model at this charge."""

@@ -16,7 +16,9 @@ from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, step
 from sparsewise.algorithms.there_and_back import Further
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputError, Parameter
+from sparsewise.estimators.available import UnavailableError
 from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, known
+from sparsewise.estimators.gathering import number_of_folds
 from sparsewise.estimators.trace import Trace
 from sparsewise.parameters import check_number
 from sparsewise.results import Model, Solution, Stop
@@ -24,7 +26,7 @@ from sparsewise.selection import choice
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.cross_validation import Errors, cross_validate
 from sparsewise.selection.data import Data
-from sparsewise.selection.leave_one_out import leave_one_out
+from sparsewise.selection.leave_one_out import NEEDS_ROWS, leave_one_out
 from sparsewise.selection.path_end import Costs, as_far_as, generalised_cross_validation, outlook
 from sparsewise.selection.residual_variance import residual_variance
 from sparsewise.selection.table import Table
@@ -189,6 +191,19 @@ class StepwiseRegressor(SparseLinearModel):
         if self.direction == "both" and self.criterion in BY_RESIDUAL:
             return self._like_r(data, most)
         return self._along_path(data, most)
+
+    @property
+    def _chooses_by(self) -> str | None:
+        """The criterion, unless something else says when to stop."""
+        return self.criterion if self.sparsity is None and self.delta is None else None
+
+    @property
+    def _folds(self) -> int | None:
+        return number_of_folds(self.cv) if self._chooses_by == "cv" else None
+
+    @property
+    def _needs_rows(self) -> InputError | None:
+        return UnavailableError(*NEEDS_ROWS) if self._chooses_by == "loo" else None
 
     # ------------------------------------------------------------------ ways to choose
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 import time
 import warnings
@@ -15,7 +14,8 @@ from typing import Any
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, parallel_config
 
-from sparsewise.errors import Either, InputError
+from sparsewise.cluster import connect
+from sparsewise.errors import InputError
 from sparsewise.experiments.declaration import Unit
 from sparsewise.experiments.journal import RESUME, Journal, Record
 from sparsewise.experiments.measure import one_thread
@@ -219,7 +219,7 @@ def _end_with(parent: int) -> None:
 
 def _on_dask(address: str, units: Sequence[Unit], order: Iterable[int], seed: int) -> Numbered:
     """As `_side_by_side`, on the workers of a Dask scheduler, those to come included."""
-    with _client(address) as client:
+    with connect(address, PATIENCE) as client:
         from dask.distributed import KilledWorker, as_completed
 
         def outcomes(several: Iterable[int]) -> Iterator[tuple[int, Any]]:
@@ -250,33 +250,3 @@ def _on_dask(address: str, units: Sequence[Unit], order: Iterable[int], seed: in
 
 def _settled(outcome: Any) -> Outcome:
     return _failed(outcome, 0.0) if isinstance(outcome, BaseException) else outcome
-
-
-def _client(address: str) -> Any:
-    try:
-        from dask.distributed import Client
-    except ImportError:
-        needs = " needs the package distributed: pip install 'sparsewise[dask]'"
-        raise InputError((Either("dask", "--dask"), needs)) from None
-    try:
-        _probe(address)
-        return Client(address, timeout=PATIENCE)
-    except Exception as error:
-        raise InputError(
-            f"there is no Dask scheduler at {printable(address)}: {printable(str(error))}"
-        ) from None
-
-
-def _probe(address: str) -> None:
-    """Whether somebody is there: a client that meets none waits long, or can't be got rid of."""
-    from distributed.comm import get_address_host_port, parse_address
-
-    scheme, _ = parse_address(address)
-    if scheme == "inproc":
-        return
-    where = get_address_host_port(address)
-    if scheme == "tcp":
-        with socket.create_connection(where, PATIENCE) as connection:
-            # Here the scheduler speaks first; other services wait for us.
-            if not connection.recv(1):
-                raise ConnectionError("it hung up")

@@ -15,6 +15,7 @@ from sparsewise.problem import Problem, problem, product
 from sparsewise.results.check import Check
 from sparsewise.results.path import Path
 from sparsewise.results.stop import Stop
+from sparsewise.wording import count
 
 
 class Posterior(NamedTuple):
@@ -48,6 +49,8 @@ class Solution:
         Whether coef is the least-squares fit on the support.
     include, exclude : tuple of int
         Columns that had to be, and must not be, in the model.
+    note : str
+        What there is to say of where A was, if it was not here.
     """
 
     algorithm: str
@@ -60,6 +63,7 @@ class Solution:
     least_squares: bool
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
+    note: str = ""
 
     @property
     def posterior(self) -> Posterior | None:
@@ -127,13 +131,15 @@ class Solution:
     def __repr__(self) -> str:
         size = self.support.size
         noise = "" if self.posterior is None else f"  noise    σ = {self.posterior.sigma:.4g}\n"
+        where = self.note and f"  A        {self.note}\n"
         facts = "".join(f"  {label:<8} {sentence}\n" for label, sentence in self.facts())
         return (
             f"Solution by {self.algorithm}: {size} feature{'' if size == 1 else 's'} "
             f"of {self.coef.size}, residual {self.residual_norm:.4g}\n"
             f"  coef     {_entries(self.support, self.coef)}\n"
             f"{noise}{facts}"
-            f"  path     {len(self.path)} steps, {self.n_passes} passes over A\n"
+            f"  path     {len(self.path)} steps, {count(self.n_passes, 'pass', 'passes')} over A\n"
+            f"{where}"
             f"  stopped  {self.stop}\n"
             f"  advice   {self.stop.advice}"
         )

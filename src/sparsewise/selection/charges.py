@@ -14,7 +14,7 @@ from sparsewise.engine.halting import interrupted
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Solution
 from sparsewise.selection.data import Data
-from sparsewise.selection.folds import good_enough, held_out_errors, mean_and_error, train_and_test
+from sparsewise.selection.folds import good_enough, held_out_errors, in_folds, mean_and_error
 from sparsewise.selection.score import CHARGES, score
 
 Search = Callable[[Data, float], Solution]
@@ -57,11 +57,11 @@ def cross_validate_charges(
     data: Data, search: Search, cv: Any, one_standard_error: bool, n_jobs: int | None
 ) -> ChargeErrors:
     """Errors at each charge, and the best; or the largest charge within a standard error of it."""
-    splits, charges = train_and_test(data, cv), charges_between(data)
+    (rows, splits), charges = in_folds(data, cv), charges_between(data)
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
     run = delayed(_fold_errors)
-    folds = at_once(run(data, search, charges, train, test) for train, test in splits)
+    folds = at_once(run(rows, search, charges, train, test) for train, test in splits)
     by_fold = np.array([errors for errors, _ in folds])
     mean, std = mean_and_error(by_fold)
     fine = np.flatnonzero(good_enough(data, mean, std, one_standard_error))

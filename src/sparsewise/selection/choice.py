@@ -184,4 +184,4 @@ def warn_if_still_better(data: Data, model: Model, criterion: str) -> None:
             "likely to fit noise",
             ("use ", *others, bayesian, ", or ", Parameter("sparsity"), "."),
         )
-        data.warn(warning, stacklevel=6)
+        data.warn(warning)

@@ -116,7 +116,9 @@ class Criteria:
         return self._aic(rss, k, p) + np.where(left > 0, 2 * q * (q + 1) / left, np.nan)
 
     def _bic(self, rss: Array, k: Array, p: Array) -> Array:
-        return self._log_likelihood(rss) + p * math.log(self.rows)
+        # Weights may add up to less than an intercept takes.
+        each = math.log(self.rows) if self.rows > 0 else math.nan
+        return self._log_likelihood(rss) + p * each
 
     def _ebic(self, rss: Array, k: Array, p: Array) -> Array:
         from scipy.special import gammaln  # here, as SciPy takes long to import

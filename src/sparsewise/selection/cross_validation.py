@@ -14,7 +14,7 @@ from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Path, Solution
 from sparsewise.selection.choice import PathOf, at_most, best_by_size, most_features
 from sparsewise.selection.data import Data
-from sparsewise.selection.folds import good_enough, held_out_errors, mean_and_error, train_and_test
+from sparsewise.selection.folds import good_enough, held_out_errors, in_folds, mean_and_error
 from sparsewise.selection.path_end import AHEAD, as_far_as, effortless, worth
 
 
@@ -56,7 +56,7 @@ def cross_validate(
     Paths are followed to `max_features`; if that is None, to twice as many features as the least
     error has, and 100 more, or as far as takes no time.
     """
-    splits = train_and_test(data, cv)
+    rows, splits = in_folds(data, cv)
     run = delayed(_fold_errors)
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
@@ -64,7 +64,7 @@ def cross_validate(
     further = max(worth(included), effortless(data)) if max_features is None else max_features
     while further > last:
         wanted = further
-        folds = at_once(run(data, path, *split, wanted, max_features) for split in splits)
+        folds = at_once(run(rows, path, *split, wanted, max_features) for split in splits)
         by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
         mean, std = mean_and_error(by_fold)
         last = included + mean.size - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -126,10 +127,10 @@ class Data(ABC):
             size = "small" if vanishes else "large"
             raise InputError(f"is too {size}: its square is out of range; scale it.", parameter="y")
 
-    def warn(self, warning: InputWarning, stacklevel: int) -> None:
+    def warn(self, warning: InputWarning) -> None:
         """Warn the user, and keep it for whoever describes the model."""
         self.warnings.append(warning)
-        warnings.warn(warning, stacklevel=stacklevel)
+        warnings.warn(warning, stacklevel=_level_outside())
 
     @property
     def candidates(self) -> int:
@@ -168,3 +169,12 @@ class Data(ABC):
             if wanted == set(columns[:k].tolist()):
                 return columns[:k], R[:k, :k]
         return support, unit_factor(self.design, support)[1]
+
+
+def _level_outside() -> int:
+    """The stack level, seen from the caller, of the line that called this package."""
+    package, level = __name__.partition(".")[0], 1
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level

@@ -6,17 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from sparsewise.condensed import Condensed
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.selection.data import Data
+from sparsewise.selection.table import Table
+from sparsewise.selection.triangles import Triangles
 from sparsewise.wording import count
 
 ROUNDING = 1e4
 """By how much more than those of a fit the squared errors of predictions may be rounding."""
 
 
-def train_and_test(data: Data, cv: Any) -> list[tuple[Any, Any]]:
-    """Rows to learn from and rows to predict, fold by fold, as `Data.part` takes them."""
+def in_folds(data: Data, cv: Any) -> tuple[Data, list[tuple[Any, Any]]]:
+    """Rows to learn from and rows to predict, fold by fold, as `Data.part` of what is returned.
+
+    A table that is condensed as a whole is condensed fold by fold, if each row is predicted at most
+    once, from all others: the triangles of all folds but one add up to what is learnt from.
+    """
     splits = data.splits(cv)
     if not splits:
         raise InputError("has no folds: give how many, or some.", parameter="cv")
@@ -24,7 +31,33 @@ def train_and_test(data: Data, cv: Any) -> list[tuple[Any, Any]]:
     if any(data.count_of(train) < fewest or not data.count_of(test) for train, test in splits):
         wrong = f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict"
         raise InputError(("A fold of ", Parameter("cv"), wrong, ": give other folds."))
-    return splits
+    if not isinstance(data, Table) or not data.reduced.condensed:
+        return data, splits
+    fold = fold_of_rows(splits, data.count)
+    return (data, splits) if fold is None else _condensed(data, fold)
+
+
+def fold_of_rows(splits: list[tuple[Array, Array]], n: int) -> Array | None:
+    """The number of the fold that predicts each row, -1 if none does.
+
+    None if a row is predicted twice, or not learnt from just where it is not predicted.
+    """
+    fold = np.full(n, -1)
+    for i, (train, test) in enumerate(splits):
+        times = np.bincount(np.concatenate([train, test]), minlength=n)
+        if (times != 1).any() or (fold[test] >= 0).any():
+            return None
+        fold[test] = i
+    return fold
+
+
+def _condensed(table: Table, fold: Array) -> tuple[Data, list[tuple[Any, Any]]]:
+    """A triangle for each fold, and the same splits."""
+    condensed = Condensed().update(table.X, table.y, table.weights, fold=fold)
+    model = {name: getattr(table, name) for name in ("intercept", "include", "exclude")}
+    labels = range(fold.min(), fold.max() + 1)
+    splits = [([j for j in labels if j != i], [i]) for i in labels if i >= 0]
+    return Triangles(condensed=condensed, **model), splits
 
 
 def held_out_errors(fold: Data, held: Data, columns: Array, coefs: Array) -> Array:

@@ -9,13 +9,19 @@ from itertools import pairwise
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.errors import InputError, Parameter
+from sparsewise.errors import InputError, Parameter, Words
 from sparsewise.results import Path
 from sparsewise.selection.data import Data
 from sparsewise.selection.table import Table
 
 ALONE = 1e-12
 """A row of which less than this is left is fitted by itself alone."""
+
+NEEDS_ROWS: tuple[Words, Words] = (
+    "Leave-one-out needs the rows themselves, not what they condense to",
+    ("use ", Parameter("criterion", "ric"), " or ", Parameter("criterion", "cv"), "."),
+)
+"""What is wrong with condensed rows, and what to do."""
 
 
 def leave_one_out(data: Data, path: Path) -> Array:
@@ -27,10 +33,7 @@ def leave_one_out(data: Data, path: Path) -> Array:
     whose squared residual is not that of the path: then the path is one of other data.
     """
     if not isinstance(data, Table):
-        raise InputError(
-            "Leave-one-out needs the rows themselves, and these have been condensed",
-            ("use ", Parameter("criterion", "ric"), " or ", Parameter("criterion", "cv"), "."),
-        )
+        raise InputError(*NEEDS_ROWS)
     errors, losses = np.full(1 + len(path), np.nan), path.losses.tolist()
     unsure = math.sqrt(data.design.tolerances.eps) * data.total
     for first, orders in _runs(path):

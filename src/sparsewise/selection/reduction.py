@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design import Centred, DenseDesign, Design, Rows, Weighted, as_design
+from sparsewise.design import Centred, DaskDesign, DenseDesign, Design, Rows, Weighted, as_design
 from sparsewise.design.base import BLOCK_BYTES, SMALL, Array, precision
 from sparsewise.design.centred import Reflection
 from sparsewise.design.triangle import Triangle
@@ -131,16 +131,16 @@ def _weighed(X: Any, y: Array, weights: Array, intercept: bool) -> tuple[Any, Ar
 
 
 def is_large(X: Any) -> bool:
-    """Whether X is an array of which there should be no copy, or some rows of one."""
-    return isinstance(X, Rows) or (isinstance(X, np.ndarray) and X.nbytes > COPIED)
+    """Whether X is an array of which there should be no copy, far away, or some rows of one."""
+    return isinstance(X, (Rows, DaskDesign)) or (isinstance(X, np.ndarray) and X.nbytes > COPIED)
 
 
 def some_rows(X: Any, rows: Array) -> Any:
     """Some rows of a table, by number or by a mask; those of a large array stay where they are."""
     if not is_large(X):
         return X[rows]
-    at = np.flatnonzero(rows) if rows.dtype == bool else rows
-    whole, at = (X.inner, X.at[at]) if isinstance(X, Rows) else (DenseDesign(X), at)
+    at: Any = np.flatnonzero(rows) if rows.dtype == bool else rows
+    whole, at = (X.inner, X.at[at]) if isinstance(X, Rows) else (as_design(X), at)
     once = np.bincount(at, minlength=1).max() <= 1
     return Rows(whole, at) if once else np.asarray(whole.row_block(at))
 

@@ -1,4 +1,4 @@
-"""A table: an array, a sparse matrix, or some rows of a large array, with target and weights."""
+"""A table: an array, a sparse matrix, or a design that is large, with target and weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sparsewise.design import Rows
+from sparsewise.design import Design
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError
 from sparsewise.selection.data import Data
@@ -27,7 +27,7 @@ class Table(Data):
 
     Parameters
     ----------
-    X : ndarray, sparse matrix, or Rows of a large array, of shape (n, m)
+    X : ndarray, sparse matrix, DaskDesign, or Rows of a large array, of shape (n, m)
         The features.
     y : ndarray of shape (n,)
         The target.
@@ -105,7 +105,7 @@ class Table(Data):
             rows = count(len(self.y), "row")
             raise InputError(f"asks for more folds than {rows}", "ask for fewer.", parameter="cv")
         # Splitters count the rows; those of a large array that are not all there are not gathered.
-        X = np.empty((len(self.y), 0)) if isinstance(self.X, Rows) else self.X
+        X = np.empty((len(self.y), 0)) if isinstance(self.X, Design) else self.X
         splits = list(check_cv(cv).split(X, self.y))
         if isinstance(cv, (Iterable, PredefinedSplit)):
             at = np.arange(len(self.y)) if self.places is None else self.places
@@ -125,7 +125,7 @@ class Table(Data):
 
     def row_block(self, rows: slice) -> Array:
         """Some rows of the table, in a dense array."""
-        if isinstance(self.X, Rows):
+        if isinstance(self.X, Design):
             return self.X.row_block(rows)
         return np.asarray(
             self.X[rows] if isinstance(self.X, np.ndarray) else self.X[rows].toarray()
@@ -133,16 +133,26 @@ class Table(Data):
 
     def is_finite(self) -> bool:
         """Whether all features are numbers still: the table is the user's, who may change it."""
+        if isinstance(self.X, Design) and not self.X.dense:  # what workers hold is ours
+            return True
         return all(bool(np.isfinite(self.row_block(rows)).all()) for rows in self.parts())
 
     def squared_errors(self, columns: Array, coefs: Array, means: Array, level: float) -> Array:
         squares = np.zeros(coefs.shape[1])
-        for rows in self.parts():
-            Z = self.row_block(rows)[:, columns] - means
+        for rows, some in self._columns_by_rows(columns):
+            Z = some - means
             residuals = (self.y[rows] - level)[:, None] - Z @ coefs
             counts = np.ones(len(Z)) if self.weights is None else self.weights[rows]
             squares += counts @ np.square(residuals)
         return squares
+
+    def _columns_by_rows(self, columns: Array) -> Iterator[tuple[slice, Array]]:
+        """These features, for some rows at a time."""
+        if isinstance(self.X, Design) and not self.X.dense:
+            some = self.X.columns(columns)  # whole rows would have to come from far away
+            yield from ((rows, some[rows]) for rows in self.parts())
+        else:
+            yield from ((rows, self.row_block(rows)[:, columns]) for rows in self.parts())
 
     def basis_by_rows(
         self, columns: Array, Q: Array, R: Array, unit: float

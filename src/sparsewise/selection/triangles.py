@@ -65,16 +65,19 @@ class Triangles(Data):
     def splits(self, cv: Any) -> list[tuple[list[Label], list[Label]]]:
         """All folds but one to learn from, and that one to predict.
 
-        The folds are those that the rows were gathered in, whatever number is asked for.
+        The folds are those that the rows were gathered in, whatever number is asked for; rows
+        without one are always learnt from.
         """
         folds = self.condensed.folds
-        if not isinstance(cv, Integral):
-            wrong = "chooses rows, but these have been condensed: give their folds as they come in"
-            raise InputError(wrong, ("(", Parameter("fold"), " of update)."), parameter="cv")
+        if cv is not None and not isinstance(cv, Integral):
+            wrong = "chooses rows, but these have been condensed"
+            advice = "give a number, or each row's ", Parameter("fold"), " as it comes in."
+            raise InputError(wrong, advice, parameter="cv")
         if len(folds) < 2:
-            wrong = "Cross-validation needs folds, but the rows were condensed into one triangle"
-            raise InputError(wrong, ("give ", Parameter("fold"), " as they come in."))
-        return [([other for other in folds if other != fold], [fold]) for fold in folds]
+            wrong = "Cross-validation needs two folds or more, but the rows were condensed into one"
+            raise InputError(wrong, ("give each row's ", Parameter("fold"), " as it comes in."))
+        labels = self.condensed.labels
+        return [([other for other in labels if other != fold], [fold]) for fold in folds]
 
     def squared_errors(self, columns: Array, coefs: Array, means: Array, level: float) -> Array:
         whole = np.zeros((self.n_features + 1, coefs.shape[1]))

@@ -1,0 +1,230 @@
+"""Where the tasks of Dask collections run: the workers of a scheduler, or threads of this process.
+
+Both are reached by the same three verbs: `hold` what a collection's parts are made of, `ask` for a
+function of something held, and wait for `results`. What is held is made anew by Dask from its graph
+when a worker is lost; so are answers that were under way.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError
+from itertools import cycle
+from typing import Any, Protocol
+
+from sparsewise.errors import ClusterError, Either, InputError
+from sparsewise.wording import count, printable
+
+PATIENCE = 60.0
+"""Seconds to wait for workers when all of them have gone: others may be started in their place."""
+
+SPILL = 0.7
+"""The part of its memory that a Dask worker fills before it writes to disk what it holds."""
+
+
+class Workers(Protocol):
+    """Who computes.
+
+    Attributes
+    ----------
+    name : str
+        Who they are, for a sentence.
+    threads : int
+        How many tasks run at the same time.
+    memory : float
+        Bytes that can be held; infinite if nobody knows.
+    """
+
+    name: str
+    threads: int
+    memory: float
+
+    def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
+        """make(part) for every part (`Delayed`) of a collection of so many bytes, kept there."""
+
+    def compute(self, parts: Iterable[Any]) -> list[Any]:
+        """The parts (`Delayed`) of a collection: to be had by `results`."""
+
+    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """As `map` does, with things held, answers, or plain values: to be had by `results`."""
+
+    def results(self, answers: Iterable[Any]) -> list[Any]:
+        """The values of answers, here."""
+
+
+def workers() -> Workers:
+    """Those that Dask itself would use now."""
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(), "__self__", None)
+    return Threads() if client is None else Cluster(client)
+
+
+class Threads:
+    """Dask without a scheduler of its own: threads of this process, or what it is configured to."""
+
+    def __init__(self) -> None:
+        from dask.system import CPU_COUNT
+
+        self.name = "threads of this process"
+        self.threads: int = CPU_COUNT
+        self.memory = _available() / 2
+
+    def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
+        """In this process's memory; what has no room there is read anew in every pass."""
+        import dask
+
+        made = [dask.delayed(make, pure=False)(part) for part in parts]
+        return list(dask.compute(*made)) if size <= self.memory else made
+
+    def compute(self, parts: Iterable[Any]) -> list[Any]:
+        """As they are."""
+        return list(parts)
+
+    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """A task for each."""
+        import dask
+
+        return list(map(dask.delayed(function, pure=False), *arguments))
+
+    def results(self, answers: Iterable[Any]) -> list[Any]:
+        """Compute them."""
+        import dask
+
+        return list(dask.compute(*answers))
+
+
+class Cluster:
+    """The workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The connection to it.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        known = self._known()
+        if not known:
+            raise ClusterError("The Dask cluster has no workers", "start some.")
+        self._addresses = list(known)
+        self.threads = sum(worker["nthreads"] for worker in known.values())
+        limits = [worker["memory_limit"] or math.inf for worker in known.values()]
+        self.memory = SPILL * sum(limits)
+        self.name = count(len(known), "Dask worker")
+
+    def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
+        """On the workers, in turn, wherever they were computed."""
+        if size > self.memory:
+            raise ClusterError(
+                f"The data take {size / 2**30:.3g} GiB, but {self.name} can hold "
+                f"{self.memory / 2**30:.3g} GiB",
+                "give them more memory, or start more of them.",
+            )
+        where = cycle(self._addresses)
+        try:
+            return [
+                self.client.submit(
+                    make, part, workers=[next(where)], allow_other_workers=True, pure=False
+                )
+                for part in self.client.compute(list(parts))
+            ]
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def compute(self, parts: Iterable[Any]) -> list[Any]:
+        """On the workers, from now on."""
+        try:
+            return list(self.client.compute(list(parts)))
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """A task for each, which goes to where what it needs is held; all in one message."""
+        try:
+            return list(self.client.map(function, *arguments, pure=False))
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def results(self, answers: Iterable[Any]) -> list[Any]:
+        """Wait for them and fetch them, from the workers themselves if these can be reached."""
+        from distributed import wait
+
+        futures = list(answers)
+        try:
+            while True:
+                try:
+                    wait(futures, timeout=PATIENCE)
+                    break
+                except TimeoutError:
+                    if not self._known():
+                        raise ClusterError(
+                            "All workers of the Dask cluster are gone", "start others."
+                        ) from None
+            direct = self.client.direct_to_workers is not False
+            return list(self.client.gather(futures, direct=direct))
+        except (Exception, CancelledError) as error:
+            raise self._explained(error) from error
+
+    def _known(self) -> dict[str, Any]:
+        """The workers as the scheduler knows them."""
+        try:
+            return dict(self.client.scheduler_info(n_workers=-1)["workers"])
+        except TypeError:  # before 2025 it took no arguments, and told of all of them
+            return dict(self.client.scheduler_info()["workers"])
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """What went wrong, if that is the cluster; otherwise the error of a task."""
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            return ClusterError(
+                "Dask workers died again and again over the same task",
+                "give them more memory, or see their logs.",
+            )
+        if isinstance(error, CancelledError) or self.client.status != "running":
+            return ClusterError("The Dask scheduler is gone", "start it again and repeat the fit.")
+        return error
+
+
+def connect(address: str, patience: float = 5.0) -> Any:
+    """A client of the scheduler at this address, which must answer within so many seconds."""
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        needs = " needs the package distributed: pip install 'sparsewise[dask]'"
+        raise InputError((Either("dask", "--dask"), needs)) from None
+    try:
+        _probe(address, patience)
+        return Client(address, timeout=patience)
+    except Exception as error:
+        raise InputError(
+            f"there is no Dask scheduler at {printable(address)}: {printable(str(error))}"
+        ) from None
+
+
+def _probe(address: str, patience: float) -> None:
+    """Whether somebody is there: a client that meets none waits long, or can't be got rid of."""
+    from distributed.comm import get_address_host_port, parse_address
+
+    scheme, _ = parse_address(address)
+    if scheme == "inproc":
+        return
+    where = get_address_host_port(address)
+    if scheme == "tcp":
+        with socket.create_connection(where, patience) as connection:
+            # Here the scheduler speaks first; other services wait for us.
+            if not connection.recv(1):
+                raise ConnectionError("it hung up")
+
+
+def _available() -> float:
+    """Bytes of memory that this machine has to spare."""
+    try:
+        from psutil import virtual_memory
+    except ImportError:  # it comes with distributed
+        return math.inf
+    return float(virtual_memory().available)

@@ -1,0 +1,204 @@
+"""A as a Dask array: blocks of columns that stay on the workers; only what is small travels.
+
+A pass over A is one task a block: V goes there, the products A_b* V come back. The pool of columns
+from which the engine guesses its next steps is fetched by one task for each block that has some of
+them. Nothing else of A is ever on the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsewise.cluster import Workers, workers
+from sparsewise.design.base import AboutMeans, Array, Design, working_type
+from sparsewise.design.choose import as_floats
+from sparsewise.design.dense import DenseDesign
+from sparsewise.design.shifted import Shifted
+from sparsewise.errors import InputError
+
+COLUMNS_BYTES = 1 << 30
+"""Most bytes of a block. A task costs some ms: there is one a thread if it is not larger."""
+
+
+class Held(NamedTuple):
+    """Blocks of columns, where they are.
+
+    Attributes
+    ----------
+    blocks : list
+        What the workers hold: an array of n rows each.
+    shifts : list
+        For each block what is to be taken from its columns, held as well: an array, or None.
+    firsts : ndarray of int
+        The first column of each block, and m.
+    by : Workers
+        Who holds them.
+    """
+
+    blocks: list[Any]
+    shifts: list[Any]
+    firsts: Array
+    by: Workers
+
+
+class DaskDesign(Design):
+    """A dask.array of any chunks; what is asked of it is asked of blocks of its columns.
+
+    Workers hold these from the first question on.
+
+    Parameters
+    ----------
+    array : dask.array.Array of shape (n, m)
+        The matrix. If its numbers of rows are unknown, they are counted first.
+
+    Attributes
+    ----------
+    array : dask.array.Array
+        The matrix.
+    """
+
+    def __init__(self, array: Any) -> None:
+        if array.ndim != 2:
+            raise InputError(
+                f"must have two dimensions (rows, columns), not {array.ndim}.", parameter="A"
+            )
+        self.array = counted(array)
+        super().__init__(self.array.shape, working_type(self.array.dtype, "A"))
+        self._held: Held | None = None
+
+    @property
+    def held(self) -> Held:
+        """The blocks, made when first asked for."""
+        if self._held is None:
+            self._held = self._spread()
+            n, m = self.shape
+            self.note = f"blocks of columns on {self._held.by.name}, since {n} × {m} is wide"
+        return self._held
+
+    def _spread(self) -> Held:
+        """Have workers hold blocks of columns: one a thread, unless that would be large."""
+        by, (n, m) = workers(), self.shape
+        size = n * m * self.dtype.itemsize
+        count = min(m, by.threads * -(-size // (COLUMNS_BYTES * by.threads)))
+        firsts = np.arange(count + 1) * m // count
+        columns = self.array.rechunk({0: n, 1: tuple(np.diff(firsts).tolist())}).to_delayed()
+        blocks = by.hold(columns.ravel(), partial(_laid_out, dtype=self.dtype), size)
+        return Held(blocks, [None] * count, firsts, by)
+
+    def _about(self, shifts: list[Any]) -> DaskDesign:
+        """The same blocks, less what was found to be taken from their columns."""
+        other = copy(self)
+        other._held, other._measured, other._whole = self.held._replace(shifts=shifts), None, None
+        return other
+
+    def columns(self, J: Array | slice) -> Array:
+        at = np.arange(self.shape[1])[J]
+        firsts = self.held.firsts
+        where = np.searchsorted(firsts, at, side="right") - 1
+        concerned = np.unique(where).tolist()
+        out = np.empty((self.shape[0], at.size), self.dtype, order="F")
+        parts = self._ask("columns", concerned, [at[where == b] - firsts[b] for b in concerned])
+        for b, part in zip(concerned, parts, strict=True):
+            out[:, where == b] = part
+        return out
+
+    def matvec(self, x: Array) -> Array:
+        out = np.zeros(self.shape[0], np.result_type(self.dtype, x))
+        concerned = [b for b in range(len(self.held.blocks)) if x[self._at(b)].any()]
+        for part in self._ask("matvec", concerned, [x[self._at(b)] for b in concerned]):
+            out += part
+        return out
+
+    def rmatmat(self, V: Array) -> Array:
+        out = np.empty((V.shape[1], self.shape[1]), np.result_type(self.dtype, V))
+        for b, part in enumerate(self._ask_all("rmatmat", V)):
+            out[:, self._at(b)] = part.T
+        return out.T
+
+    def row_block(self, rows: slice) -> Array:
+        return np.hstack(self._ask_all("row_block", rows))
+
+    def square_sums(self, weights: Array | None = None) -> Array:
+        return np.concatenate(self._ask_all("square_sums", weights))
+
+    def about_means(self, weights: Array | None) -> AboutMeans | None:
+        if self.dtype.kind == "c":
+            return None
+        blocks, _, _, by = self.held
+        told = by.ask(_about_means, blocks, [weights] * len(blocks))
+        shifts, means, norms = (by.ask(_item, told, [i] * len(blocks)) for i in range(3))
+        return AboutMeans(
+            self._about(shifts),
+            np.concatenate(by.results(means)),
+            np.concatenate(by.results(norms)),
+        )
+
+    def faults(self) -> tuple[int, tuple[int, int] | None]:
+        count, where = 0, None
+        for b, (found, at) in enumerate(self._ask_all("faults")):
+            count += found
+            if at is not None and where is None:
+                where = at[0], int(self.held.firsts[b]) + at[1]
+        return count, where
+
+    def _scaled_norms(self) -> Array:
+        if self.faults()[0]:
+            raise self._not_finite()
+        return np.concatenate(self._ask_all("_scaled_norms"))
+
+    # ------------------------------------------------------------------ what the workers do
+
+    def _at(self, b: int) -> slice:
+        """The columns of a block."""
+        return slice(int(self.held.firsts[b]), int(self.held.firsts[b + 1]))
+
+    def _ask_all(self, method: str, *arguments: Any) -> list[Any]:
+        """What every block, a design of its own, says to the same question."""
+        every = range(len(self.held.blocks))
+        return self._ask(method, every, *([value] * len(every) for value in arguments))
+
+    def _ask(self, method: str, some: Sequence[int], *arguments: Sequence[Any]) -> list[Any]:
+        """What these blocks say, each with arguments of its own."""
+        blocks, shifts, _, by = self.held
+        named = [blocks[b] for b in some], [shifts[b] for b in some], [method] * len(some)
+        return by.results(by.ask(_answer, *named, *arguments))
+
+
+def counted(array: Any) -> Any:
+    """The same dask.array with its number of rows known, which may take a pass to find out."""
+    return array.compute_chunk_sizes() if np.isnan(array.shape).any() else array
+
+
+# Tasks: functions of a block. It is a design of its own, made anew for each of them at no cost.
+
+
+def _answer(block: Array, shift: Array | None, method: str, *arguments: Any) -> Any:
+    design = DenseDesign(block) if shift is None else Shifted(block, shift)
+    return getattr(design, method)(*arguments)
+
+
+def _laid_out(block: Any, dtype: np.dtype[Any]) -> Array:
+    """A block as an array in one piece that owns its memory.
+
+    Neither a view of the chunk it was cut from, which could not be freed then, nor of a message
+    from another worker, whose memory lies so that products take twice as long.
+    """
+    dense = block.toarray() if hasattr(block, "toarray") else as_floats(block, "A")
+    whole = np.require(dense, dtype, "O")
+    return whole if whole.flags.forc else np.ascontiguousarray(whole)
+
+
+def _about_means(block: Array, weights: Array | None) -> tuple[Array | None, Array, Array]:
+    """What to take from the columns, if that pays; their means and norms about these."""
+    about = DenseDesign(block).about_means(weights)
+    assert about is not None
+    return getattr(about.design, "shift", None), about.means, about.norms
+
+
+def _item(values: tuple[Any, ...], i: int) -> Any:
+    return values[i]

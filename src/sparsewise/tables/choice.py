@@ -1,0 +1,143 @@
+"""What of a table is used, chosen by name; and what follows once all rows were looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparsewise.errors import InputError
+from sparsewise.models import Source
+from sparsewise.tables import refusals
+from sparsewise.tables.layout import Layout
+from sparsewise.tables.requested import Requested, check_roles
+from sparsewise.tables.survey import Survey, Wanted
+from sparsewise.wording import listing, look_up, quoted
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Target, features, weights and folds by name, with what is wanted of the rows for them."""
+
+    target: str
+    fold: str | None
+    requested: Requested
+    sources: tuple[str, ...]
+    wanted: Wanted
+    drop_missing: bool
+
+    @classmethod
+    def among(
+        cls,
+        columns: Sequence[str],
+        *,
+        target: str | None,
+        features: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        chosen: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        weights: str | None = None,
+        fold: str | None = None,
+        drop_missing: bool = False,
+    ) -> Choice:
+        """Choose among the columns of a table; parameters as for `select`."""
+        if target is None:
+            raise InputError(
+                f"is needed: one of the columns {listing(columns)}", parameter="target"
+            )
+        roles = {"the target": target, "the weights": weights, "the folds": fold}
+        taken = [name for name in roles.values() if name is not None]
+        look_up([*taken, *categorical], columns, "column")
+        check_roles(roles, (*(features or ()), *chosen), categorical)
+        requested = Requested(columns, set(taken), features, exclude, set(categorical))
+        for name in chosen:
+            requested.source(name)
+        sources = requested.sources()
+        if not sources:
+            raise InputError("no features are left: the table needs a column besides the target")
+        names = tuple(dict.fromkeys([*taken, *sources]))
+        levels = frozenset(categorical) | ({fold} if fold is not None else frozenset())
+        wanted = Wanted(names, levels & frozenset(names), weights)
+        return cls(target, fold, requested, tuple(sources), wanted, drop_missing)
+
+    def layout(self, survey: Survey, label: str, several: bool) -> Layout:
+        """Return how rows become numbers, or raise an error for what can't."""
+        weights = self.wanted.weights
+        roles = {"target": self.target, "column of weights": weights, "column of folds": self.fold}
+        refusals.refuse_text(survey, roles, several)
+        refusals.refuse_no_rows(survey, label)
+        left_out = refusals.refuse_missing(survey, self.drop_missing)
+        encoding, constant = refusals.encoding_of(survey, self.sources, self.requested.categorical)
+        names = self.requested.names(encoding)
+        if not names:
+            raise InputError("no features are left: the table needs one that varies")
+        refusals.refuse_large(survey, several)
+        if weights is not None:
+            refusals.refuse_weights(survey, weights, several)
+        return Layout(
+            label=label,
+            names=names,
+            target=self.target,
+            wanted=self.wanted,
+            rows=survey.kept,
+            counted_rows=survey.counted,
+            encoding=encoding,
+            truths=_truths(survey),
+            folds=() if self.fold is None else refusals.folds_of(survey, self.fold),
+            fold=self.fold,
+            dropped=survey.rows - survey.kept,
+            notes=(*self.requested.notes, *left_out, *constant),
+        )
+
+
+def _truths(survey: Survey) -> frozenset[str]:
+    """Return the columns of text that say true and false."""
+    return frozenset(name for name, found in survey.columns.items() if found.is_truth)
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What a model needs of a table: columns, their levels, and the features made of them."""
+
+    encoding: tuple[Source, ...]
+    names: tuple[str, ...]
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is looked for in the rows."""
+        known = {source.name: source.levels for source in self.encoding if source.levels}
+        columns = tuple(source.name for source in self.encoding)
+        return Wanted(columns, frozenset(known), known=known)
+
+    def check_columns(self, columns: Sequence[str], label: str) -> None:
+        """Raise an error for columns that are not there."""
+        lacking = [name for name in self.wanted.names if name not in columns]
+        if lacking:
+            some = "a column" if len(lacking) == 1 else "columns"
+            raise InputError(f"{label} lacks {some} that the model needs: {listing(lacking)}")
+
+    def layout(self, survey: Survey, label: str, several: bool) -> Layout:
+        """Return how rows become numbers, or raise an error for what can't."""
+        for name, found in survey.columns.items():
+            if found.refused:
+                file = found.first.file if found.first is not None else label
+                raise InputError(
+                    f"column {quoted(name)} of {file} holds {refusals.held(found, several)}, "
+                    "where the model needs numbers"
+                )
+        refusals.refuse_no_rows(survey, label)
+        if missing := refusals.missing_counts(survey):
+            raise InputError(
+                f"missing values (of {survey.rows} rows): {missing}; the model needs them all"
+            )
+        refusals.refuse_unknown(survey, self.encoding, several)
+        refusals.refuse_large(survey, several)
+        return Layout(
+            label=label,
+            names=self.names,
+            target="",
+            wanted=self.wanted,
+            rows=survey.kept,
+            counted_rows=survey.kept,
+            encoding=self.encoding,
+            truths=_truths(survey),
+        )

@@ -1,0 +1,421 @@
+"""Files that are read piece by piece, as often as it takes, in little memory.
+
+Numbers of a Parquet file are read some rows at a time. A text is cut where a line ends outside
+quotation marks, and each piece is read as a small file would be.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import polars as pl
+
+from sparsewise.errors import InputError
+from sparsewise.files import open_file
+from sparsewise.tables.choice import Choice, Needed
+from sparsewise.tables.reading import (
+    BYTE_ORDER_MARK,
+    PARQUET,
+    RawTable,
+    check_text,
+    empty_text,
+    header_bytes,
+    header_of,
+    parquet_frame,
+    read_table,
+    text_frame,
+    tidy_names,
+)
+from sparsewise.wording import listing, quoted, shortened
+
+IN_MEMORY = 2**27
+"""Bytes up to which a table is read as a whole: those of a text, or 8 for each cell of Parquet."""
+
+PIECE = 2**26
+"""Bytes of the numbers of Parquet that are read at a time: less would read its pages again."""
+
+BLOCK = 2**23
+"""Bytes of text that are read at a time: as cells and numbers they take some ten times as much."""
+
+LONGEST_RECORD = 2**27
+"""Bytes of text that may belong to one row: in more, a quotation mark was never closed."""
+
+ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
+"""How files end that are taken of a folder."""
+
+Tell = Callable[[int], None]
+"""Is told how much was read, in the units of `size`."""
+
+
+class File(Protocol):
+    """What can be read piece by piece: a file, or a table that is in memory already."""
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether numbers are to be found in text."""
+
+    @property
+    def size(self) -> int:
+        """How much there is to read."""
+
+    def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
+        """Yield some rows after the other, with these columns at least."""
+
+
+# --- Parquet --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    """A Parquet file, or some rows of it.
+
+    Parameters
+    ----------
+    label : str
+        Where it is.
+    columns : mapping
+        What each column is called in the file, by the name that we call it.
+    start, end : int
+        The rows, from the first to before the last.
+    """
+
+    label: str
+    columns: dict[str, str]
+    start: int
+    end: int
+
+    is_text = False
+
+    @classmethod
+    def opened(cls, path: str) -> ParquetFile:
+        """Read what there is of columns and rows."""
+        frame = parquet_frame(lambda: _scanned(path).head(0).collect(), path)
+        names = tidy_names(frame.columns, path)
+        rows = parquet_frame(lambda: _scanned(path).select(pl.len()).collect(), path).item()
+        return cls(path, dict(zip(names, frame.columns, strict=True)), 0, rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(self.columns)
+
+    @property
+    def size(self) -> int:
+        """Eight bytes for each cell."""
+        return (self.end - self.start) * len(self.columns) * 8
+
+    def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
+        """Yield some rows after the other."""
+        names = names or self.names[:1]  # a column at least, or there would be no rows
+        columns = [self.columns[name] for name in names]
+        length = max(1, PIECE // (8 * len(columns)))
+        for start in range(self.start, self.end, length):
+            rows = min(length, self.end - start)
+            frame = self._read(columns, start, rows)
+            cells = dict(zip(names, frame.get_columns(), strict=True))
+            size = rows * len(self.columns) * 8
+            yield RawTable(self.label, cells, first_row=start, size=size)
+
+    def _read(self, columns: list[str], start: int, rows: int) -> pl.DataFrame:
+        lazy = _scanned(self.label).select(columns).slice(start, rows)
+        frame = parquet_frame(lazy.collect, self.label)
+        if frame.height != rows:
+            raise changed(self.label)
+        return frame
+
+
+def _scanned(path: str) -> pl.LazyFrame:
+    """A Parquet file; its name is no pattern, whatever its characters."""
+    return pl.scan_parquet(path, glob=False)
+
+
+def changed(label: str) -> InputError:
+    """A file that is not what it was when it was looked at."""
+    return InputError(f"{label} has changed while it was read: try again once it is written")
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A CSV or TSV file.
+
+    Parameters
+    ----------
+    label : str
+        Where it is.
+    names : tuple of str
+        The columns.
+    separator : str
+        What is between cells.
+    start : int
+        Bytes before the first row.
+    size : int
+        Bytes of the file.
+    old_line_ends : bool
+        Whether lines end with a carriage return alone.
+    """
+
+    label: str
+    names: tuple[str, ...]
+    separator: str
+    start: int
+    size: int
+    old_line_ends: bool
+
+    is_text = True
+
+    @classmethod
+    def opened(cls, path: str) -> TextFile:
+        """Read the header."""
+        with open_file(path) as file:
+            mark = len(BYTE_ORDER_MARK) if file.read(3) == BYTE_ORDER_MARK else 0
+            size = os.fstat(file.fileno()).st_size
+        old_line_ends, start = not _has_line_feed(path), mark
+        for block in _blocks(path, mark, old_line_ends):
+            if block.strip():
+                separator, header = header_of(block, path)
+                start += header_bytes(block, separator)
+                return cls(path, tuple(header), separator, start, size, old_line_ends)
+            start += len(block)
+        raise empty_text(path)
+
+    def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
+        """Yield some rows after the other, with all columns: only these tell a blank line."""
+        header = list(self.names)
+        # As many cells as the header has, so that a row which has more is noticed.
+        line = self.separator.join(f"c{j}" for j in range(len(header))).encode() + b"\n"
+        before = 0
+        for block in _blocks(self.label, self.start, self.old_line_ends):
+            frame = text_frame(line + block, self.separator, header, self.label, before)
+            columns = dict(zip(header, frame.get_columns(), strict=True))
+            yield RawTable(self.label, columns, is_text=True, first_row=before, size=len(block))
+            before += frame.height
+
+
+def _has_line_feed(path: str) -> bool:
+    with open_file(path) as file:
+        return any(b"\n" in data for data in iter(lambda: file.read(BLOCK), b""))
+
+
+def _blocks(path: str, start: int, old_line_ends: bool) -> Iterator[bytes]:
+    """Yield the text from there on, cut where rows end."""
+    with open_file(path) as file:
+        file.seek(start)
+        rest = b""
+        while data := file.read(BLOCK):
+            rest += data.replace(b"\r", b"\n") if old_line_ends else data
+            if end := _last_row_end(rest):
+                yield _checked(rest[:end], path)
+                rest = rest[end:]
+            elif len(rest) > LONGEST_RECORD:
+                raise InputError(
+                    f"a row of {path} does not end within {LONGEST_RECORD // 2**20} MB: is a "
+                    "quotation mark never closed?"
+                )
+        if rest:
+            yield _checked(rest, path)
+
+
+def _checked(data: bytes, label: str) -> bytes:
+    check_text(data, label)
+    return data
+
+
+def _last_row_end(data: bytes) -> int:
+    """Return where the last row ends that is there as a whole; 0 if none is.
+
+    Behind a line feed with an even number of quotation marks before it: others are within cells.
+    """
+    quotes = data.count(b'"')
+    end = data.rfind(b"\n") + 1
+    behind = len(data)
+    while end:
+        quotes -= data.count(b'"', end, behind)
+        if quotes % 2 == 0:
+            return end
+        behind, end = end, data.rfind(b"\n", 0, end - 1) + 1
+    return 0
+
+
+# --- several files --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A table in one file or several, each with the same columns.
+
+    Parameters
+    ----------
+    label : str
+        What it is called.
+    files : tuple of File
+        Its rows, one file after the other.
+    default_target : str, optional
+        The column to be explained, if no other is named.
+    """
+
+    label: str
+    files: tuple[File, ...]
+    default_target: str | None = None
+
+    @classmethod
+    def of(cls, raw: RawTable | Stored) -> Stored:
+        """Return a table that is in memory as one that can be read piece by piece."""
+        return cls(raw.label, (raw,), raw.default_target) if isinstance(raw, RawTable) else raw
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all files, in the order in which they are met."""
+        return tuple(dict.fromkeys(name for file in self.files for name in file.names))
+
+    @property
+    def several(self) -> bool:
+        """Whether a row must be told with its file."""
+        return len(self.files) > 1
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all rows are in memory already."""
+        return all(isinstance(file, RawTable) for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """How much there is to read."""
+        return sum(file.size for file in self.files)
+
+    def choice(self, target: str | None, **names: Any) -> Choice:
+        """Choose what is used, by name; parameters as for `select`."""
+        wanted = self.default_target if target is None else target
+        choice = Choice.among(self.columns, target=wanted, **names)
+        self._check_columns(choice.wanted.names)
+        return choice
+
+    def check_needed(self, needed: Needed) -> None:
+        """Raise an error for a file without a column that a model needs."""
+        for file in self.files:
+            needed.check_columns(file.names, file.label)
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        """Raise an error for a file that lacks a column which is used, and others have."""
+        for file in self.files:
+            lacking = [name for name in names if name not in file.names]
+            if lacking:
+                has = next(other for other in self.files if lacking[0] in other.names)
+                raise InputError(
+                    f"{file.label} lacks the column {quoted(lacking[0])}, which {has.label} has"
+                    ": all files need the columns that are used"
+                )
+
+    def pieces(self, names: Sequence[str], tell: Tell | None = None) -> Iterator[RawTable]:
+        """Yield some rows after the other, with these columns at least."""
+        for file in self.files:
+            for piece in file.pieces(names):
+                yield piece
+                if tell is not None:  # once it was dealt with
+                    tell(piece.size)
+
+
+def open_files(sources: Sequence[str]) -> Stored:
+    """Find the files of a table for other machines to read, by names that they know, too."""
+    paths = [path for source in sources for path in _paths(source)]
+    for path in paths:
+        if not os.path.isfile(path):
+            missing = path != "-" and not os.path.exists(path)
+            wrong = f"there is no file {quoted(path)}"
+            raise InputError(wrong if missing else f"{path} is nothing other machines could read")
+    files = open_table([os.path.abspath(path) for path in paths], in_memory=-1)
+    return replace(files, label=shortened(list(sources), most=3))
+
+
+def open_table(sources: Sequence[str], in_memory: int | None = None) -> Stored:
+    """Find the files of a table, and read them as a whole if they are small.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        Files, folders, patterns such as ``data/*.parquet``; ``"-"`` is standard input.
+    in_memory : int, optional
+        Bytes up to which a table counts as small; `IN_MEMORY` if not given.
+    """
+    most = IN_MEMORY if in_memory is None else in_memory
+    label = shortened(list(sources), most=3)
+    paths = [path for source in sources for path in _paths(source)]
+    twice = [path for number, path in enumerate(paths) if path in paths[:number]]
+    if twice:
+        raise InputError(f"{listing(dict.fromkeys(twice))} is given more than once")
+    is_file = [os.path.isfile(path) for path in paths]  # what is no file can be read but once
+    files: list[File]
+    if all(is_file) and sum(map(_bytes, paths)) > most:
+        files = [
+            ParquetFile.opened(path) if _is_parquet(path) else TextFile.opened(path)
+            for path in paths
+        ]
+    else:
+        files = [read_table(path) for path in paths]
+    _check_formats(files)
+    return Stored(label if len(paths) > 1 else files[0].label, tuple(files))
+
+
+def _paths(source: str) -> list[str]:
+    """Return the files that a name stands for, in order."""
+    if source == "-" or os.path.isfile(source):
+        return [source]
+    if os.path.isdir(source):
+        names = sorted(os.listdir(source))
+        found = [
+            os.path.join(source, name)
+            for name in names
+            if name.lower().endswith(ENDINGS) and not name.startswith((".", "_"))
+        ]
+        found = [path for path in found if os.path.isfile(path)]
+        if not found:
+            endings = ", ".join(ENDINGS)
+            raise InputError(f"can't read the folder {quoted(source)}: no file ends in {endings}")
+        return found
+    if glob.has_magic(source):
+        found = [path for path in sorted(glob.glob(source, recursive=True)) if os.path.isfile(path)]
+        if not found:
+            raise InputError(f"there is no file like {quoted(source)}")
+        return found
+    return [source]  # whoever reads it says what is wrong
+
+
+def _is_parquet(path: str) -> bool:
+    """Whether a file is Parquet: its content tells, as for a small one."""
+    with open_file(path) as file:
+        head = file.read(2**16)
+        file.seek(-min(4, len(head)), os.SEEK_END)
+        return head.startswith(PARQUET) and (file.read() == PARQUET or b"\0" in head)
+
+
+def _bytes(path: str) -> int:
+    """Return what a table takes: its text, or 8 bytes for each cell of Parquet."""
+    try:
+        return ParquetFile.opened(path).size if _is_parquet(path) else os.path.getsize(path)
+    except (InputError, OSError):
+        return 0  # whoever reads it says what is wrong
+
+
+def _check_formats(files: Sequence[File]) -> None:
+    """Raise an error for text and Parquet side by side: cells of text have no types."""
+    first = files[0]
+    for file in files:
+        if file.is_text != first.is_text:
+            text, other = (file, first) if file.is_text else (first, file)
+            raise InputError(
+                f"{text.label} is text and {other.label} is Parquet: give files of one kind"
+            )

@@ -1,0 +1,172 @@
+"""A table whose rows are never all in memory: looked at once, then read again as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sparsewise.condensed import Condensed
+from sparsewise.models import Source
+from sparsewise.tables import stored as stored_
+from sparsewise.tables.cells import FloatArray
+from sparsewise.tables.choice import Needed
+from sparsewise.tables.condensing import Folds, condensed
+from sparsewise.tables.layout import Chunk, Layout, Table
+from sparsewise.tables.reading import RawTable
+from sparsewise.tables.stored import Stored, Tell, changed
+from sparsewise.tables.survey import Looked, Survey, Wanted, look
+
+CHUNK = 2**25
+"""Bytes of numbers that are handed out together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream(Layout):
+    """How the rows of files become numbers, some at a time."""
+
+    stored: Stored
+
+    @property
+    def layout(self) -> Layout:
+        """How rows become numbers, whatever files they are in."""
+        return Layout(**{one.name: getattr(self, one.name) for one in fields(Layout)})
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether triangles are much smaller than the rows."""
+        return self.rows > 2 * (len(self.names) + 2)
+
+    @property
+    def condenses(self) -> bool:
+        """Whether triangles are much smaller than the rows, and these too large for memory."""
+        return self.is_tall and self.bytes > stored_.IN_MEMORY
+
+    def equal_folds(self, number: int | None) -> Folds | None:
+        """Return so many folds of neighbouring rows, unless a column tells them."""
+        if number is None or self.fold is not None:
+            return None
+        return Folds(number, self.counted_rows)
+
+    def condensed(self, folds: int | None = None, tell: Tell | None = None) -> Condensed:
+        """Gather all rows in triangles.
+
+        Parameters
+        ----------
+        folds : int, optional
+            How many folds of neighbouring rows, if no column tells them.
+        tell : callable, optional
+            Is told how much was read.
+        """
+        return condensed(self, self.chunks(tell), self.equal_folds(folds))
+
+    def chunks(self, tell: Tell | None = None, whole: bool = True) -> Iterator[Chunk]:
+        """Yield all rows as numbers, some after the other.
+
+        Parameters
+        ----------
+        tell : callable, optional
+            Is told how much was read.
+        whole : bool
+            Whether these must be as many as were looked at.
+        """
+        least = max(1, CHUNK // (8 * (len(self.names) + 1)))
+        return _joined(self._pieces(tell, whole), least)
+
+    def _pieces(self, tell: Tell | None, whole: bool) -> Iterator[Chunk]:
+        rows = 0
+        for looked in self.looked(tell):
+            rows += looked.survey.kept
+            yield self._chunk(looked)
+        if whole and rows != self.rows:
+            raise changed(self.label)
+
+    def _chunk(self, looked: Looked) -> Chunk:
+        try:
+            return self.chunk(looked)
+        except pl.exceptions.PolarsError:  # a level that was not there before
+            raise changed(self.label) from None
+
+    def looked(self, tell: Tell | None = None) -> Iterator[Looked]:
+        """Yield some rows after the other, as cells."""
+        pieces = self.stored.pieces(self.wanted.names, tell)
+        return (look(piece, self.wanted) for piece in pieces)
+
+    def gathered(self, tell: Tell | None = None) -> Table:
+        """Return all rows in memory after all."""
+        return Table.gathered(self.layout, self.looked(tell))
+
+
+def scan(
+    stored: Stored, target: str | None = None, *, tell: Tell | None = None, **names: Any
+) -> Stream:
+    """Look at all rows of a table, and decide how they become numbers.
+
+    Parameters
+    ----------
+    stored : Stored
+        The files.
+    target : str, optional
+        The column to be explained.
+    tell : callable, optional
+        Is told how much was read.
+    **names
+        What is chosen by name, as for `select`.
+    """
+    choice = stored.choice(target, **names)
+    pieces = stored.pieces(choice.wanted.names, tell)
+    survey = surveyed_pieces(pieces, choice.wanted)
+    layout = choice.layout(survey, stored.label, stored.several)
+    return Stream(**vars(layout), stored=stored)
+
+
+def predicted(
+    stored: Stored,
+    encoding: Sequence[Source],
+    names: Sequence[str],
+    tell: Tell | None = None,
+) -> Iterator[FloatArray]:
+    """Make the features of a table as `encode` does, some rows after the other.
+
+    All rows are looked at first: what can't be used is refused before anything is made of it.
+    """
+    needed = Needed(tuple(encoding), tuple(names))
+    stored.check_needed(needed)
+    pieces = stored.pieces(needed.wanted.names, tell)
+    survey = surveyed_pieces(pieces, needed.wanted)
+    layout = needed.layout(survey, stored.label, stored.several)
+    for piece in stored.pieces(layout.wanted.names, tell):
+        yield layout.features(look(piece, layout.wanted))
+
+
+def surveyed_pieces(pieces: Iterable[RawTable], wanted: Wanted) -> Survey:
+    """Look at all rows, and keep none of them."""
+    return sum((look(piece, wanted).survey for piece in pieces), Survey())
+
+
+def _joined(chunks: Iterable[Chunk], least: int) -> Iterator[Chunk]:
+    """Yield so many rows at once, or more, but for the last ones."""
+    some: list[Chunk] = []
+    for chunk in chunks:
+        some.append(chunk)
+        if sum(map(len, some)) >= least:
+            yield _stacked(some)
+            some = []
+    if any(map(len, some)):
+        yield _stacked(some)
+
+
+def _stacked(chunks: Sequence[Chunk]) -> Chunk:
+    """Return rows below each other."""
+    if len(chunks) == 1:
+        return chunks[0]
+    X, y, weights, folds = zip(*chunks, strict=True)
+    return Chunk(
+        np.concatenate(X),
+        np.concatenate(y),
+        None if weights[0] is None else np.concatenate(weights),
+        None if folds[0] is None else np.concatenate(folds),
+    )
