@@ -61,7 +61,7 @@ def cluster(workers: int) -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=0, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, memory_limit=0, dashboard_address=":0"
         ) as local,
         Client(local) as client,
     ):
