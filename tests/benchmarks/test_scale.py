@@ -17,6 +17,9 @@ PLAIN = Machine(fold=1e10, merge=1e10, product=1e10, memory=1e10, link=1e9, task
 ASKED = Asked(passes=10, products=100, columns=500)
 
 
+LITTLE = {"ROWS": 60, "PART": 500, "BLOCK": 500, "STEPS": 5, "TASKS": 20}
+
+
 def test_tall_work_is_that_of_qr_and_halves_with_twice_the_workers():
     one, two = (tall(PLAIN, 1e7, 198, workers, 2) for workers in (1, 2))
     flop = 2 * 1e7 * 200**2
@@ -69,7 +72,7 @@ def test_the_pages_of_dask():
 
 def test_dask_and_the_model_of_it(dask_client, monkeypatch):
     """All of it on little data, with the same two workers every time."""
-    for name, value in {"ROWS": 60, "PART": 500, "BLOCK": 500, "STEPS": 5}.items():
+    for name, value in LITTLE.items():
         monkeypatch.setattr(on_dask, name, value)
     monkeypatch.setattr(on_dask, "cluster", lambda workers: nullcontext(dask_client))
     times, model, plan, numbers = on_dask.on_dask(Sizes((2000, 10), (2000,), 1))
