@@ -330,6 +330,18 @@ def test_a_scheduler_that_goes_away(tall):
         timer.join()
 
 
+def test_chunks_that_do_not_fit_a_worker(dask_client):
+    def never(*_):
+        raise AssertionError("nothing may be computed")
+
+    X = da.map_blocks(never, chunks=((10**6,) * 3, (200,)), dtype=float)
+    expected = (
+        r"^A chunk of rows takes 1\.49 GiB, but one of 2 Dask workers can hold 0\.7 GiB; rechunk"
+    )
+    with pytest.raises(ClusterError, match=expected):
+        condense(X, da.map_blocks(never, chunks=((10**6,) * 3,), dtype=float))
+
+
 def test_entries_that_are_no_numbers(dask_client, tall):
     A, y = (part.copy() for part in tall)
     A[2345, 6] = np.nan

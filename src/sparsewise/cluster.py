@@ -36,13 +36,14 @@ class Workers(Protocol):
         Who they are, for a sentence.
     threads : int
         How many tasks run at the same time.
-    memory : float
-        Bytes that can be held; infinite if nobody knows.
+    memory, largest : float
+        Bytes that can be held by all, and by one of them; infinite if nobody knows.
     """
 
     name: str
     threads: int
     memory: float
+    largest: float
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
         """make(part) for every part (`Delayed`) of a collection of so many bytes, kept there."""
@@ -76,7 +77,7 @@ class Threads:
 
         self.name = "threads of this process"
         self.threads: int = CPU_COUNT
-        self.memory = _available() / 2
+        self.memory = self.largest = _available() / 2
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
         """In this process's memory; what has no room there is read anew in every pass."""
@@ -117,13 +118,11 @@ class Cluster:
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        known = self._known()
-        if not known:
-            raise ClusterError("The Dask cluster has no workers", "start some.")
-        self._addresses = list(known)
-        self.threads = sum(worker["nthreads"] for worker in known.values())
+        known = self._known() or self._awaited()
+        self._slots = [at for at, worker in known.items() for _ in range(worker["nthreads"])]
+        self.threads = len(self._slots)
         limits = [worker["memory_limit"] or math.inf for worker in known.values()]
-        self.memory = SPILL * sum(limits)
+        self.memory, self.largest = SPILL * sum(limits), SPILL * max(limits)
         self.name = count(len(known), "Dask worker")
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
@@ -134,7 +133,7 @@ class Cluster:
                 f"{self.memory / 2**30:.3g} GiB",
                 "give them more memory, or start more of them.",
             )
-        where = cycle(self._addresses)
+        where = cycle(self._slots)
         try:
             return [
                 self.client.submit(
@@ -191,6 +190,16 @@ class Cluster:
             return list(self.client.gather(futures, direct=direct))
         except (Exception, CancelledError) as error:
             raise self._explained(error) from error
+
+    def _awaited(self) -> dict[str, Any]:
+        """Those that come once there is something to do, as in a cluster that adapts itself."""
+        from distributed import wait
+
+        try:
+            wait(self.ask(_itself, [None]), timeout=PATIENCE)
+        except TimeoutError:
+            raise ClusterError("The Dask cluster has no workers", "start some.") from None
+        return self._known()
 
     def _known(self) -> dict[str, Any]:
         """The workers as the scheduler knows them."""

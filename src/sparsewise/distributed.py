@@ -21,7 +21,7 @@ from sparsewise.design.choose import as_design, as_floats
 from sparsewise.design.choose import is_dask as is_dask
 from sparsewise.design.dask import DaskDesign, counted
 from sparsewise.design.dask import as_dask_array as as_dask_array
-from sparsewise.errors import InputError
+from sparsewise.errors import ClusterError, InputError
 
 NARROW = 1024
 """Most columns of data that are condensed though they would fit: n m² operations, as many as the
@@ -75,8 +75,14 @@ def condense(
     import dask
 
     array, known = as_dask_array(X)
-    array = _in_rows(array, [y, sample_weight, fold])
+    array, by = _in_rows(array, [y, sample_weight, fold]), workers()
     heights = array.chunks[0]
+    if (size := max(heights) * array.shape[1] * array.dtype.itemsize) > by.largest:
+        raise ClusterError(
+            f"A chunk of rows takes {size / 2**30:.3g} GiB, but one of {by.name} can hold "
+            f"{by.largest / 2**30:.3g} GiB",
+            "rechunk the array to fewer rows.",
+        )
     firsts = np.cumsum([0, *heights])[:-1].tolist()
     given = zip((y, sample_weight, fold), ("y", "sample_weight", "fold"), strict=True)
     others = [_by_rows(values, heights, name) for values, name in given]
@@ -84,7 +90,6 @@ def condense(
     parts = list(map(make, array.to_delayed().ravel(), *others, firsts))
     while len(parts) > 1:
         parts = [merge(parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
-    by = workers()
     (condensed,) = by.results(by.compute(parts))
     condensed.feature_names = known if names is None else names
     return condensed

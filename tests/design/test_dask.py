@@ -234,6 +234,21 @@ def test_workers_that_all_go_away(monkeypatch, wide):
             sw.forward(X, y, sparsity=9)
 
 
+def test_workers_that_come_when_there_is_work(wide):
+    from distributed import Client, LocalCluster
+
+    A, y = wide
+    usual = {"n_workers": 0, "threads_per_worker": 2, "processes": False}
+    with (
+        LocalCluster(**usual, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster),
+    ):
+        cluster.adapt(minimum=0, maximum=1, interval="50ms")
+        found = sw.forward(da.from_array(A, chunks=(80, 700)), y, sparsity=5)
+        same(found, sw.forward(A, y, sparsity=5))
+        assert "1 Dask worker," in found.note
+
+
 def test_data_that_do_not_fit_the_workers(dask_client):
     def never(*_):
         raise AssertionError("nothing may be computed")

@@ -143,7 +143,7 @@ def test_folds_where_nobody_knows_the_rows():
 
 
 def test_data_frames():
-    dd = pytest.importorskip("dask.dataframe", reason="needs pyarrow", exc_type=ImportError)
+    dd = pytest.importorskip("dask.dataframe", reason="needs pyarrow")
     X, y, _ = tall()
     frame = pd.DataFrame(X, columns=NAMES).assign(price=y)
     parts = dd.from_pandas(frame, npartitions=3)

@@ -87,7 +87,8 @@ class DaskDesign(Design):
         size = n * m * self.dtype.itemsize
         count = min(m, by.threads * -(-size // (COLUMNS_BYTES * by.threads)))
         firsts = np.arange(count + 1) * m // count
-        columns = self.array.rechunk({0: n, 1: tuple(np.diff(firsts).tolist())}).to_delayed()
+        array = self.array.map_blocks(_dense, meta=np.empty((0, 0), self.array.dtype))
+        columns = array.rechunk({0: n, 1: tuple(np.diff(firsts).tolist())}).to_delayed()
         blocks = by.hold(columns.ravel(), partial(_laid_out, dtype=self.dtype), size)
         return Held(blocks, [None] * count, firsts, by)
 
@@ -206,14 +207,18 @@ def _answer(block: Array, shift: Array | None, method: str, *arguments: Any) -> 
     return getattr(design, method)(*arguments)
 
 
+def _dense(block: Any) -> Any:
+    """A chunk that is no sparse matrix: of these Dask can't put together all kinds."""
+    return block.toarray() if hasattr(block, "toarray") else block
+
+
 def _laid_out(block: Any, dtype: np.dtype[Any]) -> Array:
     """A block as an array in one piece that owns its memory.
 
     Neither a view of the chunk it was cut from, which could not be freed then, nor of a message
     from another worker, whose memory lies so that products take twice as long.
     """
-    dense = block.toarray() if hasattr(block, "toarray") else as_floats(block, "A")
-    whole = np.require(dense, dtype, "O")
+    whole = np.require(as_floats(block, "A"), dtype, "O")
     return whole if whole.flags.forc else np.ascontiguousarray(whole)
 
 
