@@ -10,7 +10,7 @@ import pytest
 
 import sparsewise as sw
 from sparsewise.design.dask import DaskDesign
-from sparsewise.distributed import condense, folds_by_row, is_dask, is_tall, predict
+from sparsewise.distributed import condense, folds_by_row, is_dask, is_tall
 from sparsewise.errors import ClusterError
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -99,7 +99,7 @@ def test_chunks_without_rows(tall):
     found = sw.forward(X[late], da.from_array(y, chunks=500)[late], sparsity=4)
     same(found, sw.forward(A[1200:], y[1200:], sparsity=4))
     none = X[X[:, 0] > 1e9]
-    with pytest.raises(sw.InputError, match=r"^A is empty: its shape is \(0, 30\)"):
+    with pytest.raises(sw.InputError, match=r"^A has no rows; give at least one"):
         sw.forward(none, none[:, 0], sparsity=1)
     with pytest.raises(sw.InputError, match=r"^There are no rows yet"):
         condense(none, none[:, 0]).system()
@@ -196,7 +196,24 @@ def test_data_frames(dask_client, frame, tall, weights):
     ))  # fmt: skip
     weighted = condense(X, y, da.from_array(weights, chunks=1000))
     assert weighted.n_rows == weights.sum()
-    same(sw.forward(X, frame["y"], sparsity=3), sw.forward(A, y, sparsity=3))
+    whole = sw.forward(X, frame["y"], sparsity=3)
+    same(whole, sw.forward(A, y, sparsity=3))
+    assert "condensed into a triangle by 2 Dask workers, since 3000 × 30 is tall" in whole.note
+    few = sw.forward(X.head(60, compute=False), y[:60], sparsity=3)
+    same(few, sw.forward(A[:60], y[:60], sparsity=3))
+    assert "since 60 × 30 has few columns" in few.note
+
+
+def test_wide_data_frames(dask_client):
+    dataframe = pytest.importorskip("dask.dataframe", reason="dask.dataframe needs pyarrow")
+    pandas = pytest.importorskip("pandas")
+    A = np.random.default_rng(15).standard_normal((40, 1100))
+    y = A[:, 1000] - A[:, 7]
+    frame = dataframe.from_pandas(pandas.DataFrame(A), npartitions=3)
+    found = sw.forward(frame, y, sparsity=2)
+    same(found, sw.forward(A, y, sparsity=2))
+    assert "since 40 × 1100 is wide" in found.note
+    assert isinstance(sw.as_design(frame), DaskDesign)
 
 
 def test_numbers_of_other_kinds(dask_client, frame, tall):
@@ -218,20 +235,36 @@ def test_columns_that_hold_no_numbers(frame, kind):
         condense(odd.drop(columns="y"), odd["y"])
 
 
-# --- predictions ----------------------------------------------------------------------------------
+# --- estimators -----------------------------------------------------------------------------------
+
+MODELS = {
+    "stepwise": lambda: sw.StepwiseRegressor(),
+    "folds": lambda: sw.StepwiseRegressor(criterion="cv"),
+    "search": lambda: sw.SparseRegressor(),
+    "bayes": lambda: sw.SparseBayesRegressor(),
+    "pursuit": lambda: sw.PursuitRegressor(sparsity=3),
+}
 
 
-@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
-def test_predictions_are_lazy(dask_client, tall, chunks):
-    A, _ = tall
-    coef = np.zeros(30)
-    coef[[3, 20]] = 1.5, -1.0
-    found = predict(da.from_array(A, chunks=chunks), coef, 2.0)
-    assert is_dask(found)
-    assert found.shape == (3000,)
-    close(found.compute(), A @ coef + 2.0)
-    none = predict(da.from_array(A, chunks=chunks), np.zeros(30), 2.0)
-    np.testing.assert_array_equal(none.compute(), np.full(3000, 2.0))
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("is_wide", [False, True], ids=["tall", "wide"])
+def test_estimators(dask_client, tall, make, is_wide):
+    """Fitted on the workers, and predicting there."""
+    A, y = tall
+    if is_wide:
+        A = np.random.default_rng(13).standard_normal((60, 1200)) + np.arange(1200) % 50
+        y = A[:, [2, 300, 1100]] @ [1.0, -2.0, 0.5] + 0.1 * y[:60]
+    X, target = da.from_array(A, chunks=(500, 400)), da.from_array(y, chunks=999)
+    model, expected = make().fit(X, target), make().fit(A, y)
+    close(model.coef_, expected.coef_)
+    assert model.intercept_ == pytest.approx(expected.intercept_, rel=1e-9, abs=1e-9)
+    np.testing.assert_array_equal(model.get_support(), expected.get_support())
+    lazy = model.predict(X)
+    assert is_dask(lazy)
+    close(lazy.compute(), expected.predict(A))
+    said = " ".join(str(model.summary()).split())
+    assert ("blocks of columns on" if is_wide else "condensed into a triangle by") in said
+    assert "2 Dask workers" in said
 
 
 # --- what goes wrong ------------------------------------------------------------------------------
@@ -255,6 +288,25 @@ def test_a_worker_that_is_killed(dask_client, tall, tmp_path):
     same(found, sw.forward(A, y, sparsity=5))
 
 
+def test_a_worker_that_is_killed_under_an_estimator(dask_client, monkeypatch):
+    """Between two products, with what it held of the columns."""
+    rng = np.random.default_rng(14)
+    A = rng.standard_normal((60, 1200))
+    y = A[:, [2, 300, 1100]] @ [1.0, -2.0, 0.5] + 0.1 * rng.standard_normal(60)
+    product, products = DaskDesign.rmatmat, []
+
+    def rmatmat(self, V):
+        products.append(V)
+        if len(products) == 8:
+            os.kill(dask_client.run(os.getpid).popitem()[1], signal.SIGKILL)
+        return product(self, V)
+
+    monkeypatch.setattr(DaskDesign, "rmatmat", rmatmat)
+    model = sw.StepwiseRegressor(criterion="cv").fit(da.from_array(A, chunks=(60, 400)), y)
+    assert len(products) > 8
+    close(model.coef_, sw.StepwiseRegressor(criterion="cv").fit(A, y).coef_)
+
+
 def test_a_scheduler_that_goes_away(tall):
     from distributed import Client, LocalCluster
 
@@ -276,6 +328,18 @@ def test_a_scheduler_that_goes_away(tall):
         with pytest.raises(ClusterError, match=r"^The Dask scheduler is gone; start it again"):
             sw.forward(X, y, sparsity=5)
         timer.join()
+
+
+def test_chunks_that_do_not_fit_a_worker(dask_client):
+    def never(*_):
+        raise AssertionError("nothing may be computed")
+
+    X = da.map_blocks(never, chunks=((10**6,) * 3, (200,)), dtype=float)
+    expected = (
+        r"^A chunk of rows takes 1\.49 GiB, but one of 2 Dask workers can hold 0\.7 GiB; rechunk"
+    )
+    with pytest.raises(ClusterError, match=expected):
+        condense(X, da.map_blocks(never, chunks=((10**6,) * 3,), dtype=float))
 
 
 def test_entries_that_are_no_numbers(dask_client, tall):

@@ -20,6 +20,9 @@ from sparsewise.wording import count, printable
 PATIENCE = 60.0
 """Seconds to wait for workers when all of them have gone: others may be started in their place."""
 
+SHARED = 1 << 20
+"""Bytes from which on workers hand each other what all of them need."""
+
 SPILL = 0.7
 """The part of its memory that a Dask worker fills before it writes to disk what it holds."""
 
@@ -33,19 +36,23 @@ class Workers(Protocol):
         Who they are, for a sentence.
     threads : int
         How many tasks run at the same time.
-    memory : float
-        Bytes that can be held; infinite if nobody knows.
+    memory, largest : float
+        Bytes that can be held by all, and by one of them; infinite if nobody knows.
     """
 
     name: str
     threads: int
     memory: float
+    largest: float
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
         """make(part) for every part (`Delayed`) of a collection of so many bytes, kept there."""
 
     def compute(self, parts: Iterable[Any]) -> list[Any]:
         """The parts (`Delayed`) of a collection: to be had by `results`."""
+
+    def share(self, value: Any) -> Any:
+        """A value that several tasks are to be asked with."""
 
     def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """As `map` does, with things held, answers, or plain values: to be had by `results`."""
@@ -70,7 +77,7 @@ class Threads:
 
         self.name = "threads of this process"
         self.threads: int = CPU_COUNT
-        self.memory = _available() / 2
+        self.memory = self.largest = _available() / 2
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
         """In this process's memory; what has no room there is read anew in every pass."""
@@ -82,6 +89,10 @@ class Threads:
     def compute(self, parts: Iterable[Any]) -> list[Any]:
         """As they are."""
         return list(parts)
+
+    def share(self, value: Any) -> Any:
+        """As it is."""
+        return value
 
     def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """A task for each."""
@@ -107,13 +118,11 @@ class Cluster:
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        known = self._known()
-        if not known:
-            raise ClusterError("The Dask cluster has no workers", "start some.")
-        self._addresses = list(known)
-        self.threads = sum(worker["nthreads"] for worker in known.values())
+        known = self._known() or self._awaited()
+        self._slots = [at for at, worker in known.items() for _ in range(worker["nthreads"])]
+        self.threads = len(self._slots)
         limits = [worker["memory_limit"] or math.inf for worker in known.values()]
-        self.memory = SPILL * sum(limits)
+        self.memory, self.largest = SPILL * sum(limits), SPILL * max(limits)
         self.name = count(len(known), "Dask worker")
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
@@ -124,7 +133,7 @@ class Cluster:
                 f"{self.memory / 2**30:.3g} GiB",
                 "give them more memory, or start more of them.",
             )
-        where = cycle(self._addresses)
+        where = cycle(self._slots)
         try:
             return [
                 self.client.submit(
@@ -142,10 +151,23 @@ class Cluster:
         except Exception as error:
             raise self._explained(error) from error
 
+    def share(self, value: Any) -> Any:
+        """As a task that returns it, if it is large: the scheduler sends it to one worker only.
+
+        Data that are scattered would be lost with the workers that have them; a task is repeated.
+        """
+        if getattr(value, "nbytes", 0) < SHARED:
+            return value
+        return self.ask(_itself, [value])[0]
+
     def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         """A task for each, which goes to where what it needs is held; all in one message."""
+        import dask
+
         try:
-            return list(self.client.map(function, *arguments, pure=False))
+            # Values are as large as they have to be: no reason to warn anybody.
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+                return list(self.client.map(function, *arguments, pure=False))
         except Exception as error:
             raise self._explained(error) from error
 
@@ -169,6 +191,16 @@ class Cluster:
         except (Exception, CancelledError) as error:
             raise self._explained(error) from error
 
+    def _awaited(self) -> dict[str, Any]:
+        """Those that come once there is something to do, as in a cluster that adapts itself."""
+        from distributed import wait
+
+        try:
+            wait(self.ask(_itself, [None]), timeout=PATIENCE)
+        except TimeoutError:
+            raise ClusterError("The Dask cluster has no workers", "start some.") from None
+        return self._known()
+
     def _known(self) -> dict[str, Any]:
         """The workers as the scheduler knows them."""
         try:
@@ -188,6 +220,10 @@ class Cluster:
         if isinstance(error, CancelledError) or self.client.status != "running":
             return ClusterError("The Dask scheduler is gone", "start it again and repeat the fit.")
         return error
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def connect(address: str, patience: float = 5.0) -> Any:

@@ -7,7 +7,6 @@ columns (`design/dask.py`), of which products are asked.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
@@ -18,10 +17,11 @@ import numpy as np
 from sparsewise.cluster import workers
 from sparsewise.condensed import Condensed
 from sparsewise.design.base import Array, Design, not_finite
-from sparsewise.design.choose import as_design, as_floats, is_dask_array
+from sparsewise.design.choose import as_design, as_floats
+from sparsewise.design.choose import is_dask as is_dask
 from sparsewise.design.dask import DaskDesign, counted
-from sparsewise.errors import InputError, InputTypeError
-from sparsewise.wording import quoted
+from sparsewise.design.dask import as_dask_array as as_dask_array
+from sparsewise.errors import ClusterError, InputError
 
 NARROW = 1024
 """Most columns of data that are condensed though they would fit: n m² operations, as many as the
@@ -37,44 +37,16 @@ TOGETHER = 8
 """Triangles that are merged by one task."""
 
 
-def is_dask(X: Any) -> bool:
-    """Whether it is a Dask array, data frame or series."""
-    return is_dask_array(X) or _is_dask_frame(X)
-
-
-def as_dask_array(X: Any, name: str = "X") -> tuple[Any, list[str] | None]:
-    """A Dask collection as a dask.array of numbers, and the names of its columns, if it has any.
-
-    The numbers of rows in its chunks may be unknown.
-    """
-    if is_dask_array(X):
-        return X, None
-    frame = X if X.ndim == 2 else X.to_frame(name)
-    for column, kind in frame.dtypes.items():
-        if getattr(kind, "kind", "O") not in "biufc":
-            raise InputTypeError(
-                f"has a column that holds no numbers: {quoted(str(column))} is of type {kind}",
-                "leave it out, or turn it into numbers (dask.dataframe.get_dummies).",
-                parameter=name,
-            )
-    kinds = [np.dtype(getattr(kind, "numpy_dtype", kind)) for kind in frame.dtypes]
-    common = np.result_type(*kinds) if all(kind.kind in "fc" for kind in kinds) else np.float64
-    array = frame.astype(common).to_dask_array()
-    if X.ndim == 1:
-        return array[:, 0], None
-    return array, [str(column) for column in X.columns]
-
-
 def is_tall(X: Any) -> bool:
     """Whether a dask.array is to be condensed, rather than spread by its columns.
 
-    If it is tall (n ≥ 4 m), and narrow: at most 1024 columns, or 8192 if workers can't hold it. A
-    number of rows that is unknown counts as large.
+    If it is tall (n ≥ 4 m), and narrow: at most 1024 columns, or 8192 if workers can't hold it. If
+    nobody knows how many rows there are, few columns will do: they need not be counted then.
     """
     n, m = X.shape
     if n < TALL * m:
         return False
-    return m <= NARROW or (m <= NARROWEST and not X.nbytes <= workers().memory)
+    return m <= NARROW or (m <= NARROWEST and X.nbytes > workers().memory)
 
 
 def condense(
@@ -103,8 +75,14 @@ def condense(
     import dask
 
     array, known = as_dask_array(X)
-    array = _in_rows(array, [y, sample_weight, fold])
+    array, by = _in_rows(array, [y, sample_weight, fold]), workers()
     heights = array.chunks[0]
+    if (size := max(heights) * array.shape[1] * array.dtype.itemsize) > by.largest:
+        raise ClusterError(
+            f"A chunk of rows takes {size / 2**30:.3g} GiB, but one of {by.name} can hold "
+            f"{by.largest / 2**30:.3g} GiB",
+            "rechunk the array to fewer rows.",
+        )
     firsts = np.cumsum([0, *heights])[:-1].tolist()
     given = zip((y, sample_weight, fold), ("y", "sample_weight", "fold"), strict=True)
     others = [_by_rows(values, heights, name) for values, name in given]
@@ -112,30 +90,39 @@ def condense(
     parts = list(map(make, array.to_delayed().ravel(), *others, firsts))
     while len(parts) > 1:
         parts = [merge(parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
-    by = workers()
     (condensed,) = by.results(by.compute(parts))
     condensed.feature_names = known if names is None else names
     return condensed
 
 
-def system(design: DaskDesign, y: Any) -> tuple[Design, Array]:
-    """A and y of an algorithm: those of the triangle if A is tall, otherwise as they are."""
-    if not is_tall(design.array):
-        return design, as_floats(here(y), "y")
-    n, m = design.shape
+def system(A: Any, y: Any) -> tuple[Design, Array]:
+    """A and y of an algorithm: those of the triangle if A is tall, otherwise blocks of columns.
+
+    A is a Dask collection, or a `DaskDesign` that was made of one.
+    """
+    array = A.array if isinstance(A, DaskDesign) else as_dask_array(A, "A")[0]
+    if array.ndim == 2 and is_tall(array):
+        return _of_triangle(array, y)
+    return A if isinstance(A, DaskDesign) else DaskDesign(array), as_floats(here(y), "y")
+
+
+def _of_triangle(array: Any, y: Any) -> tuple[Design, Array]:
     try:
-        condensed = condense(design.array, y)
+        condensed = condense(array, y)
     except InputError as error:  # functions have an A where tables are called X
         name = "A" if error.parameter == "X" else error.parameter
         raise type(error)(error.wrong, error.advice, parameter=name) from None
+    if not condensed.count:
+        raise InputError("has no rows", "give at least one.", parameter="A")
     triangle, target = condensed.system(intercept=False)
-    triangle.note = tall_note(n, m)
+    triangle.note = tall_note(condensed.count, array.shape[1])
     return triangle, target
 
 
 def tall_note(n: float, m: int) -> str:
     """What there is to say of data of this shape that were condensed."""
-    return f"condensed into a triangle by {workers().name}, since {n:g} × {m} is tall"
+    why = "is tall" if n >= TALL * m else "has few columns"
+    return f"condensed into a triangle by {workers().name}, since {n:.15g} × {m} {why}"
 
 
 def folds_by_row(array: Any, folds: int) -> Any:
@@ -163,12 +150,6 @@ def here(values: Any) -> Any:
     array, _ = as_dask_array(values, "y")
     by = workers()
     return np.concatenate(by.results(by.compute(array.to_delayed().ravel())))
-
-
-def predict(X: Any, coef: Array, intercept: Any = 0.0) -> Any:
-    """X coef + intercept as a dask.array, computed when somebody asks for it."""
-    used = np.flatnonzero(coef)
-    return by_rows(lambda rows: rows @ coef[used] + intercept, X, used, np.result_type(coef, float))
 
 
 def by_rows(
@@ -250,8 +231,3 @@ def _condensed(X: Any, y: Any, weights: Any, fold: Any, first: float) -> Condens
 
 def _merged(parts: list[Condensed]) -> Condensed:
     return reduce(add, parts)
-
-
-def _is_dask_frame(X: Any) -> bool:
-    module = sys.modules.get("dask.dataframe")
-    return module is not None and isinstance(X, (module.DataFrame, module.Series))

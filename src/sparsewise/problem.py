@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import Array, near_one, not_finite, precision
-from sparsewise.design.choose import as_floats
+from sparsewise.design.choose import as_floats, is_dask
 from sparsewise.design.dask import DaskDesign
 from sparsewise.distributed import system
 from sparsewise.errors import InputError, Parameter
@@ -182,11 +182,12 @@ class Problem(NamedTuple):
 
 def problem(A: Any, y: ArrayLike) -> Problem:
     """Check a design and a target and bring them together."""
-    design, passes = as_design(A), Passes()
-    if isinstance(design, DaskDesign):
-        design, y = system(design, y)
-        if design.dense:
-            passes = OnePass()
+    passes = Passes()
+    if is_dask(A) or isinstance(A, DaskDesign):
+        design, y = system(A, y)
+        passes = OnePass() if design.dense else passes
+    else:
+        design = as_design(A)
     if not design.is_measured:
         passes.count = design.shape[1] if design.applied else 1
     target = as_floats(y, "y")

@@ -159,6 +159,25 @@ def test_the_client_never_has_much_of_the_data(dask_client):
     assert peak < X.nbytes / 5
 
 
+def test_vectors_that_are_large_travel_once(dask_client, monkeypatch):
+    """And Dask has nothing to warn of: the graph is as large as it has to be."""
+    rng = np.random.default_rng(10)
+    A = rng.standard_normal((50_000, 20))
+    design, V = as_design(da.from_array(A, chunks=(50_000, 10))), rng.standard_normal((50_000, 40))
+    blocks = design.held.blocks
+    sent = []
+    ask = type(design.held.by).ask
+    monkeypatch.setattr(
+        type(design.held.by), "ask", lambda *words: sent.append(words[1].__name__) or ask(*words)
+    )
+    np.testing.assert_allclose(design.rmatmat(V), A.T @ V, atol=1e-9)
+    assert sent == ["_itself", "_answer"]
+    assert len(blocks) == 2
+    sent.clear()
+    design.rmatmat(V[:, :1])
+    assert sent == ["_answer"]
+
+
 # --- what goes wrong ------------------------------------------------------------------------------
 
 
@@ -213,6 +232,21 @@ def test_workers_that_all_go_away(monkeypatch, wide):
             sw.forward(X, y, sparsity=9, callback=lambda step: cluster.sync(worker.close) and None)
         with pytest.raises(ClusterError, match=r"^The Dask cluster has no workers; start some"):
             sw.forward(X, y, sparsity=9)
+
+
+def test_workers_that_come_when_there_is_work(wide):
+    from distributed import Client, LocalCluster
+
+    A, y = wide
+    usual = {"n_workers": 0, "threads_per_worker": 2, "processes": False}
+    with (
+        LocalCluster(**usual, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster),
+    ):
+        cluster.adapt(minimum=0, maximum=1, interval="50ms")
+        found = sw.forward(da.from_array(A, chunks=(80, 700)), y, sparsity=5)
+        same(found, sw.forward(A, y, sparsity=5))
+        assert "1 Dask worker," in found.note
 
 
 def test_data_that_do_not_fit_the_workers(dask_client):

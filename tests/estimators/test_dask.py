@@ -143,7 +143,7 @@ def test_folds_where_nobody_knows_the_rows():
 
 
 def test_data_frames():
-    dd = pytest.importorskip("dask.dataframe", reason="needs pyarrow", exc_type=ImportError)
+    dd = pytest.importorskip("dask.dataframe", reason="needs pyarrow")
     X, y, _ = tall()
     frame = pd.DataFrame(X, columns=NAMES).assign(price=y)
     parts = dd.from_pandas(frame, npartitions=3)
@@ -154,6 +154,7 @@ def test_data_frames():
     assert type(model.path_) is pd.DataFrame
     assert_close(model.coef_, full.coef_, 1e-9)
     assert_close(model.predict(parts[NAMES]).compute(), full.predict(frame[NAMES]), 1e-9)
+    assert model.transform(parts[NAMES]).columns.tolist() == full.get_feature_names_out().tolist()
     with pytest.raises(InputError, match='X has "b" for column 0, which was "a" in fit'):
         model.predict(parts[NAMES[1:] + NAMES[:1]])
 
@@ -221,6 +222,17 @@ def test_predictions_are_lazy(name, chunks, monkeypatch):
             assert_close(lazy.compute(), here, 1e-12)
 
 
+def test_chosen_features_are_lazy():
+    X, y, _ = tall()
+    model = StepwiseRegressor().fit(X, y)
+    D = da.from_array(X, chunks=(30, 3))
+    some = model.transform(D)
+    assert isinstance(some, da.Array)
+    np.testing.assert_array_equal(some.compute(), model.transform(X))
+    with pytest.raises(InputError, match="the model is one of 8 columns"):
+        model.transform(D[:, 1:])
+
+
 def test_what_is_sent_to_predict_is_small():
     import pickle
 
@@ -245,6 +257,6 @@ def test_bad_rows_to_predict():
     lazy = model.predict(da.from_array(np.where(X > 0, np.nan, X), chunks=30))
     with pytest.raises(InputError, match="X has NaN or infinite entries in a chosen feature"):
         lazy.compute()
-    lazy = model.predict(da.from_array(X / np.abs(X).max() * 1e308, chunks=30))
+    lazy = model.predict(da.from_array(np.full_like(X, 1e308), chunks=30))
     with pytest.raises(InputError, match="A prediction is beyond the range of float64"):
         lazy.compute()

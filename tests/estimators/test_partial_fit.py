@@ -15,14 +15,18 @@ from sklearn.model_selection import KFold, PredefinedSplit
 
 from sparsewise import (
     BasisPursuitRegressor,
+    CoefficientDisplay,
     Condensed,
+    CriterionDisplay,
     InputError,
+    PathDisplay,
     PursuitRegressor,
     SparseBayesRegressor,
     SparseRegressor,
     StepwiseRegressor,
     condensed,
 )
+from sparsewise.models import LinearModel
 from tests.estimators.conftest import (
     BY_FOLDS,
     SETTINGS,
@@ -124,6 +128,18 @@ def test_single_precision_stays_single(name):
     assert_close(model.coef_, full.coef_, 1e-4)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_norms_beyond_single_precision(intercept):
+    """Of features whose entries are not."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.1, 1.0, (60, 4))
+    y = X[:, 0] - 2 * X[:, 2] + 0.01 * rng.standard_normal(60)
+    unit = np.float32(3e38)
+    model = StepwiseRegressor(fit_intercept=intercept).partial_fit(X.astype(np.float32) * unit, y)
+    full = StepwiseRegressor(fit_intercept=intercept).fit(X, y)
+    assert_close(model.coef_ * float(unit), full.coef_, 1e-5)
+
+
 def test_one_chunk_in_double_precision_makes_all_double():
     X, y = table()
     model = StepwiseRegressor().partial_fit(X[:30].astype(np.float32), y[:30])
@@ -187,6 +203,12 @@ def test_any_chunks_of_any_table(data, name, n, m, intercept, weighted):
             make(name, **words).fit(chunked(X, y, w, cuts=cuts))
         return
     assert_like_fit(make(name, **words).fit(chunked(X, y, w, cuts=cuts)), full, X)
+
+
+def test_one_weight_for_all_rows():
+    X, y = table()
+    model = StepwiseRegressor().partial_fit(X[:30], y[:30], 2.0).partial_fit(X[30:], y[30:], 2)
+    assert_like_fit(model, StepwiseRegressor().fit(X, y, 2.0), X)
 
 
 def test_fewer_rows_than_features():
@@ -336,6 +358,35 @@ def test_a_call_that_fails_changes_nothing(name, spoil, sentence):
     np.testing.assert_array_equal(model.coef_, twin.coef_)
 
 
+@pytest.mark.parametrize("error", [ValueError, MemoryError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "sparsewise.estimators.base.SparseLinearModel._validate_params",
+        "sparsewise.estimators.intake.validate_data",
+        "sparsewise.condensed.Triangle.update",
+        "sparsewise.condensed.Condensed.system",
+        "sparsewise.estimators.base._noise_and_covariance",
+        "sparsewise.selection.data.Data.criteria",
+    ],
+)
+@over(ONE_EACH)
+def test_wherever_a_call_ends_all_is_as_it_was(name, where, error, monkeypatch):
+    X, y = table()
+    model = make(name).partial_fit(X[:30], y[:30])
+    before = snapshot(model)
+
+    def fail(*args, **words):
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr(where, fail)
+        with pytest.raises(error):
+            model.partial_fit(X[30:], y[30:])
+    assert snapshot(model) == before
+    assert_like_fit(model.partial_fit(X[30:], y[30:]), make(name).fit(X, y), X)
+
+
 def test_a_parameter_that_is_wrong_on_the_way():
     X, y = table()
     model = StepwiseRegressor().partial_fit(X[:30], y[:30])
@@ -438,6 +489,7 @@ X4, Y4 = table(n=4)
         ([(X4, Y4), (X4, Y4[1:])], r"Chunk 1 .*inconsistent numbers of samples: \[4, 3\]"),
         ([(X4, Y4), (X4, Y4), (X4 * np.nan, Y4)], "Chunk 2 .*Input X contains NaN"),
         ([(X4, Y4), (X4, np.abs(Y4) * np.inf)], "Chunk 1 .*Input y contains infinity"),
+        ([(X4, ["a"] * 4)], "Chunk 0 .*y must hold numbers, but its type is <U1"),
         ([(X4, Y4, -Y4**2)], "Chunk 0 .*sample_weight must be numbers from 0 up"),
         ([(Y4, Y4)], "Chunk 0 .*Expected 2D array"),
         ([(X4[:0], Y4[:0])], "There are no rows of positive weight, but a model with an"),
@@ -528,3 +580,60 @@ def test_requests_of_metadata(kind):
 
 def test_every_setting_is_covered():
     assert set(SETTINGS) - set(CONDENSABLE) - set(BY_FOLDS) == {"loo", "loo, there and back"}
+
+
+# --- what is made of a model ---------------------------------------------------------------------
+
+
+@over(ONE_EACH)
+def test_saved_and_loaded(name, tmp_path):
+    X, y = table()
+    model, full = make(name).fit(chunked(X, y)), make(name).fit(X, y)
+    saved = LinearModel.from_estimator(model, target="y")
+    saved.save(tmp_path / "model.json")
+    assert LinearModel.load(tmp_path / "model.json") == saved
+    assert saved.rows == 60
+    assert_close(saved.predict(X[:, model.get_support()]), full.predict(X), 1e-9)
+
+
+@over(ONE_EACH)
+@pytest.mark.parametrize("display", [PathDisplay, CriterionDisplay, CoefficientDisplay])
+def test_drawn(name, display):
+    ax = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    X, y = table()
+    one, other = (
+        vars(display.from_estimator(model, ax=ax))
+        for model in (make(name).fit(chunked(X, y)), make(name).fit(X, y))
+    )
+    assert same_numbers(one, other)
+
+
+def same_numbers(one, other):
+    """Whether what two displays are made of is the same, but for rounding."""
+    if isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            same_numbers(one[key], other[key]) for key in other if not key.endswith("_")
+        )
+    if isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(same_numbers, one, other))
+    if isinstance(other, (float, np.ndarray)):
+        return np.allclose(one, other, rtol=1e-8, equal_nan=True)
+    return hasattr(other, "__dataclass_fields__") or one == other
+
+
+def test_rows_left_out_are_not_drawn():
+    pytest.importorskip("matplotlib")
+    X, y = table()
+    model = StepwiseRegressor().fit(chunked(X, y))
+    with pytest.raises(InputError, match='The path does not tell "loo"; there are "aic"'):
+        CriterionDisplay.from_estimator(model, criteria=["loo"])
+
+
+def test_the_summary_says_what_became_of_the_rows():
+    X, y = table()
+    w = np.full(60, 0.75)
+    of = {"60": chunked(X, y), "45": chunked(X, y, w)}
+    for rows, chunks in of.items():
+        model = StepwiseRegressor().fit(chunks)
+        assert f"rows        {rows}, condensed\n" in str(model.summary())
+    assert "condensed" not in str(StepwiseRegressor().fit(X, y).summary())

@@ -21,7 +21,7 @@ def as_design(A: Any) -> Design:
 
     Parameters
     ----------
-    A : array-like, scipy.sparse matrix or array, LinearOperator or Design
+    A : array-like, scipy.sparse matrix or array, LinearOperator, Dask collection or Design
         Of shape (n, m). Integers and booleans are promoted to float64.
 
     Returns
@@ -34,10 +34,10 @@ def as_design(A: Any) -> Design:
         return DenseDesign(as_floats(A, "A"))
     if isinstance(A, Design):
         return A
-    if is_dask_array(A):
-        from sparsewise.design.dask import DaskDesign
+    if is_dask(A):
+        from sparsewise.design.dask import DaskDesign, as_dask_array
 
-        return DaskDesign(A)
+        return DaskDesign(as_dask_array(A, "A")[0])
     if _is_scipy_sparse(A):
         return SparseDesign(A.astype(working_type(A.dtype, "A"), copy=False))
     if hasattr(A, "matvec") and hasattr(A, "rmatvec") and hasattr(A, "shape"):
@@ -81,6 +81,13 @@ def _from_objects(values: Array, name: str) -> Array:
             f"holds objects that aren't numbers ({told}).", parameter=name
         ) from None
     return numbers if any(isinstance(v, COMPLEX) for v in values.flat) else numbers.real.copy()
+
+
+def is_dask(A: Any) -> bool:
+    """Whether it is a Dask array, data frame or series."""
+    module = sys.modules.get("dask.dataframe")
+    is_frame = module is not None and isinstance(A, (module.DataFrame, module.Series))
+    return is_frame or is_dask_array(A)
 
 
 def is_dask_array(A: Any) -> bool:

@@ -16,10 +16,11 @@ import numpy as np
 
 from sparsewise.cluster import Workers, workers
 from sparsewise.design.base import AboutMeans, Array, Design, working_type
-from sparsewise.design.choose import as_floats
+from sparsewise.design.choose import as_floats, is_dask_array
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.shifted import Shifted
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, InputTypeError
+from sparsewise.wording import quoted
 
 COLUMNS_BYTES = 1 << 30
 """Most bytes of a block. A task costs some ms: there is one a thread if it is not larger."""
@@ -86,7 +87,8 @@ class DaskDesign(Design):
         size = n * m * self.dtype.itemsize
         count = min(m, by.threads * -(-size // (COLUMNS_BYTES * by.threads)))
         firsts = np.arange(count + 1) * m // count
-        columns = self.array.rechunk({0: n, 1: tuple(np.diff(firsts).tolist())}).to_delayed()
+        array = self.array.map_blocks(_dense, meta=np.empty((0, 0), self.array.dtype))
+        columns = array.rechunk({0: n, 1: tuple(np.diff(firsts).tolist())}).to_delayed()
         blocks = by.hold(columns.ravel(), partial(_laid_out, dtype=self.dtype), size)
         return Held(blocks, [None] * count, firsts, by)
 
@@ -130,7 +132,7 @@ class DaskDesign(Design):
         if self.dtype.kind == "c":
             return None
         blocks, _, _, by = self.held
-        told = by.ask(_about_means, blocks, [weights] * len(blocks))
+        told = by.ask(_about_means, blocks, [by.share(weights)] * len(blocks))
         shifts, means, norms = (by.ask(_item, told, [i] * len(blocks)) for i in range(3))
         return AboutMeans(
             self._about(shifts),
@@ -159,8 +161,8 @@ class DaskDesign(Design):
 
     def _ask_all(self, method: str, *arguments: Any) -> list[Any]:
         """What every block, a design of its own, says to the same question."""
-        every = range(len(self.held.blocks))
-        return self._ask(method, every, *([value] * len(every) for value in arguments))
+        every, shared = range(len(self.held.blocks)), map(self.held.by.share, arguments)
+        return self._ask(method, every, *([value] * len(every) for value in shared))
 
     def _ask(self, method: str, some: Sequence[int], *arguments: Sequence[Any]) -> list[Any]:
         """What these blocks say, each with arguments of its own."""
@@ -174,6 +176,29 @@ def counted(array: Any) -> Any:
     return array.compute_chunk_sizes() if np.isnan(array.shape).any() else array
 
 
+def as_dask_array(X: Any, name: str = "X") -> tuple[Any, list[str] | None]:
+    """A Dask collection as a dask.array of numbers, and the names of its columns, if it has any.
+
+    The numbers of rows in its chunks may be unknown.
+    """
+    if is_dask_array(X):
+        return X, None
+    frame = X if X.ndim == 2 else X.to_frame(name)
+    for column, kind in frame.dtypes.items():
+        if getattr(kind, "kind", "O") not in "biufc":
+            raise InputTypeError(
+                f"has a column that holds no numbers: {quoted(str(column))} is of type {kind}",
+                "leave it out, or turn it into numbers (dask.dataframe.get_dummies).",
+                parameter=name,
+            )
+    kinds = [np.dtype(getattr(kind, "numpy_dtype", kind)) for kind in frame.dtypes]
+    common = np.result_type(*kinds) if all(kind.kind in "fc" for kind in kinds) else np.float64
+    array = frame.astype(common).to_dask_array()
+    if X.ndim == 1:
+        return array[:, 0], None
+    return array, [str(column) for column in X.columns]
+
+
 # Tasks: functions of a block. It is a design of its own, made anew for each of them at no cost.
 
 
@@ -182,14 +207,18 @@ def _answer(block: Array, shift: Array | None, method: str, *arguments: Any) -> 
     return getattr(design, method)(*arguments)
 
 
+def _dense(block: Any) -> Any:
+    """A chunk that is no sparse matrix: of these Dask can't put together all kinds."""
+    return block.toarray() if hasattr(block, "toarray") else block
+
+
 def _laid_out(block: Any, dtype: np.dtype[Any]) -> Array:
     """A block as an array in one piece that owns its memory.
 
     Neither a view of the chunk it was cut from, which could not be freed then, nor of a message
     from another worker, whose memory lies so that products take twice as long.
     """
-    dense = block.toarray() if hasattr(block, "toarray") else as_floats(block, "A")
-    whole = np.require(dense, dtype, "O")
+    whole = np.require(as_floats(block, "A"), dtype, "O")
     return whole if whole.flags.forc else np.ascontiguousarray(whole)
 
 

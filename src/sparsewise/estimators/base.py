@@ -14,70 +14,37 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
-    _check_sample_weight,
-    _get_feature_names,
     check_is_fitted,
     validate_data,
 )
 
 from sparsewise.algorithms import Algorithm
-from sparsewise.condensed import Condensed, check_alike, checked_target, checked_weights
-from sparsewise.design import DaskDesign
-from sparsewise.design.base import Array, not_finite
+from sparsewise.design.base import Array
 from sparsewise.design.choose import is_dask_array
-from sparsewise.design.dask import counted
 from sparsewise.distributed import (
-    as_dask_array,
     by_rows,
-    condense,
-    folds_by_row,
-    here,
     is_dask,
-    is_tall,
-    tall_note,
 )
-from sparsewise.errors import Either, InputError, InputTypeError, InputWarning, Parameter
+from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.available import Available
-from sparsewise.estimators.fitted import afresh, forget, in_precision, unless_it_fails
-from sparsewise.estimators.frames import Frame, as_frame, frame_kind
-from sparsewise.estimators.gathering import (
-    CHUNK,
-    Gathered,
-    are_chunks,
-    as_input_error,
-    in_chunk,
-    no_parts,
-    whole,
-)
+from sparsewise.estimators.fitted import afresh, in_precision, unless_it_fails
+from sparsewise.estimators.frames import Frame, as_frame
+from sparsewise.estimators.intake import ACCEPTED, Intake
 from sparsewise.estimators.prediction import Exact, Predictor
-from sparsewise.parameters import check_columns, check_constraints, check_number
+from sparsewise.parameters import check_number
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
 from sparsewise.selection.choice import path_sizes
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.data import Data
-from sparsewise.selection.table import Table
-from sparsewise.selection.triangles import Triangles
-from sparsewise.wording import count, listing, look_up, quoted
+from sparsewise.wording import listing
 
 if TYPE_CHECKING:
     from sparsewise.description import Summary
-
-ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
-"""What X may be without being converted."""
-
-SEEN = ("n_features_in_", "feature_names_in_")
-"""What scikit-learn's checks note of X, to compare the next one with."""
-
-BEGINS_ANEW = (
-    "partial_fit begins anew, without the rows of fit, which were not kept",
-    "give all rows to partial_fit, or the first ones as chunks to fit.",
-)
-"""What to know of rows that come after a table."""
 
 LIKE_LASSO = "l1"
 """The ``penalty`` by which scikit-learn's `SelectFromModel` knows models whose zeros count.
@@ -91,7 +58,7 @@ SEARCH_SECONDS = 1.0
 
 # scikit-learn ships no types: its base classes are Any to the checker.
 @dataclass(kw_only=True, eq=False, repr=False)
-class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[misc]
     """A linear model of few features; a selector of these, too.
 
     As a selector (`transform`, `get_support`, `get_feature_names_out`) it keeps what it has chosen,
@@ -192,13 +159,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         """
         with afresh(self):
             self._check_settings()
-            if is_dask(X):
-                self._fit(self._from_dask(X, y, sample_weight))
-            elif isinstance(X, Condensed) or are_chunks(X, y):
-                self._gathered_ = self._gather(X, y, sample_weight)
-                self._fit(self._condensed_data())
-            else:
-                self._fit(self._data(X, y, sample_weight))
+            self._fit(self._data(X, y, sample_weight))
         return self
 
     @partial(Available, unless="_needs_rows")
@@ -234,22 +195,9 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         estimator
             The estimator itself.
         """
-        if is_dask(X):
-            wrong = "is a Dask collection, whose rows are not here"
-            raise InputTypeError(wrong, "give it to fit, or its parts one by one.", parameter="X")
         with unless_it_fails(self):
             self._check_settings()
-            gathered: Gathered = vars(self).get("_gathered_", Gathered())
-            begins_anew = hasattr(self, "solution_") and "_gathered_" not in vars(self)
-            is_first = gathered.rows.n_features is None
-            table = self._table(X, y, reset=is_first, ensure_min_samples=0)
-            gathered = gathered.with_chunk(*table, sample_weight, fold, self._folds)
-            forget(self, but=SEEN)
-            self._gathered_ = gathered
-            data = self._condensed_data()
-            if begins_anew:
-                data.warn(InputWarning(*BEGINS_ANEW))
-            self._fit(data)
+            self._fit(self._more_data(X, y, sample_weight, fold))
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -294,6 +242,26 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         level = self.fit_intercept / self.n_rows_
         return Predictor(coef, self._exact_, level, np.result_type(dtype, self.coef_.dtype))
 
+    def transform(self, X: Any) -> Any:
+        """The chosen features of these rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Dask collection of shape (n, m)
+            Rows with the features seen in `fit`.
+
+        Returns
+        -------
+        Array, data frame, sparse matrix or Dask collection of shape (n, k)
+            As they are; of a Dask collection nothing is computed.
+        """
+        if not is_dask(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        self._alike(X)
+        chosen = self.solution_.support
+        return X[:, chosen] if is_dask_array(X) else X[[X.columns[j] for j in chosen]]
+
     def summary(self) -> Summary:
         """The model as a table: text where printed, HTML in a notebook."""
         from sparsewise.description import Summary
@@ -308,10 +276,10 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
 
         Columns: step, action, feature, size, rss, r2; for least squares and basis pursuit, whose
         degrees of freedom are their features, the criteria (see `sparsewise.selection.Criteria`;
-        loo is the mean squared error of each row predicted without it; cp takes the noise of all
-        features, which but a `StepwiseRegressor` knows only if the path has met that model);
-        log_evidence for Bayesian models, at the final σ in every step. A pandas frame if X was
-        one, otherwise a Polars frame.
+        loo is the mean squared error of each row predicted without it, None where rows were
+        condensed; cp takes the noise of all features, which but a `StepwiseRegressor` knows only if
+        the path has met that model); log_evidence for Bayesian models, at the final σ in every
+        step. A pandas frame if X was one, otherwise a Polars frame.
         """
         check_is_fitted(self)
         if not hasattr(self, "_path_"):
@@ -341,234 +309,11 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         # Reading its own signature again takes scikit-learn as long as we take for a small fit.
         return super()._get_param_names()
 
-    # ------------------------------------------------------------------ before the algorithm
+    # ------------------------------------------------------------------ from data to a model
 
     def _check_settings(self) -> None:
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
-
-    def _data(self, X: ArrayLike, y: ArrayLike | None, weights: ArrayLike | None) -> Data:
-        """The table, checked, with `include` and `exclude` as column numbers."""
-        table = self._table(X, y, ensure_min_samples=1 + self.fit_intercept)
-        counts: Array | None = None
-        if weights is not None:
-            counts = _check_sample_weight(
-                weights, table[0], dtype=np.float64, ensure_non_negative=True
-            )
-        data = Table.of(*table, counts, **self._model())
-        self._look_over(data)
-        return data
-
-    def _table(self, X: Any, y: Any, **how: Any) -> tuple[Any, Array]:
-        """Features and target as numbers, checked; their names, unless these are known."""
-        if how.get("reset", True):
-            self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
-        table: tuple[Any, Array] = validate_data(self, X, y, y_numeric=True, **ACCEPTED, **how)
-        largest = np.abs(table[1]).max(initial=0.0)
-        if table[0].dtype == np.float32 and largest > np.finfo(np.float32).max:
-            raise InputError(
-                "is beyond the range of float32, in which X is", "scale it.", parameter="y"
-            )
-        return table
-
-    def _model(self) -> dict[str, Any]:
-        """What the model must be: whether it has a constant, and constraints as columns."""
-        include, exclude = check_constraints(
-            self._columns("include"),
-            self._columns("exclude"),
-            self.n_features_in_,
-            "X",
-            lambda j: quoted(self._name(j)),
-        )
-        return {"intercept": self.fit_intercept, "include": include, "exclude": exclude}
-
-    def _look_over(self, data: Data) -> None:
-        """Refuse or warn of data that can't tell what is asked of them."""
-        if data.rows <= 1 + self.fit_intercept < data.count:
-            warning = InputWarning(
-                f"adds up to {data.rows:g}: being how often each row counts, it makes "
-                f"{data.count} rows as few as that",
-                "scale it to a mean of 1 unless this is meant.",
-                parameter="sample_weight",
-            )
-            data.warn(warning)
-        data.check_target()
-        if len(data.include) > data.design.shape[0]:
-            raise InputError(
-                f"names {count(len(data.include), 'feature')}, but {count(data.count, 'row')} "
-                f"can't tell more than {data.design.shape[0]} apart: include fewer.",
-                parameter="include",
-            )
-
-    # ------------------------------------------------------------------ rows in chunks
-
-    @property
-    def _folds(self) -> int | None:
-        """How many folds chunks are put into, if cross-validation is to choose."""
-        return None
-
-    @property
-    def _needs_rows(self) -> InputError | None:
-        """Why rows can't be condensed, if they can't."""
-        return None
-
-    def _gather(self, X: Any, y: Any, weights: Any) -> Gathered:
-        """All rows of chunks, or what has been condensed already."""
-        if (trouble := self._needs_rows) is not None:
-            raise trouble
-        given = {"y": y, "sample_weight": weights}
-        if isinstance(X, Condensed):
-            no_parts(given, "the rows that were condensed")
-            self._see(X)
-            return Gathered(X.copy())
-        no_parts(given, "each chunk, (X, y, sample_weight)")
-        gathered = Gathered()
-        number = -1
-        for number, chunk in enumerate(X):
-            with in_chunk(number):
-                features, target, weights, fold = whole(chunk)
-                with as_input_error():
-                    self._check_alike(features)
-                    table = self._table(features, target, reset=not number, ensure_min_samples=0)
-                gathered = gathered.with_chunk(*table, weights, fold, self._folds)
-        if number < 0:
-            raise InputError("holds no chunks", f"give some: {CHUNK}.", parameter="X")
-        return gathered
-
-    def _check_alike(self, X: Any) -> None:
-        """Refuse a chunk whose features are not those of the chunks before."""
-        if not hasattr(self, "n_features_in_") or len(getattr(X, "shape", ())) != 2:
-            return
-        names, known = _get_feature_names(X), getattr(self, "feature_names_in_", None)
-        if names is None or known is None:  # of this scikit-learn warns
-            names = known = None
-        check_alike(X.shape[1], names, self.n_features_in_, known)
-
-    def _see(self, rows: Condensed) -> None:
-        """Take note of the features of what was condensed."""
-        if rows.dtype is not None and rows.dtype.kind == "c":
-            wrong = "holds complex numbers, but estimators take real ones"
-            raise InputError(wrong, "use an algorithm with its system().", parameter="X")
-        self._frame, self._target = frame_kind(rows), "y"
-        self.n_features_in_ = rows.n_features or 0
-        if rows.feature_names is not None:
-            self.feature_names_in_ = np.array(rows.feature_names, object)
-
-    def _condensed_data(self) -> Data:
-        """The rows that were gathered, and what the model must be."""
-        rows, needed = self._gathered_.rows, 1 + self.fit_intercept
-        if rows.count < needed:
-            has = f"There {'is' if rows.count == 1 else 'are'} {rows.count or 'no'} "
-            rest = "row" if rows.count == 1 else "rows"
-            raise InputError(
-                f"{has}{rest} of positive weight, but a model "
-                f"with{'' if self.fit_intercept else 'out'} an intercept needs at least {needed}."
-            )
-        data = Triangles(condensed=rows, **self._model())
-        self._look_over(data)
-        return data
-
-    # ------------------------------------------------------------------ Dask collections
-
-    def _from_dask(self, X: Any, y: Any, weights: Any) -> Data:
-        """Tall ones are condensed where they are; of wide ones workers hold columns."""
-        if y is None:
-            raise InputError("is missing: give the target.", parameter="y")
-        array, names = as_dask_array(X)
-        if array.ndim != 2:
-            wrong = f"must have two dimensions (rows, columns), not {array.ndim}."
-            raise InputError(wrong, parameter="X")
-        if array.dtype.kind not in "biuf":
-            wrong = f"is of type {array.dtype}, but estimators take real numbers."
-            raise InputTypeError(wrong, parameter="X")
-        self._frame = "polars" if names is None else "pandas"
-        self._target = "y" if is_dask_array(y) else str(getattr(y, "name", None) or "y")
-        self.n_features_in_ = int(array.shape[1])
-        if names is not None:
-            self.feature_names_in_ = np.array(names, object)
-        return self._tall(array, y, weights) if is_tall(array) else self._wide(array, y, weights)
-
-    def _tall(self, array: Any, y: Any, weights: Any) -> Data:
-        """The triangle of all rows, made by the workers."""
-        if (trouble := self._needs_rows) is not None:
-            raise trouble
-        fold = None
-        if (folds := self._folds) is not None:
-            if array.numblocks[0] < folds:
-                array = counted(array)
-            fold = folds_by_row(array, folds)
-        rows = condense(array, y, weights, fold)
-        n = rows.count if math.isnan(array.shape[0]) else array.shape[0]
-        self._gathered_, self._note_ = Gathered(rows), tall_note(n, self.n_features_in_)
-        return self._condensed_data()
-
-    def _wide(self, array: Any, y: Any, weights: Any) -> Data:
-        """A table of which workers hold blocks of columns."""
-        design = DaskDesign(array)
-        n = design.shape[0]
-        found, where = design.faults()
-        if where is not None:
-            raise not_finite("X", found, f"row {where[0]}, column {where[1]}")
-        target = checked_target(here(y), n)
-        counts = None if weights is None else checked_weights(here(weights), n)
-        data = Table.of(design, target, counts, **self._model())
-        self._look_over(data)
-        self._note_ = design.note
-        return data
-
-    def _alike(self, X: Any) -> Any:
-        """A Dask collection of the features of the fit, as an array."""
-        array, names = as_dask_array(X)
-        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
-            wrong = f"has shape {array.shape}, but the model is one of "
-            raise InputError(wrong + count(self.n_features_in_, "column"), parameter="X")
-        known = getattr(self, "feature_names_in_", None)
-        if names is not None and known is not None and names != known.tolist():
-            j = next(j for j, name in enumerate(names) if name != known[j])
-            wrong = f"has {quoted(names[j])} for column {j}, which was {quoted(known[j])} in fit"
-            raise InputError(wrong, "give the same features.", parameter="X")
-        return array
-
-    # ------------------------------------------------------------------ columns by name
-    def _columns(self, parameter: str) -> list[int]:
-        """The column numbers that `include` or `exclude` stands for."""
-        wanted = getattr(self, parameter)
-        if wanted is None:
-            return []
-        # A feature may be listed twice, or by name and by number.
-        numbers = [self._column(one, parameter) for one in wanted]
-        return check_columns(numbers, self.n_features_in_, parameter, "X")
-
-    def _column(self, wanted: Any, parameter: str) -> int:
-        """The number of a column by its name, or by itself."""
-        if isinstance(wanted, str):
-            names = getattr(self, "feature_names_in_", None)
-            if names is None:
-                raise InputError(
-                    f"names {quoted(wanted)}, but X has no column names: give the number of the "
-                    "column, or X as a data frame.",
-                    parameter=parameter,
-                )
-            try:
-                look_up([wanted], names, "feature")
-            except InputError as error:
-                end = "" if str(error).endswith("?") else "."
-                raise InputError((Parameter(parameter), f": {error}{end}")) from None
-            at = np.flatnonzero(names == wanted)
-            if at.size > 1:
-                raise InputError(
-                    f"names {quoted(wanted)}, but {at.size} columns of X are called that: give the "
-                    "number of one.",
-                    parameter=parameter,
-                )
-            return int(at[0])
-        if isinstance(wanted, (bool, np.bool_)) or not isinstance(wanted, (int, np.integer)):
-            raise InputError(
-                f"must list names or column numbers, not {wanted!r}.", parameter=parameter
-            )
-        return int(wanted)
-
-    # ------------------------------------------------------------------ after it
 
     def _fit(self, data: Data) -> None:
         """Solve, and set all fitted attributes."""
@@ -660,10 +405,6 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         bayesian = Either("SparseBayesRegressor", "--method rmp")
         use = Parameter("debias", True), ", ", stepwise, " or ", bayesian, " for these."
         return InputError((wrong, *use))
-
-    def _name(self, j: int) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return f"x{j}" if names is None else str(names[j])
 
     def _path_columns(self) -> dict[str, list[Any]]:
         """The columns of `path_`, by name."""
