@@ -184,7 +184,11 @@ class Condensed:
             As many entries as A has rows.
         """
         total = self.total
-        matrix = (total.centred() if intercept else total.plain()).astype(self.dtype)
+        matrix = total.centred() if intercept else total.plain()
+        with np.errstate(over="ignore"):
+            rounded = matrix.astype(self.dtype)
+        if np.isfinite(rounded).all():  # norms may be out of range though entries are not
+            matrix = rounded
         if not len(matrix):
             raise InputError("There is 1 row, but a model with an intercept needs at least 2.")
         rows, error = self.n_rows - intercept, total.error_of(matrix)
@@ -327,8 +331,10 @@ def checked_target(y: ArrayLike, n: int) -> Array:
 
 
 def checked_weights(sample_weight: ArrayLike, n: int) -> Array:
-    """How often each of so many rows counts."""
+    """How often each of so many rows counts: one number for each, or for all."""
     weights = as_floats(sample_weight, "sample_weight")
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
     _check_one_each(weights, n, "sample_weight")
     if weights.dtype.kind == "c" or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InputError("must be numbers from 0 up.", parameter="sample_weight")

@@ -1,11 +1,17 @@
 """Files that Dask workers read: two processes, and the answers of one."""
 
 import json
+import os
+import signal
 
 import pytest
 
+from sparsewise.cli import main
+from sparsewise.cluster import Cluster
+from sparsewise.errors import ClusterError
 from sparsewise.tables import far, open_files
 from tests.cli import test_streams
+from tests.cli.test_fit import POSIX
 from tests.cli.test_streams import LESS, N, same
 
 run, refuse, plain_terminal = test_streams.run, test_streams.refuse, test_streams.plain_terminal
@@ -21,7 +27,7 @@ WORDS = {
 
 
 @pytest.fixture
-def address(dask_cluster):
+def address(dask_cluster, dask_client):  # which has waited for both workers
     return dask_cluster.scheduler_address
 
 
@@ -98,3 +104,36 @@ def test_workers_read_files_only(refuse, address):
     assert 'there is no file "none.csv"' in refuse(
         "fit", "none.csv", "--target", "y", "--dask", address
     )
+
+
+@POSIX
+def test_a_worker_that_is_killed_costs_nothing_but_time(run, folder, address, monkeypatch):
+    args = ("fit", folder, "--target", "y", *LESS, "--json")
+    here, asked, killed = json.loads(run(*args)), far._asked, []
+
+    def ask_and_kill(cluster, *others):
+        futures = asked(cluster, *others)
+        killed.append(next(iter(cluster.client.run(os.getpid).values())))
+        os.kill(killed[-1], signal.SIGKILL)
+        return futures
+
+    monkeypatch.setattr(far, "_asked", ask_and_kill)
+    there = json.loads(run(*args, "--dask", address))
+    assert len(killed) == 2
+    assert there["notes"].pop().startswith("the rows were condensed into a triangle by")
+    assert same(here, there)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_cluster_that_fails_is_one_sentence(capsys, folder, address, monkeypatch, debug):
+    def fail(*args, **names):
+        raise ClusterError("The Dask scheduler is gone", "start it again.")
+
+    monkeypatch.setattr(Cluster, "ask", fail)
+    words = ["fit", str(folder), "--target", "y", *LESS, "--dask", address]
+    if debug:
+        with pytest.raises(ClusterError):
+            main([*words, "--debug"])
+        return
+    assert main(words) == 1
+    assert capsys.readouterr() == ("", "sparsewise: The Dask scheduler is gone; start it again\n")

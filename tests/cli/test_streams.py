@@ -49,6 +49,8 @@ def streamed(monkeypatch, run):
     def command(*args):
         with monkeypatch.context() as patch:
             patch.setattr(stored, "IN_MEMORY", 0)
+            patch.setattr(stored, "READ", 8 * 14 * 90)
+            patch.setattr(stored, "COLUMNS", 4)
             patch.setattr(stored, "PIECE", 8 * 14 * 40)
             patch.setattr(stored, "BLOCK", 4000)
             patch.setattr("sparsewise.tables.stream.CHUNK", 8 * 14 * 30)
@@ -220,7 +222,7 @@ import signal, sys
 import sparsewise.tables.stored as stored
 from sparsewise.cli import main, patience
 signal.signal(signal.SIGINT, signal.default_int_handler)
-stored.IN_MEMORY, stored.PIECE, patience.PATIENCE = 0, 2**14, 0.0
+stored.IN_MEMORY, stored.READ, patience.PATIENCE = 0, 2**14, 0.0
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -154,6 +154,7 @@ def test_data_frames():
     assert type(model.path_) is pd.DataFrame
     assert_close(model.coef_, full.coef_, 1e-9)
     assert_close(model.predict(parts[NAMES]).compute(), full.predict(frame[NAMES]), 1e-9)
+    assert model.transform(parts[NAMES]).columns.tolist() == full.get_feature_names_out().tolist()
     with pytest.raises(InputError, match='X has "b" for column 0, which was "a" in fit'):
         model.predict(parts[NAMES[1:] + NAMES[:1]])
 
@@ -219,6 +220,17 @@ def test_predictions_are_lazy(name, chunks, monkeypatch):
         both = model.predict(D, return_std=True)
         for lazy, here in zip(both, model.predict(X, return_std=True), strict=True):
             assert_close(lazy.compute(), here, 1e-12)
+
+
+def test_chosen_features_are_lazy():
+    X, y, _ = tall()
+    model = StepwiseRegressor().fit(X, y)
+    D = da.from_array(X, chunks=(30, 3))
+    some = model.transform(D)
+    assert isinstance(some, da.Array)
+    np.testing.assert_array_equal(some.compute(), model.transform(X))
+    with pytest.raises(InputError, match="the model is one of 8 columns"):
+        model.transform(D[:, 1:])
 
 
 def test_what_is_sent_to_predict_is_small():

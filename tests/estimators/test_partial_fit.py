@@ -128,6 +128,18 @@ def test_single_precision_stays_single(name):
     assert_close(model.coef_, full.coef_, 1e-4)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_norms_beyond_single_precision(intercept):
+    """Of features whose entries are not."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.1, 1.0, (60, 4))
+    y = X[:, 0] - 2 * X[:, 2] + 0.01 * rng.standard_normal(60)
+    unit = np.float32(3e38)
+    model = StepwiseRegressor(fit_intercept=intercept).partial_fit(X.astype(np.float32) * unit, y)
+    full = StepwiseRegressor(fit_intercept=intercept).fit(X, y)
+    assert_close(model.coef_ * float(unit), full.coef_, 1e-5)
+
+
 def test_one_chunk_in_double_precision_makes_all_double():
     X, y = table()
     model = StepwiseRegressor().partial_fit(X[:30].astype(np.float32), y[:30])
@@ -191,6 +203,12 @@ def test_any_chunks_of_any_table(data, name, n, m, intercept, weighted):
             make(name, **words).fit(chunked(X, y, w, cuts=cuts))
         return
     assert_like_fit(make(name, **words).fit(chunked(X, y, w, cuts=cuts)), full, X)
+
+
+def test_one_weight_for_all_rows():
+    X, y = table()
+    model = StepwiseRegressor().partial_fit(X[:30], y[:30], 2.0).partial_fit(X[30:], y[30:], 2)
+    assert_like_fit(model, StepwiseRegressor().fit(X, y, 2.0), X)
 
 
 def test_fewer_rows_than_features():
@@ -340,6 +358,35 @@ def test_a_call_that_fails_changes_nothing(name, spoil, sentence):
     np.testing.assert_array_equal(model.coef_, twin.coef_)
 
 
+@pytest.mark.parametrize("error", [ValueError, MemoryError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "sparsewise.estimators.base.SparseLinearModel._validate_params",
+        "sparsewise.estimators.intake.validate_data",
+        "sparsewise.condensed.Triangle.update",
+        "sparsewise.condensed.Condensed.system",
+        "sparsewise.estimators.base._noise_and_covariance",
+        "sparsewise.selection.data.Data.criteria",
+    ],
+)
+@over(ONE_EACH)
+def test_wherever_a_call_ends_all_is_as_it_was(name, where, error, monkeypatch):
+    X, y = table()
+    model = make(name).partial_fit(X[:30], y[:30])
+    before = snapshot(model)
+
+    def fail(*args, **words):
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr(where, fail)
+        with pytest.raises(error):
+            model.partial_fit(X[30:], y[30:])
+    assert snapshot(model) == before
+    assert_like_fit(model.partial_fit(X[30:], y[30:]), make(name).fit(X, y), X)
+
+
 def test_a_parameter_that_is_wrong_on_the_way():
     X, y = table()
     model = StepwiseRegressor().partial_fit(X[:30], y[:30])
@@ -442,6 +489,7 @@ X4, Y4 = table(n=4)
         ([(X4, Y4), (X4, Y4[1:])], r"Chunk 1 .*inconsistent numbers of samples: \[4, 3\]"),
         ([(X4, Y4), (X4, Y4), (X4 * np.nan, Y4)], "Chunk 2 .*Input X contains NaN"),
         ([(X4, Y4), (X4, np.abs(Y4) * np.inf)], "Chunk 1 .*Input y contains infinity"),
+        ([(X4, ["a"] * 4)], "Chunk 0 .*y must hold numbers, but its type is <U1"),
         ([(X4, Y4, -Y4**2)], "Chunk 0 .*sample_weight must be numbers from 0 up"),
         ([(Y4, Y4)], "Chunk 0 .*Expected 2D array"),
         ([(X4[:0], Y4[:0])], "There are no rows of positive weight, but a model with an"),

@@ -29,8 +29,8 @@ import sparsewise as sw
 from sparsewise import errors
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.estimators import base, fitted, relevance_vector
-from sparsewise.selection import data as selected
 from sparsewise.selection import reduction
+from sparsewise.selection import table as tables
 from sparsewise.selection.criteria import Criteria
 from tests.hostile.campaign import Case, family, fault, oracle
 from tests.hostile.refusals import one_sentence
@@ -605,7 +605,7 @@ def refuses_all():
     def reduce(*args):
         raise InputError("is refused, whatever it is.", parameter="X")
 
-    return patch.object(selected, "reduce", reduce)
+    return patch.object(tables, "reduce", reduce)
 
 
 @fault(is_an_estimator, family="estimators")
@@ -641,7 +641,7 @@ def small_is_zero():
             X = np.where(np.abs(X) < 1e-6, 0.0, X)
         return right(X, *args)
 
-    return patch.object(selected, "reduce", reduce)
+    return patch.object(tables, "reduce", reduce)
 
 
 @fault(is_a_sum_of_kernels, family="relevance vectors")

@@ -100,3 +100,15 @@ def test_groups_of_any_splitter():
 def test_a_small_table_stays_as_it_is(monkeypatch):
     monkeypatch.setattr(reduction, "COPIED", 1 << 30)
     assert isinstance(in_folds(whole(), 4)[0], Table)
+
+
+def test_a_tall_table_is_condensed_for_its_folds_alone(monkeypatch):
+    monkeypatch.setattr(reduction, "COPIED", 1 << 30)
+    monkeypatch.setattr(folds, "MANY", N * M)
+    assert not whole().reduced.condensed
+    assert isinstance(in_folds(whole(), 4)[0], Triangles)
+    monkeypatch.setattr(folds, "TALL", N / M + 1)
+    assert isinstance(in_folds(whole(), 4)[0], Table)
+    monkeypatch.setattr(folds, "TALL", 1)
+    monkeypatch.setattr(folds, "NARROW", M - 1)
+    assert isinstance(in_folds(whole(), 4)[0], Table)

@@ -22,6 +22,8 @@ def pieces(monkeypatch):
     """Make pieces so small that few rows are several."""
 
     def cut(rows):
+        monkeypatch.setattr(stored, "READ", 2 * rows * 8 * 4)
+        monkeypatch.setattr(stored, "COLUMNS", 2)
         monkeypatch.setattr(stored, "PIECE", rows * 8 * 4)
         monkeypatch.setattr(stored, "BLOCK", rows * 9)
         monkeypatch.setattr("sparsewise.tables.stream.CHUNK", rows * 8 * 5)
@@ -380,7 +382,7 @@ PEAK = """
 import sys
 from pathlib import Path
 from sparsewise.tables import open_table, scan, stored, stream
-stored.PIECE, stored.BLOCK, stream.CHUNK = 2**21, 2**20, 2**20
+stored.READ, stored.PIECE, stored.BLOCK, stream.CHUNK = 2**22, 2**20, 2**20, 2**20
 table = scan(open_table(sys.argv[2:], in_memory=0), target="x0")
 chunks = table.chunks() if sys.argv[1] == "stream" else list(table.chunks())
 assert sum(len(chunk) for chunk in chunks) == table.rows

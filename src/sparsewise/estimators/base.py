@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 
 from sparsewise.algorithms import Algorithm
 from sparsewise.design.base import Array
+from sparsewise.design.choose import is_dask_array
 from sparsewise.distributed import (
     by_rows,
     is_dask,
@@ -241,6 +242,26 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         level = self.fit_intercept / self.n_rows_
         return Predictor(coef, self._exact_, level, np.result_type(dtype, self.coef_.dtype))
 
+    def transform(self, X: Any) -> Any:
+        """The chosen features of these rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Dask collection of shape (n, m)
+            Rows with the features seen in `fit`.
+
+        Returns
+        -------
+        Array, data frame, sparse matrix or Dask collection of shape (n, k)
+            As they are; of a Dask collection nothing is computed.
+        """
+        if not is_dask(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        self._alike(X)
+        chosen = self.solution_.support
+        return X[:, chosen] if is_dask_array(X) else X[[X.columns[j] for j in chosen]]
+
     def summary(self) -> Summary:
         """The model as a table: text where printed, HTML in a notebook."""
         from sparsewise.description import Summary
@@ -255,10 +276,10 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
 
         Columns: step, action, feature, size, rss, r2; for least squares and basis pursuit, whose
         degrees of freedom are their features, the criteria (see `sparsewise.selection.Criteria`;
-        loo is the mean squared error of each row predicted without it; cp takes the noise of all
-        features, which but a `StepwiseRegressor` knows only if the path has met that model);
-        log_evidence for Bayesian models, at the final σ in every step. A pandas frame if X was
-        one, otherwise a Polars frame.
+        loo is the mean squared error of each row predicted without it, None where rows were
+        condensed; cp takes the noise of all features, which but a `StepwiseRegressor` knows only if
+        the path has met that model); log_evidence for Bayesian models, at the final σ in every
+        step. A pandas frame if X was one, otherwise a Polars frame.
         """
         check_is_fitted(self)
         if not hasattr(self, "_path_"):

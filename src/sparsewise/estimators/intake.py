@@ -114,8 +114,8 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         if how.get("reset", True):
             self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
         table: tuple[Any, Array] = validate_data(self, X, y, y_numeric=True, **ACCEPTED, **how)
-        largest = np.abs(table[1]).max(initial=0.0)
-        if table[0].dtype == np.float32 and largest > np.finfo(np.float32).max:
+        is_single, most = table[0].dtype == np.float32, np.finfo(np.float32).max
+        if is_single and np.abs(table[1]).max(initial=0.0) > most:
             raise InputError(
                 "is beyond the range of float32, in which X is", "scale it.", parameter="y"
             )

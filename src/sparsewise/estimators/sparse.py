@@ -61,7 +61,8 @@ class SparseRegressor(SparseLinearModel):
     debias : bool
         Whether coefficients are those of least squares.
     cv : int, splitter or iterable
-        The folds of ``criterion="cv"``, as anywhere in scikit-learn.
+        The folds of ``criterion="cv"``, as anywhere in scikit-learn; a number where rows come in
+        chunks, or are those of a tall Dask collection.
     one_standard_error : bool
         Whether cross-validation takes the largest charge within one standard error of the best.
     n_jobs : int, optional

@@ -62,7 +62,8 @@ class StepwiseRegressor(SparseLinearModel):
     danger, all rows but one.
 
     The frame of the path is made when `path_` is first read, with the leave-one-out error of every
-    model on it. Until then the estimator refers to the X of the fit; copies and pickles never do.
+    model on it, unless rows were condensed. Until then the estimator refers to the X of the fit;
+    copies and pickles never do.
 
     Parameters
     ----------
@@ -95,7 +96,8 @@ class StepwiseRegressor(SparseLinearModel):
         "backward" (with `delta`, that of half as many features as rows by "forward"). "auto":
         "full" for direction "backward", "empty" for all others.
     cv : int, splitter or iterable
-        The folds of ``criterion="cv"``, as anywhere in scikit-learn.
+        The folds of ``criterion="cv"``, as anywhere in scikit-learn; a number where rows come in
+        chunks, or are those of a tall Dask collection.
     one_standard_error : bool
         Whether cross-validation takes the smallest model within one standard error of the best.
     fit_intercept : bool

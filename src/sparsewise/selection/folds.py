@@ -10,6 +10,7 @@ from sparsewise.condensed import Condensed
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.selection.data import Data
+from sparsewise.selection.reduction import NARROW
 from sparsewise.selection.table import Table
 from sparsewise.selection.triangles import Triangles
 from sparsewise.wording import count
@@ -17,12 +18,18 @@ from sparsewise.wording import count
 ROUNDING = 1e4
 """By how much more than those of a fit the squared errors of predictions may be rounding."""
 
+MANY = 1 << 18
+"""Entries of a table from which on it pays to condense folds; below, calls are what costs."""
+
+TALL = 32
+"""Rows a feature, at least, of a table of which it pays even for short paths."""
+
 
 def in_folds(data: Data, cv: Any) -> tuple[Data, list[tuple[Any, Any]]]:
     """Rows to learn from and rows to predict, fold by fold, as `Data.part` of what is returned.
 
-    A table that is condensed as a whole is condensed fold by fold, if each row is predicted at most
-    once, from all others: the triangles of all folds but one add up to what is learnt from.
+    A tall table is condensed fold by fold, if each row is predicted at most once, from all others:
+    the triangles of all folds but one add up to what is learnt from.
     """
     splits = data.splits(cv)
     if not splits:
@@ -31,10 +38,19 @@ def in_folds(data: Data, cv: Any) -> tuple[Data, list[tuple[Any, Any]]]:
     if any(data.count_of(train) < fewest or not data.count_of(test) for train, test in splits):
         wrong = f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict"
         raise InputError(("A fold of ", Parameter("cv"), wrong, ": give other folds."))
-    if not isinstance(data, Table) or not data.reduced.condensed:
-        return data, splits
-    fold = fold_of_rows(splits, data.count)
-    return (data, splits) if fold is None else _condensed(data, fold)
+    if isinstance(data, Table) and (data.reduced.condensed or is_tall(data.X)):
+        fold = fold_of_rows(splits, data.count)
+        if fold is not None:
+            return _condensed(data, fold)
+    return data, splits
+
+
+def is_tall(X: Any) -> bool:
+    """Whether the triangles of folds are quickly made, compared with paths on their rows."""
+    if not isinstance(X, np.ndarray) or X.size < MANY:
+        return False
+    n, m = X.shape
+    return n >= TALL * m and m <= NARROW
 
 
 def fold_of_rows(splits: list[tuple[Array, Array]], n: int) -> Array | None:

@@ -24,7 +24,7 @@ from sparsewise.tables.survey import Survey, Wanted
 PARTS_PER_THREAD = 4
 """So many parts each, at least, that all threads end at about the same time."""
 
-LARGEST_PART = 4 * stored_.PIECE
+LARGEST_PART = 2 * stored_.READ
 """Bytes of numbers in a part: a worker that is lost loses no more."""
 
 

@@ -35,8 +35,17 @@ from sparsewise.wording import listing, quoted, shortened
 IN_MEMORY = 2**27
 """Bytes up to which a table is read as a whole: those of a text, or 8 for each cell of Parquet."""
 
-PIECE = 2**26
-"""Bytes of the numbers of Parquet that are read at a time: less would read its pages again."""
+READ = 2**27
+"""Bytes of the numbers of Parquet that are read at a time: less would read its pages more often."""
+
+COLUMNS = 64
+"""Columns of Parquet that are read at a time: of each a page, of a megabyte, is looked at."""
+
+ROW_GROUP = 2**26
+"""Bytes of a row group that are read at a time: of each column all, whatever rows are wanted."""
+
+PIECE = 2**25
+"""Bytes of the numbers of Parquet that are handed out together."""
 
 BLOCK = 2**23
 """Bytes of text that are read at a time: as cells and numbers they take some ten times as much."""
@@ -89,12 +98,15 @@ class ParquetFile:
         What each column is called in the file, by the name that we call it.
     start, end : int
         The rows, from the first to before the last.
+    at_once : int
+        How many columns to read at a time.
     """
 
     label: str
     columns: dict[str, str]
     start: int
     end: int
+    at_once: int
 
     is_text = False
 
@@ -104,7 +116,10 @@ class ParquetFile:
         frame = parquet_frame(lambda: _scanned(path).head(0).collect(), path)
         names = tidy_names(frame.columns, path)
         rows = parquet_frame(lambda: _scanned(path).select(pl.len()).collect(), path).item()
-        return cls(path, dict(zip(names, frame.columns, strict=True)), 0, rows)
+        # All of the file may be one row group.
+        at_once = ROW_GROUP * len(names) // max(1, os.path.getsize(path))
+        columns = dict(zip(names, frame.columns, strict=True))
+        return cls(path, columns, 0, rows, min(max(1, at_once), COLUMNS))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,20 +135,28 @@ class ParquetFile:
         """Yield some rows after the other."""
         names = names or self.names[:1]  # a column at least, or there would be no rows
         columns = [self.columns[name] for name in names]
-        length = max(1, PIECE // (8 * len(columns)))
-        for start in range(self.start, self.end, length):
-            rows = min(length, self.end - start)
+        for start, rows in _stretches(self.start, self.end, READ // (8 * len(columns))):
             frame = self._read(columns, start, rows)
-            cells = dict(zip(names, frame.get_columns(), strict=True))
-            size = rows * len(self.columns) * 8
-            yield RawTable(self.label, cells, first_row=start, size=size)
+            for first, some in _stretches(0, rows, PIECE // (8 * len(columns))):
+                cells = dict(zip(names, frame[first : first + some].get_columns(), strict=True))
+                size = some * len(self.columns) * 8
+                yield RawTable(self.label, cells, first_row=start + first, size=size)
 
-    def _read(self, columns: list[str], start: int, rows: int) -> pl.DataFrame:
-        lazy = _scanned(self.label).select(columns).slice(start, rows)
-        frame = parquet_frame(lazy.collect, self.label)
-        if frame.height != rows:
+    def _read(self, columns: Sequence[str], start: int, rows: int) -> pl.DataFrame:
+        """Read some rows, a few columns at a time: what is looked at of the file is in memory."""
+        frames = []
+        for first, some in _stretches(0, len(columns), self.at_once):
+            part = _scanned(self.label).select(columns[first : first + some]).slice(start, rows)
+            frames.append(parquet_frame(part.collect, self.label))
+        if any(frame.height != rows for frame in frames):
             raise changed(self.label)
-        return frame
+        return pl.concat(frames, how="horizontal")
+
+
+def _stretches(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield beginnings and lengths that make up a range, none of them longer than that."""
+    most = max(1, most)
+    return ((first, min(most, end - first)) for first in range(start, end, most))
 
 
 def _scanned(path: str) -> pl.LazyFrame:
