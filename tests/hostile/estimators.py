@@ -28,7 +28,7 @@ from sklearn.exceptions import DataConversionWarning
 import sparsewise as sw
 from sparsewise import errors
 from sparsewise.errors import InputError, InputWarning
-from sparsewise.estimators import base, fitted, intake, prediction, relevance_vector
+from sparsewise.estimators import base, fitted, intake, relevance_vector
 from sparsewise.selection import reduction
 from sparsewise.selection import table as tables
 from sparsewise.selection.criteria import Criteria
@@ -563,8 +563,8 @@ def wrapped(where: Any, name: str, change: Any) -> AbstractContextManager[object
 @fault(predicts_what_it_says, family="estimators")
 def off_by_a_thousandth():
     return wrapped(
-        prediction.Predictor,
-        "_of_some",
+        base.Predictor,
+        "expected",
         lambda told, *_: (told[0] + 1e-3 * (1 + told[0]), told[1]),
     )
 
