@@ -217,9 +217,22 @@ class Cluster:
                 "Dask workers died again and again over the same task",
                 "give them more memory, or see their logs.",
             )
-        if isinstance(error, CancelledError) or self.client.status != "running":
+        if not self._is_there():
             return ClusterError("The Dask scheduler is gone", "start it again and repeat the fit.")
+        if isinstance(error, CancelledError):
+            return ClusterError(
+                "The Dask cluster has lost data that it can't make anew",
+                "repeat the fit: what comes from files or tasks outlives a worker, what was "
+                "scattered does not.",
+            )
         return error
+
+    def _is_there(self) -> bool:
+        """Whether the scheduler answers."""
+        try:
+            return self.client.status == "running" and self._known() is not None
+        except Exception:
+            return False
 
 
 def _itself(value: Any) -> Any:

@@ -220,8 +220,12 @@ def _condensed(X: Any, y: Any, weights: Any, fold: Any, first: float) -> Condens
     try:
         return Condensed().update(X, y, weights, fold=fold)
     except InputError:
-        for name, values in (("X", as_floats(X, "X")), ("y", as_floats(y, "y"))):
-            count, where = as_design(values.reshape(len(values), -1)).faults()
+        target = as_floats(y, "y")
+        for name, design in (
+            ("X", as_design(X)),
+            ("y", as_design(target.reshape(len(target), -1))),
+        ):
+            count, where = design.faults()
             if where is not None and not np.isnan(first):
                 row, column = int(first) + where[0], where[1]
                 at = f"row {row}, column {column}" if name == "X" else f"row {row}"

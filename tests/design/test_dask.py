@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 import tracemalloc
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse as sparse
 
 import sparsewise as sw
+from sparsewise.cluster import workers
 from sparsewise.design import Centred, Weighted, as_design
 from sparsewise.errors import ClusterError
 from tests.problems import normal
@@ -195,6 +197,15 @@ def test_a_worker_that_is_killed(dask_client, wide):
     found = sw.forward(X, y, sparsity=6, callback=kill)
     assert killed
     same(found, sw.forward(A, y, sparsity=6, callback=lambda step: None))
+
+
+def test_data_that_are_lost(dask_client):
+    """As those that were scattered, with the worker that had them; Dask cancels what needs them."""
+    by = workers()
+    answers = by.ask(time.sleep, [1.0])
+    dask_client.cancel(answers)
+    with pytest.raises(ClusterError, match=r"^The Dask cluster has lost data that it can't make"):
+        by.results(answers)
 
 
 @pytest.mark.parametrize("steps", [1, 4])
