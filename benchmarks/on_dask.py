@@ -26,6 +26,7 @@ ROWS = 1000  # of wide data
 BLOCK = 25_000  # rows of a block of tall data
 BLOCK_BYTES = 256e6  # of one where they are many
 PART = 5_000  # columns of a chunk of wide data
+TASKS = 200  # that do nothing, to see how long that takes
 
 
 def best(call: Callable[[], Any], rounds: int, clock: Clock = time.perf_counter) -> float:
@@ -61,7 +62,7 @@ def cluster(workers: int) -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=0, dashboard_address=None
+            n_workers=workers, threads_per_worker=1, memory_limit=0, dashboard_address=":0"
         ) as local,
         Client(local) as client,
     ):
@@ -199,15 +200,15 @@ def machine(client: Any, m: int, asked: Asked, step: float) -> Machine:
     far = client.submit(normal_block, 0, ROWS, PART, pure=False)
     far.result()
     link = best(lambda: client.gather(far, direct=False), 3)
-    trip = best(lambda: client.submit(int, pure=False).result(), 20)
-    many = best(lambda: client.gather(client.map(int, range(200), pure=False)), 3)
+    trip = best(lambda: client.submit(int, pure=False).result(), TASKS // 10)
+    many = best(lambda: client.gather(client.map(int, range(TASKS), pure=False)), 3)
     return Machine(
         fold=2 * BLOCK * (m + 2) ** 2 / update,
         merge=2 * (m + 2) ** 3 / merge,
         product=2 * A.size * V.shape[1] / product,
         memory=A.nbytes / read,
         link=NUMBER * ROWS * PART / link,
-        task=many / 200,
+        task=many / TASKS,
         trip=trip,
         step=step,
     )

@@ -141,7 +141,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("--part", action="append", choices=PARTS, help="this part alone")
     parser.add_argument("--rows", type=int, default=2_000_000, help="to condense")
-    parser.add_argument("--peer-rows", type=int, default=500_000)
+    parser.add_argument("--peer-rows", type=int, default=200_000)
     parser.add_argument("--tall", type=int, nargs=2, default=(1_000_000, 200), metavar=("N", "M"))
     parser.add_argument("--wide", type=int, nargs="+", default=(50_000, 500_000), metavar="M")
     parser.add_argument("--rounds", type=int, default=3)

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from sklearn.model_selection import PredefinedSplit
 
 import sparsewise as sw
 from sparsewise.algorithms import ALGORITHMS
@@ -296,6 +298,30 @@ def test_sums_that_are_rounded_more_than_numbers_are_known_less_well():
     assert 1e-7 < rounded.error < 1e-5
 
 
+def test_sums_in_other_clothes():
+    X, y, _ = table()
+    sums = X.T @ X, X.T @ y, y @ y, 300
+    design, target = sw.from_gram(*sums).system(intercept=False)
+    for other in (
+        sw.from_gram(csr_array(sums[0]), *sums[1:]),
+        sw.from_gram(sums[0].tolist(), sums[1].tolist(), complex(sums[2]), np.int64(300)),
+        sw.from_gram(sums[0].astype(">f8"), sums[1].astype(object), np.array(sums[2]), 300.0),
+    ):
+        A, z = other.system(intercept=False)
+        assert A.dtype == np.float64
+        np.testing.assert_array_equal(A.columns(slice(None)), design.columns(slice(None)))
+        np.testing.assert_array_equal(z, target)
+
+
+def test_offsets_that_leave_no_digits_are_refused():
+    X, y, w = table()
+    X[:, 5] += 5e5 * X[:, 5].std()
+    with pytest.raises(InputError, match=r"^Column 5 is known to 0\.0\d+ of its length only"):
+        from_rows(X, y, w).system()
+    with pytest.raises(InputError, match=r"^The target is known to"):
+        from_rows(table()[0], y + 5e5 * y.std(), w).system()
+
+
 GOOD = {"G": [[2.0, 1.0], [1.0, 2.0]], "Xty": [1.0, 0.5], "yty": 3.0, "n": 9}
 
 
@@ -310,17 +336,22 @@ GOOD = {"G": [[2.0, 1.0], [1.0, 2.0]], "Xty": [1.0, 0.5], "yty": 3.0, "n": 9}
         ),
         ({"G": [[2.0, 1j], [1j, 2.0]]}, "Hermitian"),
         ({"G": [[2.0, 3.0], [3.0, 2.0]]}, r"G is no matrix of inner products.* is -0\.5"),
-        ({"G": [[2.0, np.nan], [1.0, 2.0]]}, r"G has 1 NaN .* row 0, column 1"),
+        (
+            {"G": [[2.0, np.nan], [1.0, 2.0]]},
+            r"G has 1 entry NaN or infinite, the first at row 0, column 1; sum",
+        ),
         ({"G": [[-2.0, 1.0], [1.0, 2.0]]}, r"G has -2 on its diagonal, column 0"),
         ({"G": [[0.0, 1.0], [1.0, 2.0]]}, r"G has 0 on its diagonal, column 0, and inner products"),
         ({"G": [[1e-300, 0.0], [0.0, 2.0]], "Xty": [0, 0]}, "too small for its digits; scale"),
         ({"G": "many"}, "G "),
+        ({"G": np.eye(2, dtype=np.float16)}, "G has too few digits in half precision: use double"),
         ({"Xty": [1.0, 2.0, 3.0]}, r"Xty must have shape \(2,\), one entry per column of G"),
-        ({"Xty": [1.0, np.inf]}, r"Xty has 1 NaN or infinite entry.* row 1"),
+        ({"Xty": [1.0, np.inf]}, r"Xty has 1 entry NaN or infinite, the first at row 1;"),
         ({"Xty": [3.0, 0.0]}, "G does not go with Xty and yty: one of them is of other rows"),
         ({"yty": -1.0}, r"yty has -1: that is no sum of squares"),
         ({"yty": 0.0}, r"yty has 0, and inner products besides"),
-        ({"yty": np.nan}, r"yty must be finite, not nan"),
+        ({"yty": np.nan}, r"yty must be finite, not nan; sum"),
+        ({"yty": 3.0 + 1j}, "yty must be a sum of squares, a real number"),
         ({"yty": [3.0]}, r"yty must be a number, but its shape is \(1,\)"),
         ({"n": 0}, "n must be a number of rows, at least 1, not 0"),
         ({"n": math.nan}, "n must"),
@@ -331,6 +362,8 @@ GOOD = {"G": [[2.0, 1.0], [1.0, 2.0]], "Xty": [1.0, 0.5], "yty": 3.0, "n": 9}
         ({"X_mean": [0.1, 9.0], "y_mean": 0.1}, r"X_mean and n don't belong to G\[1, 1\]"),
         ({"X_mean": [0.1, 0.1], "y_mean": -1.0}, "y_mean and n don't belong to yty, which is 3"),
         ({"X_mean": [0.4, -0.4], "y_mean": 0.1}, "G is no matrix of inner products"),
+        ({"X_mean": [2**0.5 / 3, 0.0], "y_mean": 0.1}, "G is no matrix of inner products"),
+        ({"X_mean": [0.0, 0.0], "y_mean": 3**-0.5}, "G does not go with Xty and yty"),
     ],
 )
 def test_what_is_no_sum_is_refused_in_one_sentence(change, sentence):
@@ -369,3 +402,13 @@ def test_estimators_on_single_precision_and_without_means():
         assert model.coef_.dtype == np.float32
         assert model.get_support().tolist() == of_rows.get_support().tolist()
         np.testing.assert_allclose(model.coef_, of_rows.coef_, rtol=2e-3)
+
+
+def test_sums_of_each_fold_are_cross_validated():
+    X, y = settings.table(n=90)
+    folds = np.arange(90) % 3
+    sums = [from_rows(X[folds == i], y[folds == i]).as_fold(i) for i in range(3)]
+    for name in ("cv", "search, cv"):
+        model = make(name, cv=3).fit(sums[0] + sums[1] + sums[2])
+        of_rows = make(name, cv=PredefinedSplit(folds)).fit(X, y)
+        assert_same(model, of_rows, X, rtol=1e-6, leave_out=("path loo",))

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.condensed import Condensed, column_names
-from sparsewise.design.base import CONSTANT, Array, not_finite, precision
+from sparsewise.design.base import CONSTANT, Array, precision
 from sparsewise.design.choose import as_floats
 from sparsewise.design.triangle import Triangle
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_number
+from sparsewise.wording import count
 
 
 def from_gram(
@@ -35,7 +36,7 @@ def from_gram(
 
     Parameters
     ----------
-    G : array-like or data frame of shape (m, m)
+    G : array-like, data frame or sparse matrix of shape (m, m)
         X*X: the inner products of the features, not centred; Σ w x_i x_j where rows have weights.
     Xty : array-like of shape (m,)
         X*y: those of the features with the target.
@@ -72,9 +73,11 @@ def from_gram(
     ======  =============  ===============
 
     An intercept costs further digits where columns are far from zero, as many as the square of mean
-    over standard deviation has. Sums about numbers near the means save them: with c_j taken from
-    each column first, coefficients are the same. In single precision a column counts as dependent
-    of which less than a seventh is left: sum in double precision, whatever the rows are in.
+    over standard deviation has; beyond a ratio of some 10⁵ it is refused, and a column that can't
+    be told from a constant counts as one. Sums about numbers near the means save these digits: with
+    c_j taken from each column first, coefficients are the same. In single precision a column counts
+    as dependent of which less than a seventh is left: sum in double precision, whatever the rows
+    are in.
 
     Examples
     --------
@@ -119,11 +122,16 @@ class _Sums(NamedTuple):
 
 def _checked(G: Any, Xty: Any, yty: Any, n: Any, X_mean: Any, y_mean: Any) -> _Sums:
     """What was given, if it is what it says; whether it fits together is seen by its root."""
-    gram = _numbers(G, "G")
+    if getattr(G, "dtype", None) == np.float16:
+        raise InputError("has too few digits in half precision: use double.", parameter="G")
+    gram = _numbers(G.toarray() if hasattr(G, "toarray") else G, "G")
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
         raise InputError(f"must be square, but its shape is {gram.shape}.", parameter="G")
     m = len(gram)
-    given = [gram, _numbers(Xty, "Xty", (m,)), _numbers(yty, "yty", ())]
+    square = _numbers(yty, "yty", ())
+    if square.imag:
+        raise InputError(f"must be a sum of squares, a real number, not {yty}.", parameter="yty")
+    given = [gram, _numbers(Xty, "Xty", (m,)), square.real]
     weight = check_number(n, "n")
     if not 1 <= weight < math.inf:
         raise InputError(f"must be a number of rows, at least 1, not {n}.", parameter="n")
@@ -134,7 +142,8 @@ def _checked(G: Any, Xty: Any, yty: Any, n: Any, X_mean: Any, y_mean: Any) -> _S
         given += [_numbers(X_mean, "X_mean", (m,)), _numbers(y_mean, "y_mean", ())]
     eps = max(float(precision(each.dtype).eps) for each in given)
     M = np.zeros((m + 1, m + 1), np.result_type(*given, np.float64))
-    M[:m, :m], M[:m, m], M[m, :m], M[m, m] = _hermitian(gram, eps), given[1], given[1].conj(), yty
+    M[:m, :m], M[:m, m], M[m, :m] = _hermitian(gram, eps), given[1], given[1].conj()
+    M[m, m] = given[2]
     _check_squares(M)
     dtype = np.result_type(gram, np.complex64) if M.dtype.kind == "c" else gram.dtype
     means = np.append(*given[3:]) if given[3:] else None
@@ -151,9 +160,12 @@ def _numbers(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Ar
     if len(bad):
         axes = zip(("row", "column"), bad[0], strict=False)
         where = ", ".join(f"{axis} {i}" for axis, i in axes)
-        if not where:
-            raise InputError(f"must be finite, not {array}.", parameter=name)
-        raise not_finite(name, len(bad), where)
+        wrong = f"has {count(len(bad), 'entry', 'entries')} NaN or infinite, the first at {where}"
+        raise InputError(
+            wrong if where else f"must be finite, not {array}",
+            "sum rows without gaps, scaled so that squares are in range.",
+            parameter=name,
+        )
     return array
 
 
@@ -194,17 +206,16 @@ def _root(sums: _Sums) -> Triangle:
     """
     columns = len(sums.M)
     norms, level, T = _about_means(sums)
-    varies = np.flatnonzero(T.diagonal().real > CONSTANT * sums.eps)
-    root, eps = _square_root(T[varies][:, varies], sums.eps)
-    size = np.zeros(columns)
-    size[varies] = np.sqrt(T.diagonal().real[varies]) * norms[varies]
+    left = T.diagonal().real
+    size = np.where(left > CONSTANT * sums.eps, np.sqrt(np.maximum(left, 0.0)) * norms, 0.0)
+    root, eps = _square_root(T, sums.eps)
+    R = np.asarray(np.linalg.qr(root, mode="r")) * np.where(size > 0, norms, 0.0)
 
     made = Triangle(columns)
     made.weight, made.count, made.eps = sums.n, math.ceil(sums.n), sums.eps
-    R = np.asarray(np.linalg.qr(root, mode="r"))
     made.R = np.zeros((max(1 + len(R), min(made.count, 1 + columns)), 1 + columns), R.dtype)
     made.R[0, 0] = math.sqrt(sums.n)
-    made.R[1 : 1 + len(R), 1 + varies] = R * norms[varies]
+    made.R[1 : 1 + len(R), 1:] = R
     made.shift, made.has_means = level, sums.means is not None
     made.error = math.sqrt(eps) * norms
     made._grow(size)
@@ -242,7 +253,7 @@ def _square_root(T: Array, eps: float) -> tuple[Array, float]:
     by as much as that says.
     """
     values, V = np.linalg.eigh(T)
-    shown = -float(values.min(initial=0.0)) / max(len(T), 1)
+    shown = -float(values[0]) / len(T)
     if shown > math.sqrt(eps):
         of_features = np.linalg.eigvalsh(T[:-1, :-1])
         if of_features.min(initial=0.0) < -len(T) * math.sqrt(eps):

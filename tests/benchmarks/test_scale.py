@@ -1,7 +1,8 @@
 """Condensing, chunks, Dask and the cost model, on little data."""
 
 import sys
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -9,11 +10,14 @@ import pytest
 from benchmarks import chunk_peers, on_dask, scale
 from benchmarks.chunk_peers import Table, contenders, least_squares, peers, table
 from benchmarks.cost_model import TOGETHER, Asked, Cost, Machine, tall, wide
-from benchmarks.on_dask import Case, Run, Watched, dask_page, model_page, plan_page
+from benchmarks.on_dask import Case, Run, Sizes, Watched, dask_page, model_page, plan_page
 from benchmarks.scale import condensing, run_and_watch
 
 PLAIN = Machine(fold=1e10, merge=1e10, product=1e10, memory=1e10, link=1e9, task=1e-3, trip=1e-3)
 ASKED = Asked(passes=10, products=100, columns=500)
+
+
+LITTLE = {"ROWS": 60, "PART": 500, "BLOCK": 500, "STEPS": 5, "TASKS": 20}
 
 
 def test_tall_work_is_that_of_qr_and_halves_with_twice_the_workers():
@@ -64,6 +68,22 @@ def test_the_pages_of_dask():
     one, two = model_page([case], runs, PLAIN).splitlines()[2:]
     assert one == "| tall | 1 | 4 s | 1 s | 0 | 0 | 5 s | 6 s | 1.20 |"
     assert two == "| tall | 2 | 2 s | 1 s | 500 ms | 500 ms | 4 s | 3 s | 0.75 |"
+
+
+def test_dask_and_the_model_of_it(dask_client, monkeypatch):
+    """All of it on little data, with the same two workers every time."""
+    for name, value in LITTLE.items():
+        monkeypatch.setattr(on_dask, name, value)
+    monkeypatch.setattr(on_dask, "resident", lambda call: 0.0)  # looks through all of this process
+    monkeypatch.setattr(on_dask, "cluster", lambda workers: nullcontext(dask_client))
+    times, model, plan, numbers = on_dask.on_dask(Sizes((2000, 10), (2000,), 1))
+    assert [row.split(" | ")[0] for row in times.splitlines()[2:]] == [
+        "| tall, 2,000×10",
+        "| wide, 60×2,000, 5 steps",
+    ]
+    assert len(model.splitlines()) == 2 + 4
+    assert len(plan.splitlines()) == 2 + 2
+    assert all(value > 0 for value in asdict(numbers).values())
 
 
 def test_the_plan():

@@ -389,7 +389,7 @@ def assert_unfitted(model, X, y):
     "where",
     [
         "sparsewise.estimators.base.SparseLinearModel._validate_params",
-        "sparsewise.estimators.base.validate_data",
+        "sparsewise.estimators.intake.validate_data",
         "sparsewise.selection.table.reduce",
         "sparsewise.estimators.base._noise_and_covariance",
         "sparsewise.selection.data.Data.criteria",

@@ -358,6 +358,35 @@ def test_a_call_that_fails_changes_nothing(name, spoil, sentence):
     np.testing.assert_array_equal(model.coef_, twin.coef_)
 
 
+@pytest.mark.parametrize("error", [ValueError, MemoryError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "sparsewise.estimators.base.SparseLinearModel._validate_params",
+        "sparsewise.estimators.intake.validate_data",
+        "sparsewise.condensed.Triangle.update",
+        "sparsewise.condensed.Condensed.system",
+        "sparsewise.estimators.base._noise_and_covariance",
+        "sparsewise.selection.data.Data.criteria",
+    ],
+)
+@over(ONE_EACH)
+def test_wherever_a_call_ends_all_is_as_it_was(name, where, error, monkeypatch):
+    X, y = table()
+    model = make(name).partial_fit(X[:30], y[:30])
+    before = snapshot(model)
+
+    def fail(*args, **words):
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr(where, fail)
+        with pytest.raises(error):
+            model.partial_fit(X[30:], y[30:])
+    assert snapshot(model) == before
+    assert_like_fit(model.partial_fit(X[30:], y[30:]), make(name).fit(X, y), X)
+
+
 def test_a_parameter_that_is_wrong_on_the_way():
     X, y = table()
     model = StepwiseRegressor().partial_fit(X[:30], y[:30])

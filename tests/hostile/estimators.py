@@ -28,9 +28,9 @@ from sklearn.exceptions import DataConversionWarning
 import sparsewise as sw
 from sparsewise import errors
 from sparsewise.errors import InputError, InputWarning
-from sparsewise.estimators import base, fitted, relevance_vector
-from sparsewise.selection import data as selected
+from sparsewise.estimators import base, fitted, intake, relevance_vector
 from sparsewise.selection import reduction
+from sparsewise.selection import table as tables
 from sparsewise.selection.criteria import Criteria
 from tests.hostile.campaign import Case, family, fault, oracle
 from tests.hostile.refusals import one_sentence
@@ -563,8 +563,8 @@ def wrapped(where: Any, name: str, change: Any) -> AbstractContextManager[object
 @fault(predicts_what_it_says, family="estimators")
 def off_by_a_thousandth():
     return wrapped(
-        base.SparseLinearModel,
-        "_expected",
+        base.Predictor,
+        "expected",
         lambda told, *_: (told[0] + 1e-3 * (1 + told[0]), told[1]),
     )
 
@@ -605,7 +605,7 @@ def refuses_all():
     def reduce(*args):
         raise InputError("is refused, whatever it is.", parameter="X")
 
-    return patch.object(selected, "reduce", reduce)
+    return patch.object(tables, "reduce", reduce)
 
 
 @fault(is_an_estimator, family="estimators")
@@ -621,7 +621,7 @@ def forgetful_pickle():
 
 @fault(containers_do_not_matter, family="estimators")
 def frames_in_disorder():
-    right = base.validate_data
+    right = intake.validate_data
 
     def validate(estimator, X="no validation", *args, **words):
         told = right(estimator, X, *args, **words)
@@ -629,7 +629,7 @@ def frames_in_disorder():
             return np.abs(told[0]), told[1]
         return told
 
-    return patch.object(base, "validate_data", validate)
+    return patch.object(intake, "validate_data", validate)
 
 
 @fault(units_do_not_matter, family="estimators")
@@ -641,7 +641,7 @@ def small_is_zero():
             X = np.where(np.abs(X) < 1e-6, 0.0, X)
         return right(X, *args)
 
-    return patch.object(selected, "reduce", reduce)
+    return patch.object(tables, "reduce", reduce)
 
 
 @fault(is_a_sum_of_kernels, family="relevance vectors")

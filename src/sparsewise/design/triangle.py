@@ -173,11 +173,9 @@ class Triangle:
         j = int(np.argmax(off))
         if off[j] > COARSE:
             which = "The target" if j == off.size - 1 else f"Column {j}"
-            raise InputError(
-                f"{which} is so far from zero, beside what it varies by, that a sum of its squares "
-                "has too few digits for an intercept",
-                "sum about a number near its mean, or leave it out if it is constant.",
-            )
+            wrong = f"{which} is known to {off[j]:.2g} of its length only, as sums of squares go"
+            advice = "sum in double precision, about numbers near the means, without constants."
+            raise InputError(wrong, advice)
         return float(off[j])
 
     def squared_norms(self, constants: Array, coefs: Array) -> Array:
