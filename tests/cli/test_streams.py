@@ -177,6 +177,7 @@ def test_nothing_is_written_for_rows_that_a_model_cannot_use(
         (["--fold-column", "group", "--criterion", "bic"], "--criterion bic has no use"),
         (["--fold-column", "bmi", "--features", "bmi,s5"], "the folds and a feature at once"),
         (["--fold-column", "none"], 'no column "none"'),
+        (["--cv", "500"], "--cv asks for more folds than 442 rows; ask for fewer"),
         (["--fold-column", "gaps"], 'missing values (of 442 rows): "gaps" 9'),
         (["--target", "site"], 'the target "site" holds text (the first is "site 0" in row 1 of'),
         ([], "--categorical site,group"),

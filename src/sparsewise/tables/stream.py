@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from sparsewise.condensed import Condensed
+from sparsewise.errors import InputError
 from sparsewise.models import Source
 from sparsewise.tables import stored as stored_
 from sparsewise.tables.cells import FloatArray
@@ -19,6 +20,7 @@ from sparsewise.tables.layout import Chunk, Layout, Table
 from sparsewise.tables.reading import RawTable
 from sparsewise.tables.stored import Stored, Tell, changed
 from sparsewise.tables.survey import Looked, Survey, Wanted, look
+from sparsewise.wording import count
 
 CHUNK = 2**25
 """Bytes of numbers that are handed out together."""
@@ -49,6 +51,9 @@ class Stream(Layout):
         """Return so many folds of neighbouring rows, unless a column tells them."""
         if number is None or self.fold is not None:
             return None
+        if number > self.counted_rows:
+            rows = count(self.counted_rows, "row")
+            raise InputError(f"asks for more folds than {rows}", "ask for fewer.", parameter="cv")
         return Folds(number, self.counted_rows)
 
     def condensed(self, folds: int | None = None, tell: Tell | None = None) -> Condensed:
