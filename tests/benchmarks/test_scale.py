@@ -149,6 +149,7 @@ def test_a_folder_of_files(monkeypatch, tmp_path):
     """Files are written, fitted, told and removed."""
     asked = []
     monkeypatch.setattr(scale, "FILE_ROWS", 100)
+    monkeypatch.setattr(scale, "DRAWN", 2)
     monkeypatch.setattr(scale, "run_and_watch", lambda words: asked.append(words) or (2.0, 2**27))
     told = scale.folder(100 * 8 * 51 * 3 / 1e9, tmp_path).splitlines()[2]
     assert told.startswith("| 3 Parquet files, 0.0 GB | 300 | 2 s | ")
