@@ -97,10 +97,13 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch, capsys):
     )
     monkeypatch.chdir(tmp_path)
     frame.drop("city").write_parquet("DATA.parquet")
+    Path("data").mkdir()
+    for part in (0, 1):
+        frame.drop("city")[30 * part :][:30].write_parquet(f"data/{part}.parquet")
     frame.head(3).write_csv("NEW.csv")
     section = (ROOT / "README.md").read_text().split("## The command line")[1].split("\n## ")[0]
     commands = re.findall(r"^    (sparsewise .*?)(?:  +#.*)?$", section, re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == 10
     for command in commands:
         words, _, file = command.partition(" < ")
         table = frame if "--categorical city" in command else frame.drop("city")

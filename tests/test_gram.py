@@ -362,6 +362,8 @@ GOOD = {"G": [[2.0, 1.0], [1.0, 2.0]], "Xty": [1.0, 0.5], "yty": 3.0, "n": 9}
         ({"X_mean": [0.1, 9.0], "y_mean": 0.1}, r"X_mean and n don't belong to G\[1, 1\]"),
         ({"X_mean": [0.1, 0.1], "y_mean": -1.0}, "y_mean and n don't belong to yty, which is 3"),
         ({"X_mean": [0.4, -0.4], "y_mean": 0.1}, "G is no matrix of inner products"),
+        ({"X_mean": [2**0.5 / 3, 0.0], "y_mean": 0.1}, "G is no matrix of inner products"),
+        ({"X_mean": [0.0, 0.0], "y_mean": 3**-0.5}, "G does not go with Xty and yty"),
     ],
 )
 def test_what_is_no_sum_is_refused_in_one_sentence(change, sentence):

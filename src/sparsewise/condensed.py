@@ -106,7 +106,8 @@ class Condensed:
     def __repr__(self) -> str:
         if self.n_features is None:
             return "Condensed()"
-        rows = f"{self.n_rows:g} rows of {count(self.n_features, 'feature')}"
+        rows = f"{self.n_rows:g} row{'' if self.n_rows == 1 else 's'} of "
+        rows += count(self.n_features, "feature")
         return f"<Condensed: {rows}{f' in {len(self.folds)} folds' if self.folds else ''}>"
 
     def update(

@@ -206,17 +206,16 @@ def _root(sums: _Sums) -> Triangle:
     """
     columns = len(sums.M)
     norms, level, T = _about_means(sums)
-    varies = np.flatnonzero(T.diagonal().real > CONSTANT * sums.eps)
-    root, eps = _square_root(T[varies][:, varies], sums.eps)
-    size = np.zeros(columns)
-    size[varies] = np.sqrt(T.diagonal().real[varies]) * norms[varies]
+    left = T.diagonal().real
+    size = np.where(left > CONSTANT * sums.eps, np.sqrt(np.maximum(left, 0.0)) * norms, 0.0)
+    root, eps = _square_root(T, sums.eps)
+    R = np.asarray(np.linalg.qr(root, mode="r")) * np.where(size > 0, norms, 0.0)
 
     made = Triangle(columns)
     made.weight, made.count, made.eps = sums.n, math.ceil(sums.n), sums.eps
-    R = np.asarray(np.linalg.qr(root, mode="r"))
     made.R = np.zeros((max(1 + len(R), min(made.count, 1 + columns)), 1 + columns), R.dtype)
     made.R[0, 0] = math.sqrt(sums.n)
-    made.R[1 : 1 + len(R), 1 + varies] = R * norms[varies]
+    made.R[1 : 1 + len(R), 1:] = R
     made.shift, made.has_means = level, sums.means is not None
     made.error = math.sqrt(eps) * norms
     made._grow(size)
@@ -254,7 +253,7 @@ def _square_root(T: Array, eps: float) -> tuple[Array, float]:
     by as much as that says.
     """
     values, V = np.linalg.eigh(T)
-    shown = -float(values.min(initial=0.0)) / max(len(T), 1)
+    shown = -float(values[0]) / len(T)
     if shown > math.sqrt(eps):
         of_features = np.linalg.eigvalsh(T[:-1, :-1])
         if of_features.min(initial=0.0) < -len(T) * math.sqrt(eps):

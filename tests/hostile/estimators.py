@@ -28,7 +28,7 @@ from sklearn.exceptions import DataConversionWarning
 import sparsewise as sw
 from sparsewise import errors
 from sparsewise.errors import InputError, InputWarning
-from sparsewise.estimators import base, fitted, relevance_vector
+from sparsewise.estimators import base, fitted, intake, relevance_vector
 from sparsewise.selection import reduction
 from sparsewise.selection import table as tables
 from sparsewise.selection.criteria import Criteria
@@ -563,8 +563,8 @@ def wrapped(where: Any, name: str, change: Any) -> AbstractContextManager[object
 @fault(predicts_what_it_says, family="estimators")
 def off_by_a_thousandth():
     return wrapped(
-        base.SparseLinearModel,
-        "_expected",
+        base.Predictor,
+        "expected",
         lambda told, *_: (told[0] + 1e-3 * (1 + told[0]), told[1]),
     )
 
@@ -621,7 +621,7 @@ def forgetful_pickle():
 
 @fault(containers_do_not_matter, family="estimators")
 def frames_in_disorder():
-    right = base.validate_data
+    right = intake.validate_data
 
     def validate(estimator, X="no validation", *args, **words):
         told = right(estimator, X, *args, **words)
@@ -629,7 +629,7 @@ def frames_in_disorder():
             return np.abs(told[0]), told[1]
         return told
 
-    return patch.object(base, "validate_data", validate)
+    return patch.object(intake, "validate_data", validate)
 
 
 @fault(units_do_not_matter, family="estimators")
