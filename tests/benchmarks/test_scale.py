@@ -61,13 +61,15 @@ def test_the_model_merges_as_many_at_once_as_the_library():
 
 def test_the_pages_of_dask():
     costs = {1: Cost(4.0, 1.0, 0.0), 2: Cost(2.0, 1.0, 0.5, 0.5)}
-    case = Case("tall", 2.0, lambda client: Run(0.0, 0.0), lambda numbers, workers: costs[workers])
-    runs = {("tall", 1): Run(6.0, 2**20), ("tall", 2): Run(3.0, 2**21)}
+    case = Case(
+        "tall", 2.0, lambda client: Run(0.0, 0.0, 0.0), lambda numbers, workers: costs[workers]
+    )
+    runs = {("tall", 1): Run(6.0, 5.0, 2**20), ("tall", 2): Run(3.0, 2.5, 2**21)}
     told = dask_page([case], runs).splitlines()[2]
-    assert told == "| tall | 2 s | 6 s | 3 s | 2.00× | 3.00× | 2 MiB |"
+    assert told == "| tall | 2 s | 6 s | 3 s | 2.00× | 3.00× | 2.00×, 2.50× | 2 MiB |"
     one, two = model_page([case], runs, PLAIN).splitlines()[2:]
-    assert one == "| tall | 1 | 4 s | 1 s | 0 | 0 | 5 s | 6 s | 1.20 |"
-    assert two == "| tall | 2 | 2 s | 1 s | 500 ms | 500 ms | 4 s | 3 s | 0.75 |"
+    assert one == "| tall | 1 | 4 s | 1 s | 0 | 0 | 5 s | 6 s | 1.20 | 5 s |"
+    assert two == "| tall | 2 | 2 s | 1 s | 500 ms | 500 ms | 4 s | 3 s | 0.75 | 2.5 s |"
 
 
 def test_dask_and_the_model_of_it(dask_client, monkeypatch):
@@ -149,6 +151,7 @@ def test_a_folder_of_files(monkeypatch, tmp_path):
     """Files are written, fitted, told and removed."""
     asked = []
     monkeypatch.setattr(scale, "FILE_ROWS", 100)
+    monkeypatch.setattr(scale, "DRAWN", 2)
     monkeypatch.setattr(scale, "run_and_watch", lambda words: asked.append(words) or (2.0, 2**27))
     told = scale.folder(100 * 8 * 51 * 3 / 1e9, tmp_path).splitlines()[2]
     assert told.startswith("| 3 Parquet files, 0.0 GB | 300 | 2 s | ")
