@@ -37,7 +37,8 @@ import re, sys, time
 from importlib.abc import MetaPathFinder
 
 class Absent(MetaPathFinder):
-    extras = ["pandas", "matplotlib", "clarabel", "dask", "distributed", "pylops", "mpmath", "pysindy"]
+    extras = ["pandas", "matplotlib", "clarabel", "dask", "distributed"]
+    extras += ["pylops", "mpmath", "pysindy"]
 
     def find_spec(self, name, *others):
         if name.partition(".")[0] in self.extras:
