@@ -124,21 +124,32 @@ def fit_words(place: str | Path) -> list[str]:
     return [sys.executable, "-m", "sparsewise", "fit", str(place), "--target", "y"]
 
 
+# A process begins with the peak of the one it was started by: a small one is put in between.
+WATCHED = """
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[2:])
+_, status, usage = os.wait4(child.pid, 0)
+with open(sys.argv[1], "w") as file:
+    file.write(str(usage.ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def run_and_watch(words: list[str]) -> tuple[float, float]:
     """Seconds and peak resident bytes of a process."""
     root = Path(__file__).resolve().parent.parent
     path = os.pathsep.join(filter(None, [str(root / "src"), os.environ.get("PYTHONPATH")]))
     start = time.perf_counter()
-    with tempfile.TemporaryFile() as told:
-        child = subprocess.Popen(
-            words, stdout=told, stderr=told, env={**os.environ, "PYTHONPATH": path}
+    with tempfile.NamedTemporaryFile("r") as peak:
+        run = subprocess.run(
+            [sys.executable, "-c", WATCHED, peak.name, *words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
         )
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            told.seek(0)
-            raise RuntimeError(told.read().decode()[-2000:])
-    return time.perf_counter() - start, 1024.0 * usage.ru_maxrss
+        if run.returncode:
+            raise RuntimeError(run.stderr[-2000:])
+        return time.perf_counter() - start, 1024.0 * float(peak.read())
 
 
 # --- the page -------------------------------------------------------------------------------------

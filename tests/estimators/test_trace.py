@@ -246,7 +246,8 @@ def test_no_name_controls_a_terminal(direction, verbose, capsys):
     """Escapes, bells, bidirectional marks, and half of a character: none of them gets out."""
     names = ["\x1b[31mred", "a\x07b", "c\u202ed", "e\x9b2J", "f\rg", "h\ni", "\ud800j"]
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.standard_normal((60, 7)), columns=names)
+    # As objects: with pyarrow, pandas takes half a character for none.
+    X = pd.DataFrame(rng.standard_normal((60, 7)), columns=pd.Index(names, dtype=object))
     y = pd.Series(X.sum(axis=1) + 0.1 * rng.standard_normal(60), name="\x1b]0;title\x07")
     model = StepwiseRegressor(direction, verbose=verbose, certify=True).fit(X, y)
     told = [str(model.summary()), model.summary()._repr_html_(), repr(model)]
