@@ -23,6 +23,10 @@ PATIENCE = 60.0
 SHARED = 1 << 20
 """Bytes from which on workers hand each other what all of them need."""
 
+STAYS = "split-shuffle"
+"""How tasks are called that Dask takes to be quick, and never moves to another worker: by other
+names an idle worker would fetch whole blocks of data for the next product with them."""
+
 SPILL = 0.7
 """The part of its memory that a Dask worker fills before it writes to disk what it holds."""
 
@@ -54,8 +58,13 @@ class Workers(Protocol):
     def share(self, value: Any) -> Any:
         """A value that several tasks are to be asked with."""
 
-    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        """As `map` does, with things held, answers, or plain values: to be had by `results`."""
+    def ask(
+        self, function: Callable[..., Any], *arguments: Sequence[Any], stay: bool = False
+    ) -> list[Any]:
+        """As `map` does, with things held, answers, or plain values: to be had by `results`.
+
+        `stay`: where the largest of these are, even if somebody else has nothing to do.
+        """
 
     def results(self, answers: Iterable[Any]) -> list[Any]:
         """The values of answers, here."""
@@ -94,7 +103,9 @@ class Threads:
         """As it is."""
         return value
 
-    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    def ask(
+        self, function: Callable[..., Any], *arguments: Sequence[Any], stay: bool = False
+    ) -> list[Any]:
         """A task for each."""
         import dask
 
@@ -160,14 +171,22 @@ class Cluster:
             return value
         return self.ask(_itself, [value])[0]
 
-    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    def ask(
+        self, function: Callable[..., Any], *arguments: Sequence[Any], stay: bool = False
+    ) -> list[Any]:
         """A task for each, which goes to where what it needs is held; all in one message."""
         import dask
 
+        # Tasks that say where they may run, though that be anywhere, go to where their data are;
+        # of others, many small ones, Dask thinks that they need none, and spreads them evenly.
+        where: dict[str, Any] = {}
+        if stay:
+            there = list(dict.fromkeys(self._slots))
+            where = {"workers": there, "allow_other_workers": True, "key": STAYS}
         try:
             # Values are as large as they have to be: no reason to warn anybody.
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
-                return list(self.client.map(function, *arguments, pure=False))
+                return list(self.client.map(function, *arguments, pure=False, **where))
         except Exception as error:
             raise self._explained(error) from error
 

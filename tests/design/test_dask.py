@@ -169,15 +169,31 @@ def test_vectors_that_are_large_travel_once(dask_client, monkeypatch):
     blocks = design.held.blocks
     sent = []
     ask = type(design.held.by).ask
-    monkeypatch.setattr(
-        type(design.held.by), "ask", lambda *words: sent.append(words[1].__name__) or ask(*words)
-    )
+
+    def spy(*words, **how):
+        sent.append(words[1].__name__)
+        return ask(*words, **how)
+
+    monkeypatch.setattr(type(design.held.by), "ask", spy)
     np.testing.assert_allclose(design.rmatmat(V), A.T @ V, atol=1e-9)
     assert sent == ["_itself", "_answer"]
     assert len(blocks) == 2
     sent.clear()
     design.rmatmat(V[:, :1])
     assert sent == ["_answer"]
+
+
+def test_blocks_stay_where_they_are(dask_client):
+    """However often they are asked, and whoever is idle: they never travel."""
+    rng = np.random.default_rng(11)
+    design = as_design(da.from_array(rng.standard_normal((100, 4000)), chunks=(100, 500)))
+    blocks = design.held.blocks
+    pytest.importorskip("distributed").wait(blocks)
+    before = dask_client.who_has(blocks)
+    assert len({at for places in before.values() for at in places}) == 2
+    for _ in range(60):
+        design.rmatvec(rng.standard_normal(100))
+    assert dask_client.who_has(blocks) == before
 
 
 # --- what goes wrong ------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ class DaskDesign(Design):
         if self.dtype.kind == "c":
             return None
         blocks, _, _, by = self.held
-        told = by.ask(_about_means, blocks, [by.share(weights)] * len(blocks))
+        told = by.ask(_about_means, blocks, [by.share(weights)] * len(blocks), stay=True)
         shifts, means, norms = (by.ask(_item, told, [i] * len(blocks)) for i in range(3))
         return AboutMeans(
             self._about(shifts),
@@ -168,7 +168,7 @@ class DaskDesign(Design):
         """What these blocks say, each with arguments of its own."""
         blocks, shifts, _, by = self.held
         named = [blocks[b] for b in some], [shifts[b] for b in some], [method] * len(some)
-        return by.results(by.ask(_answer, *named, *arguments))
+        return by.results(by.ask(_answer, *named, *arguments, stay=True))
 
 
 def counted(array: Any) -> Any:
