@@ -237,12 +237,17 @@ def main(words: Sequence[str] | None = None) -> None:
     told = {"prediction": page(found)}
     if not args.table:
         told["noise"] = noise_page()
+    tell(told, PAGE if args.write else None)
+
+
+def tell(told: dict[str, str], page: Path | None) -> None:
+    """Print tables, and put each between its marks on a page, if there is one."""
     print("\n\n".join(told.values()))
-    if args.write:
-        text = PAGE.read_text(encoding="utf-8")
+    if page is not None:
+        text = page.read_text(encoding="utf-8")
         for part, table in told.items():
             text = rewritten(text, part, table)
-        PAGE.write_text(text, encoding="utf-8")
+        page.write_text(text, encoding="utf-8")
 
 
 def rewritten(text: str, part: str, table: str) -> str:

@@ -26,7 +26,7 @@ from scipy.linalg import get_lapack_funcs
 import sparsewise as sw
 from benchmarks.chunk_peers import peers, table
 from benchmarks.on_dask import Sizes, best, on_dask
-from benchmarks.prediction import markdown, rewritten
+from benchmarks.prediction import markdown, tell
 from sparsewise.experiments.measure import duration, one_thread
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "scale.md"
@@ -184,12 +184,7 @@ def main(words: Sequence[str] | None = None) -> None:
             else:
                 told[part] = folder(args.gigabytes, args.scratch)
             print(f"{part}: done", file=sys.stderr, flush=True)
-    print("\n\n".join(told.values()))
-    if args.write:
-        text = PAGE.read_text(encoding="utf-8")
-        for part, found in told.items():
-            text = rewritten(text, part, found)
-        PAGE.write_text(text, encoding="utf-8")
+    tell(told, PAGE if args.write else None)
 
 
 if __name__ == "__main__":

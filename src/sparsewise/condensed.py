@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from sparsewise.design import DenseDesign, Design, as_design
 from sparsewise.design.base import Array, not_finite
 from sparsewise.design.choose import as_floats
-from sparsewise.design.triangle import Triangle
+from sparsewise.design.triangle import Triangle, number_of_rows
 from sparsewise.errors import InputError
 from sparsewise.files import read_file, write_file
 from sparsewise.wording import count, quoted
@@ -84,9 +84,7 @@ class Condensed:
     @property
     def n_rows(self) -> float:
         """The sum of the weights: an int if whole."""
-        weight = float(sum(part.weight for part in self._parts.values()))
-        nearest = round(weight)
-        return nearest if abs(weight - nearest) <= 1e-12 * weight else weight
+        return number_of_rows(float(sum(part.weight for part in self._parts.values())))
 
     @property
     def count(self) -> int:

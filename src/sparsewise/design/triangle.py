@@ -236,6 +236,12 @@ class Triangle:
         self.powers = powers
 
 
+def number_of_rows(weight: float) -> float:
+    """Σ w: an int if it is one but for rounding, as 2e-16 of a row tells nothing."""
+    nearest = round(weight)
+    return nearest if abs(weight - nearest) <= 1e-12 * weight else weight
+
+
 def _middle(Z: Array) -> Array:
     """About the mean of each column, zero where sums are out of range; constants are exact."""
     with np.errstate(over="ignore", invalid="ignore"):

@@ -14,7 +14,7 @@ import numpy as np
 from sparsewise.design import Centred, DaskDesign, DenseDesign, Design, Rows, Weighted, as_design
 from sparsewise.design.base import BLOCK_BYTES, SMALL, Array, precision
 from sparsewise.design.centred import Reflection
-from sparsewise.design.triangle import Triangle
+from sparsewise.design.triangle import Triangle, number_of_rows
 from sparsewise.errors import InputError
 
 COPIED = 8 * BLOCK_BYTES
@@ -87,7 +87,7 @@ def reduce(X: Any, y: Array, weights: Array | None, intercept: bool) -> Reduced:
             f"There is {n} row, but a model with an intercept needs at least 2: give more rows, or "
             "leave out the intercept."
         )
-    rows = n if weights is None else _whole(float(weights.sum()))
+    rows = n if weights is None else number_of_rows(float(weights.sum()))
     if is_large(X):
         X = as_design(X)
         condensed = _condensed(X, y, weights, intercept, rows) if m <= min(NARROW, n / 4) else None
@@ -163,12 +163,6 @@ def _condensed(
     plain = DenseDesign(R[:, :-1].astype(design.dtype), rows=rows - intercept)
     target = R[:, -1].astype(y.dtype)
     return Reduced(plain, target, means[:-1], means[-1].item(), rows, None, condensed=True)
-
-
-def _whole(number: float) -> float:
-    """An int if it is one but for rounding: 2e-16 of a row tells nothing."""
-    nearest = round(number)
-    return nearest if abs(number - nearest) <= 1e-12 * number else number
 
 
 def _table(rule: Reflection, X: Array, y: Array) -> tuple[Array, Array, Array, float]:
