@@ -33,6 +33,7 @@ from sparsewise.guarantees import forward_noise_bound as forward_noise_bound
 from sparsewise.guarantees import forward_recovery_probability as forward_recovery_probability
 from sparsewise.guarantees import recovery_probability as recovery_probability
 from sparsewise.problem import DependentColumnsError as DependentColumnsError
+from sparsewise.problem import Targets as Targets
 from sparsewise.results import BayesianCheck as BayesianCheck
 from sparsewise.results import BayesianSolution as BayesianSolution
 from sparsewise.results import BestSubsets as BestSubsets

@@ -49,26 +49,53 @@ class DependentColumnsError(InputError):
 
 
 class Units(NamedTuple):
-    """From unit columns and a target of norm one back to the data, without the data."""
+    """From unit columns and targets of norm one, taken together, back to the data, without them.
+
+    Attributes
+    ----------
+    scale : float
+        The unit of ‖r‖.
+    scales : ndarray of shape (q, 1), or None
+        The unit of each target; None: there is one, and `scale` is its unit.
+    inverse_norms : ndarray of shape (m,)
+        1 / ‖a_j‖, or 0 for a column of zeros.
+    dtype : dtype
+        Of the coefficients.
+    moderate : bool
+        Whether all products of these are in range.
+    """
 
     scale: float
+    scales: Array | None
     inverse_norms: Array
     dtype: np.dtype[Any]
     moderate: bool
 
+    @property
+    def each(self) -> tuple[int, ...]:
+        """The shape of a coefficient: (), or (q,) where there are several targets."""
+        return () if self.scales is None else (len(self.scales),)
+
     def coef(self, columns: Array, x: Array) -> Array:
-        """All coefficients, given those of some unit columns."""
-        coef = np.zeros(self.inverse_norms.size, self.dtype)
-        coef[columns] = self.values(columns, x)
+        """All coefficients, given those of some unit columns: of shape (m,), or (m, q)."""
+        values = self.values(columns, x)
+        coef = np.zeros((self.inverse_norms.size, *self.each), self.dtype)
+        coef[columns] = values
         return coef
 
     def values(self, columns: Array, x: Array) -> Array:
-        """The coefficients of these columns alone."""
+        """The coefficients of these columns alone, given with one target a row."""
         factors = self.inverse_norms[columns]
+        if self.scales is None:
+            return self._products(x.reshape(factors.shape), np.float64(self.scale), factors)
+        return self._products(x, self.scales, factors).T
+
+    def _products(self, x: Array, scale: Any, factors: Array) -> Array:
+        """x · scale · factors, or an error if that is out of range."""
         if self.moderate:
-            return np.asarray(x * (np.float64(self.scale) * factors), self.dtype)
+            return np.asarray(x * (scale * factors), self.dtype)
         with np.errstate(over="ignore", under="ignore"):
-            values = product(x, self.scale, factors).astype(self.dtype)
+            values = product(x, scale, factors).astype(self.dtype)
             real = precision(self.dtype)
             # Below this, what is lost to underflow shows in the fit.
             least = np.abs(x) * (100 * float(real.smallest_subnormal) / float(real.eps) ** 0.5)
@@ -99,20 +126,44 @@ class OnePass(Passes):
     count = property(lambda _: 1, lambda *_: None)
 
 
+class Targets:
+    """Several targets that are to share their columns, and how much each of them counts.
+
+    Pass it as y wherever targets of shape (n, q) are taken. What is minimised is Σ_t w_t² ‖r_t‖² in
+    place of ‖r‖²; w_t is 1/‖y_t‖ unless told otherwise, so that no target drowns the others,
+    whatever its units.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, q)
+        One target a column.
+    weights : array-like of shape (q,), optional
+        What the residual of each target is multiplied by: 1/‖y_t‖ by default, all ones to take the
+        targets in their own units, 1/σ_t where their noise is known. Only their ratios matter.
+    """
+
+    def __init__(self, Y: ArrayLike, weights: ArrayLike | None = None) -> None:
+        self.Y, self.weights = Y, weights
+
+
 class Problem(NamedTuple):
     """min ‖y - A x‖ over sparse x, in units that suit the arithmetic.
 
     Columns are scaled to unit norm and y to norm one wherever the engine meets them, so that
-    every tolerance is a pure number and no scale of the data matters.
+    every tolerance is a pure number and no scale of the data matters. Several targets are brought
+    to norm one together, each with its weight: Σ_t‖y_t‖² = 1.
 
     Attributes
     ----------
     design : Design
         A, where it lies.
-    y : ndarray of shape (n,)
-        y / ‖y‖, in the working type.
+    Y : ndarray of shape (q, n)
+        One target a row, in the working type, Σ_t‖y_t‖² = 1.
     scale : float
-        ‖y‖, or 1 if y is zero.
+        The unit of ‖r‖: ‖y‖, or 1 if y is zero. Of several targets, the root mean square of
+        `noise_scales`, so that q copies of a target have the scale of one.
+    scales : ndarray of shape (q, 1), or None
+        The unit of each row of Y, where there are several targets; 1 for one of zeros.
     is_zero : bool
         Whether y is zero, so that there is nothing to explain.
     inverse_norms : ndarray of shape (m,)
@@ -122,11 +173,61 @@ class Problem(NamedTuple):
     """
 
     design: Design
-    y: Array
+    Y: Array
     scale: float
+    scales: Array | None
     is_zero: bool
     inverse_norms: Array
     passes: Passes
+
+    @property
+    def y(self) -> Array:
+        """The target, where it is one."""
+        (y,) = self.Y
+        return y
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The working type."""
+        return self.Y.dtype
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether the data are complex."""
+        return self.Y.dtype.kind == "c"
+
+    @property
+    def targets(self) -> int:
+        """q: how many targets there are; those of zeros don't count."""
+        return 1 if self.scales is None else max(int(self.Y.any(axis=1).sum()), 1)
+
+    @property
+    def independent_targets(self) -> float:
+        """How many independent targets tell as much: 1 for copies of one, q if all are orthogonal.
+
+        1/Σ_st |y_s* y_t|², the participation ratio of the eigenvalues of Y Y*. Of targets that have
+        much in common, so may their noise.
+        """
+        if len(self.Y) == 1:
+            return 1.0
+        inner = self.Y.conj() @ self.Y.T
+        return max(1.0 / float(np.square(np.abs(inner)).sum() or 1.0), 1.0)
+
+    @property
+    def noise_scales(self) -> Array:
+        """The unit, in each target, of noise that is equal for all rows of Y; 0 for one of zeros.
+
+        Their root mean square is `scale`.
+        """
+        if self.scales is None:
+            return np.array([self.scale])
+        return self.scales[:, 0] * self.Y.any(axis=1) / math.sqrt(self.targets)
+
+    def unit_coef(self, coef: Array, columns: Array) -> Array:
+        """Of all coefficients those of some columns, scaled to unit norm: one target a row."""
+        norms = self.design.norms()[columns]
+        x = coef[columns].T.reshape(len(self.Y), columns.size)
+        return product(x, norms, divisor=self.scale if self.scales is None else self.scales)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -148,6 +249,16 @@ class Problem(NamedTuple):
         """u_j* r for every unit column u_j: one pass over A."""
         self.passes.count += 1
         return self.design.rmatvec(r) * self.inverse_norms
+
+    def correlate_rows(self, R: Array) -> Array:
+        """u_j* r for every unit column u_j and each row r of R, one row for each."""
+        if len(R) == 1:  # a product with one vector is quicker
+            return self.correlate(R[0])[None]
+        return self.rmatmat_rows(R) * self.inverse_norms
+
+    def rmatmat_rows(self, V: Array) -> Array:
+        """A* v for each row v of V, one row for each; see `rmatmat`."""
+        return np.ascontiguousarray(self.rmatmat(V.T).T)
 
     def rmatvec(self, v: Array) -> Array:
         """A* v: one pass over A."""
@@ -175,37 +286,106 @@ class Problem(NamedTuple):
     def units(self) -> Units:
         """The way back to the units of the data."""
         # Squares of the norms are in range, and so is that of ‖y‖: so are their quotients.
-        low, high = MODERATE[self.y.dtype.char in "fF"]
-        moderate = low < self.scale < high and not self.design.measured.extreme
-        return Units(self.scale, self.inverse_norms, self.y.dtype, moderate)
+        low, high = MODERATE[self.dtype.char in "fF"]
+        scales = self.scale if self.scales is None else self.scales
+        moderate = low < np.min(scales) and np.max(scales) < high
+        moderate = bool(moderate) and not self.design.measured.extreme
+        return Units(self.scale, self.scales, self.inverse_norms, self.dtype, moderate)
 
 
-def problem(A: Any, y: ArrayLike) -> Problem:
-    """Check a design and a target and bring them together."""
+def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem:
+    """Check a design and a target, or several of them, and bring them together."""
     passes = Passes()
+    given = y if isinstance(y, Targets) else Targets(y)
     if is_dask(A) or isinstance(A, DaskDesign):
-        design, y = system(A, y)
+        design, given.Y = system(A, given.Y)
         passes = OnePass() if design.dense else passes
     else:
         design = as_design(A)
     if not design.is_measured:
         passes.count = design.shape[1] if design.applied else 1
-    target = as_floats(y, "y")
-    n = design.shape[0]
-    if target.shape != (n,):
-        wrong = f"must have shape ({n},), one entry per row of A, not {target.shape}"
-        if target.size == n:
-            raise InputError(wrong, "pass y.ravel().", parameter="y")
-        raise InputError(f"{wrong}.", parameter="y")
-    y_unit, scale = _unit(target)
+    target = as_floats(given.Y, "y")
+    if several and target.ndim == 2:
+        _check_rows(target, design.shape[0])
+        Y, scale, scales, is_zero = _unit_targets(target.T, given.weights)
+    else:
+        _check_shape(target, design.shape[0])
+        unit, norm = _unit(target)
+        Y, scale, scales, is_zero = unit[None], norm or 1.0, None, norm == 0.0
     dtype = design.dtype
     if target.dtype.kind == "c" and dtype.kind != "c":
         dtype = np.result_type(dtype, np.complex64)
-    y_unit = y_unit.astype(dtype, copy=False)
-    return Problem(design, y_unit, scale or 1.0, scale == 0.0, design.inverse_norms(), passes)
+    Y = Y.astype(dtype, copy=False)
+    return Problem(design, Y, scale, scales, is_zero, design.inverse_norms(), passes)
 
 
-def _unit(target: Array) -> tuple[Array, float]:
+def problem_of(A: Any, y: ArrayLike | Targets, coef: Array) -> Problem:
+    """The problem that has these coefficients: of one target, or of as many as y has."""
+    data = problem(A, y, several=True)
+    if coef.shape[1:] != data.units.each:
+        raise InputError(
+            f"has the shape {np.shape(getattr(y, 'Y', y))}, but the coefficients are those of "
+            f"{f'{coef.shape[1]} targets' if coef.ndim > 1 else 'a single one'}",
+            "pass y as the algorithm got it.",
+            parameter="y",
+        )
+    return data
+
+
+def _check_shape(target: Array, n: int) -> None:
+    """Refuse what is not one number for each row of A."""
+    if target.shape == (n,):
+        return
+    wrong = f"must have shape ({n},), one entry per row of A, not {target.shape}"
+    if target.size == n:
+        raise InputError(wrong, "pass y.ravel().", parameter="y")
+    if target.ndim == 2 and len(target) == n:
+        advice = "solve for its columns one by one, or use an algorithm that finds one support for "
+        raise InputError(wrong, f"{advice}all, such as rmp0 or solve.", parameter="y")
+    raise InputError(f"{wrong}.", parameter="y")
+
+
+def _check_rows(targets: Array, n: int) -> None:
+    """Refuse targets that have not one row for each row of A."""
+    if len(targets) == n and targets.size:
+        return
+    if len(targets) == n:
+        raise InputError("has no columns, and so no targets.", parameter="y")
+    wrong = f"must have shape ({n},) or ({n}, q), one row per row of A, not {targets.shape}"
+    if n in targets.shape:
+        raise InputError(wrong, "pass y.T.", parameter="y")
+    raise InputError(f"{wrong}.", parameter="y")
+
+
+def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float, Array, bool]:
+    """Targets of weighted norm one, taken together: `Problem`'s Y, scale, scales and is_zero."""
+    units, norms = zip(*(_unit(row, f"target {t}, row") for t, row in enumerate(rows)), strict=True)
+    norms = np.array(norms)
+    some = norms > 0
+    if not some.any():
+        return np.array(rows), 1.0, np.ones((len(rows), 1)), True
+    # A row of weighted norm w_t‖y_t‖ = shares_t, Σ shares² = 1, in units of ‖y_t‖/shares_t.
+    shares = some / math.sqrt(some.sum()) if weights is None else _shares(norms, weights)
+    scales = np.divide(norms, shares, out=np.ones_like(norms), where=shares > 0)
+    largest = scales[shares > 0].max()
+    typical = largest * math.sqrt(np.square(scales[shares > 0] / largest).mean())
+    scale = typical / math.sqrt(np.count_nonzero(shares))
+    return np.array(units) * shares[:, None], float(scale), scales[:, None], False
+
+
+def _shares(norms: Array, weights: ArrayLike) -> Array:
+    """w_t‖y_t‖ of all targets, brought to norm one together."""
+    given = np.asarray(weights, float)
+    if given.shape != norms.shape or not (np.isfinite(given) & (given > 0)).all():
+        raise InputError(
+            f"must be {norms.size} positive numbers, one a target", "", parameter="weights"
+        )
+    logs = np.log(given) + np.log(norms, out=np.full_like(norms, -np.inf), where=norms > 0)
+    shares = np.exp(logs - logs.max())
+    return np.asarray(shares / np.linalg.norm(shares))
+
+
+def _unit(target: Array, where: str = "row") -> tuple[Array, float]:
     """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero."""
     inner = target
     if target.dtype.char in "fF":  # whose squares are all in the range of double precision
@@ -217,7 +397,7 @@ def _unit(target: Array) -> tuple[Array, float]:
     largest = float(np.abs(target).max())
     if not math.isfinite(largest):
         bad = np.flatnonzero(~np.isfinite(target))
-        raise not_finite("y", bad.size, f"row {bad[0]}")
+        raise not_finite("y", bad.size, f"{where} {bad[0]}")
     if largest == 0.0:
         return target, 0.0
     inner, power = near_one(target, largest)
@@ -233,7 +413,7 @@ def _unit(target: Array) -> tuple[Array, float]:
     return inner / norm, scale
 
 
-def product(first: Array, *others: Array | float, divisor: float = 1.0) -> Array:
+def product(first: Array, *others: Array | float, divisor: Array | float = 1.0) -> Array:
     """Numbers times real numbers, in double precision; no partial product has to be in range."""
     if first.dtype.kind == "c":
         out = np.empty(first.shape, np.complex128)

@@ -18,7 +18,10 @@ from sparsewise.results import Solution, Stop
 
 
 @algorithm(
-    Family.PURSUIT, "huge designs, as it never solves for all coefficients", least_squares=False
+    Family.PURSUIT,
+    "huge designs, as it never solves for all coefficients",
+    least_squares=False,
+    several=False,
 )
 def mp(
     A: Any,
@@ -63,7 +66,7 @@ def mp(
     """
     active, stopping = begin(
         "mp", A, y, sparsity=sparsity, residual=residual,
-        include=include, exclude=exclude, start=start, callback=callback,
+        include=include, exclude=exclude, start=start, callback=callback, several=False,
     )  # fmt: skip
     most = check_count(max_iter, "max_iter", 1)
     model = Matching(active)

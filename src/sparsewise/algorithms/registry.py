@@ -47,6 +47,8 @@ class Algorithm:
         Whether it begins with all columns, unless `start` says otherwise.
     least_squares : bool
         Whether its coefficients are the least-squares fit on the support.
+    several : bool
+        Whether it takes targets of shape (n, q), and finds one support for all.
     meant_by : tuple of str
         Parameters that stand for this algorithm where none is named (at the command line, say);
         "nothing" for the one to take when none of these is given either.
@@ -59,6 +61,7 @@ class Algorithm:
     dense: bool = False
     starts_full: bool = False
     least_squares: bool = True
+    several: bool = True
     meant_by: tuple[str, ...] = ()
 
     def __call__(self, A: Any, y: Any, **parameters: Any) -> Any:
@@ -118,9 +121,11 @@ Function = TypeVar("Function", bound=Callable[..., Solution])
 def algorithm(family: Family, good_for: str, **more: Any) -> Callable[[Function], Function]:
     """Enter a function into `ALGORITHMS`; what is said of it are the fields of `Algorithm`.
 
-    A plain `Solution` is a least-squares fit unless the algorithm says otherwise.
+    A plain `Solution` is a least-squares fit, and targets may share their support but in an ℓ1 norm,
+    unless the algorithm says otherwise.
     """
-    more = {"least_squares": more.get("result", Solution) is Solution, **more}
+    plain = more.get("result", Solution) is Solution
+    more = {"least_squares": plain, "several": family is not Family.L1, **more}
 
     def enter(function: Function) -> Function:
         ALGORITHMS[function.__name__] = Algorithm(function, family, good_for, **more)

@@ -27,6 +27,7 @@ from sparsewise.compiled.jit import abs2, jit, part_jit
 from sparsewise.compiled.stepwise import (
     append,
     apply,
+    as_row,
     close_gap,
     orthogonalise,
     project,
@@ -299,7 +300,7 @@ def leave(s, i):
     for c in range(k):
         recipe += abs2(s.U[c, i])
     s.at[WEAR] = max(s.at[WEAR], np.sqrt(recipe))
-    reflect(s.U, s.t, k, i, s.h, s.x, s.dx)
+    reflect(s.U, as_row(s.t), k, i, s.h, as_row(s.x), s.dx)
     apply(s.Q, s.h, k, s.Q.shape[1])
     squares = 0.0
     for row in range(s.r.size):
@@ -402,7 +403,8 @@ def enter(s, j, dependent):
     inner = s.t.dtype.type(0)
     for row in range(s.v.size):
         inner += s.v[row] * s.r[row]
-    s.at[RSS] = append(s.Q, s.U, s.t, s.r, k, s.v, s.h, inner, energy)
+    s.t[k] = inner
+    s.at[RSS] = append(s.Q, s.U, as_row(s.t), as_row(s.r), k, s.v, s.h, energy)
     recipe = 0.0
     for row in range(k + 1):
         recipe += abs(s.U[k, row])

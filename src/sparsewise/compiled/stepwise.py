@@ -5,6 +5,10 @@ q_i = Σ_row U[i, row] a_row, in terms of the active columns scaled to unit norm
 with room for more. (As matrices with these columns, A_S U = Q and Q*Q = I.) Real and complex
 share the source: conjugates are written out.
 
+There may be several targets: whatever belongs to them has one row for each, corr (q x m), t and x
+(q x k), the residuals r (q x n). They share directions and energies, so that |corr|² and |x|² mean
+sums over targets.
+
 Sparse Bayesian Learning damps the columns: below A_S stands the diagonal matrix D with
 d_i² = σ²/γ_i, so that [A_S; D] U = [Q; D U] has orthonormal columns. Nothing else changes: with
 D = 0 (an array of no length) all this is stepwise regression, the paper's theorem.
@@ -21,6 +25,12 @@ OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
 
 # Why a kernel came back.
 MORE, FULL, SMALL, FITTED, EXACT, NONE_LEFT, LOCKED, STALE, FADED, DRIFTED, UNSURE = range(11)
+
+
+@jit
+def as_row(values):
+    """Those of a single target as those of several are held: one row for each."""
+    return values.reshape((1, values.size))
 
 
 @jit
@@ -45,17 +55,28 @@ def measure_columns(W, norms, inverse):
 
 
 @jit
+def sum_squares(M, width, out):
+    """out_j = Σ_i |M_ij|² for the first columns of M: over targets, if these are its rows."""
+    for j in range(width):
+        out[j] = abs2(M[0, j])
+    for i in range(1, len(M)):
+        for j in range(width):
+            out[j] += abs2(M[i, j])
+
+
+@jit
 def scores(corr, energy, state, by_gain, dependent, out):
     """Of every column the fall of ‖r‖² if it is added, |corr|²/energy, or |corr|² (OMP's choice).
 
     -1 where it can't be added. Returns the largest.
     """
-    for j in range(corr.size):
+    sum_squares(corr, energy.size, out)
+    for j in range(energy.size):
         can = state[j] == OPEN and energy[j] > dependent
         price = energy[j] if can and by_gain else 1.0
-        out[j] = abs2(corr[j]) / price if can else -1.0
+        out[j] = out[j] / price if can else -1.0
     top = -1.0
-    for j in range(corr.size):
+    for j in range(energy.size):
         top = out[j] if out[j] > top else top
     return top
 
@@ -67,7 +88,7 @@ def best_open(corr, energy, state, by_gain, dependent, tie, out):
     if top < 0.0:
         return -1
     enough = top * (1.0 - tie)
-    for j in range(corr.size):
+    for j in range(energy.size):
         if out[j] >= enough:
             return j
     return -1
@@ -117,15 +138,16 @@ def orthogonalise(Q, U, d, k, v, b, h):
 
 
 @jit
-def inner_with_rest(v, r, b, d, x):
-    """The inner product of v with the residual r; below it stands -D x where columns are damped."""
-    inner = r.dtype.type(0)
-    for row in range(v.size):
-        inner += np.conj(v[row]) * r[row]
-    if d.size > 0:
-        for row in range(x.size):
-            inner -= np.conj(b[row]) * d[row] * x[row]
-    return inner
+def inner_with_rest(v, r, b, d, x, t, k):
+    """t[:, k] = v*r for each residual r; below it stands -D x where columns are damped."""
+    for i in range(len(r)):
+        inner = r.dtype.type(0)
+        for row in range(v.size):
+            inner += np.conj(v[row]) * r[i, row]
+        if d.size > 0:
+            for row in range(k):
+                inner -= np.conj(b[row]) * d[row] * x[i, row]
+        t[i, k] = inner
 
 
 @jit
@@ -159,24 +181,26 @@ def recipe(U, k, h, rho):
 
 
 @jit
-def enter(Q, t, r, k, v, inner, rho):
-    """Take q = v/ρ into the basis, with t = q*r, and r without it. Returns ‖r‖²."""
-    inner /= rho
-    t[k] = inner
-    total = 0.0
+def enter(Q, t, r, k, v, rho):
+    """Take q = v/ρ into the basis, and out of r; t[:, k] is v*r, then q*r. Returns ‖r‖²."""
     for row in range(v.size):
         Q[k, row] = v[row] / rho
-        r[row] -= inner * Q[k, row]
-        total += abs2(r[row])
+    total = 0.0
+    for i in range(len(r)):
+        inner = t[i, k] / rho
+        t[i, k] = inner
+        for row in range(v.size):
+            r[i, row] -= inner * Q[k, row]
+            total += abs2(r[i, row])
     return total
 
 
 @jit
-def append(Q, U, t, r, k, v, h, inner, energy):
-    """Take v/ρ into the basis, ρ² = energy, with its recipe. Returns ‖r‖²."""
+def append(Q, U, t, r, k, v, h, energy):
+    """Take v/ρ into the basis, ρ² = energy, with its recipe (see `enter`). Returns ‖r‖²."""
     rho = np.sqrt(energy)
     recipe(U, k, h, rho)
-    return enter(Q, t, r, k, v, inner, rho)
+    return enter(Q, t, r, k, v, rho)
 
 
 @jit
@@ -195,8 +219,8 @@ def add(Q, U, d, t, r, x, k, v, dependent, frail):
         return -1.0
     if d.size > 0:
         d[k] = 0
-    inner = inner_with_rest(v, r, b, d, x)
-    return enter(Q, t, r, k, v, inner, rho)
+    inner_with_rest(v, r, b, d, x, t, k)
+    return enter(Q, t, r, k, v, rho)
 
 
 @jit
@@ -224,25 +248,48 @@ def project(W, scale, q, p):
 @jit
 def open_scores(W, scale, r, corr, energy, floor, trust):
     """The scores of an empty model: corr = A*r, energy = 1."""
-    project(W, scale, r, corr)
-    for j in range(corr.size):
+    for i in range(len(r)):
+        project(W, scale, r[i], corr[i])
+    for j in range(energy.size):
         energy[j] = 1
         floor[j] = trust
 
 
 @jit
-def lower(p, t, corr, energy, floor, state):
+def lower(p, t, k, corr, energy, floor, state):
     """The scores after direction q came in: corr -= t p, energy -= |p|², with p = A*q.
 
-    Returns how many open columns have fallen so far that rounding shows in them.
+    It is direction k, the t of which are t[:, k]. Returns how many open columns have fallen so far
+    that rounding shows in them.
     """
+    for i in range(len(corr)):
+        along = t[i, k]
+        for j in range(p.size):
+            corr[i, j] -= along * p[j]
     stale = 0
     for j in range(p.size):
-        corr[j] -= t * p[j]
         energy[j] -= abs2(p[j])
         if energy[j] < floor[j] and state[j] == OPEN:
             stale += 1
     return stale
+
+
+@jit
+def column_square(M, j):
+    """Σ_i |M_ij|²."""
+    square = 0.0
+    for i in range(len(M)):
+        square += abs2(M[i, j])
+    return square
+
+
+@jit
+def advance(before, new, t, k, x):
+    """x after direction k came in: what it was before, and t times the new recipe."""
+    for i in range(len(x)):
+        for row in range(k):
+            x[i, row] = before[i, row] + t[i, k] * new[row]
+        x[i, k] = t[i, k] * new[k]
 
 
 @jit
@@ -261,7 +308,7 @@ def grow(
     With noise, σ² > 0, a new column is damped by d² = energy / (gain/σ² - 1): its γ = σ²/d² is
     the one of greatest evidence (eq. 3.1 of the paper).
     ``picks``, ``rss`` and X tell of each step the column, ‖r‖² and the coefficients (x grows by
-    t times the new recipe; X's first row holds x on entry).
+    t times the new recipe; X[0] holds x on entry).
     Returns (columns added, why it came back, columns whose scores are up to date).
     """
     most, enough, gain_floor, nothing, dependent, frail, tie, faded, drift, noise = limits
@@ -277,7 +324,7 @@ def grow(
         j = best_open(corr, energy, state, by_gain, dependent, tie, values)
         if j < 0:
             return added, NONE_LEFT, added
-        gain = abs2(corr[j]) / energy[j]
+        gain = column_square(corr, j) / energy[j]
         if gain <= gain_floor:
             return added, SMALL, added
         for row in range(n):
@@ -287,7 +334,7 @@ def grow(
         if not depends and abs(exact - energy[j]) > drift * exact:
             return added, DRIFTED, added
         if not depends:
-            inner = inner_with_rest(v, r, b, d, X[max(added - 1, 0), :k])
+            inner_with_rest(v, r, b, d, X[max(added - 1, 0)], t, k)
             if noise > 0:
                 damping = exact / (gain / noise - 1)
                 d[k] = np.sqrt(damping)
@@ -301,13 +348,11 @@ def grow(
             state[j] = DEPENDENT
             continue
         recipes = size
-        left = enter(Q, t, r, k, v, inner, rho)
+        left = enter(Q, t, r, k, v, rho)
         state[j] = ACTIVE
         picks[added] = j
         rss[added] = left
-        for row in range(k + 1):
-            before = X[max(added - 1, 0), row] if row < k else Q.dtype.type(0)
-            X[added, row] = before + t[k] * U[k, row]
+        advance(X[max(added - 1, 0)], U[k], t, k, X[added])
         k += 1
         added += 1
         if left <= enough:
@@ -317,7 +362,7 @@ def grow(
         if k >= most:
             return added, FULL, added - 1
         project(W, scale, Q[k - 1], p)
-        if lower(p, t[k - 1], corr, energy, floor, state) > 0:
+        if lower(p, t, k - 1, corr, energy, floor, state) > 0:
             return added, STALE, added
         if left < faded:
             return added, FADED, added
@@ -325,15 +370,15 @@ def grow(
 
 
 @jit
-def confirm(P, scale, t, picks, corr, energy, floor, state, by_gain, dependent, tie):
+def confirm(P, scale, t, first, picks, corr, energy, floor, state, by_gain, dependent, tie):
     """Replay picks on the scores of all columns, given P = (A*Q_new)ᵀ, one row per new direction.
 
-    A pick stands if it is the best of all columns at its turn. Stops at the first that isn't,
+    The first of these is direction `first`. A pick stands if it is the best of all columns at its turn. Stops at the first that isn't,
     or when a score has gone stale. There may be one more pick than rows: the last one's pass can
     wait. Returns (picks confirmed, rows applied, stale columns).
     """
-    p = np.empty(corr.size, P.dtype)
-    values = np.empty(corr.size, energy.dtype)
+    p = np.empty(energy.size, P.dtype)
+    values = np.empty(energy.size, energy.dtype)
     for i in range(picks.size):
         if i > 0:  # the first is the best by construction
             j = best_open(corr, energy, state, by_gain, dependent, tie, values)
@@ -342,23 +387,28 @@ def confirm(P, scale, t, picks, corr, energy, floor, state, by_gain, dependent, 
         state[picks[i]] = ACTIVE
         if i == len(P):
             return i + 1, i, 0
-        for j in range(corr.size):
+        for j in range(energy.size):
             p[j] = P[i, j] * scale[j]
-        stale = lower(p, t[i], corr, energy, floor, state)
+        stale = lower(p, t, first + i, corr, energy, floor, state)
         if stale > 0:
             return i + 1, i + 1, stale
     return picks.size, picks.size, 0
 
 
 @jit
-def restore(P, scale, t, corr, energy, floor, state, dependent, trust):
-    """The scores after directions left: corr += t p, energy += |p|² for each row p of P."""
+def restore(P, scale, t, first, corr, energy, floor, state, dependent, trust):
+    """The scores after directions left: corr += t p, energy += |p|² for each row p of P.
+
+    The first of these was direction `first`.
+    """
     for i in range(len(P)):
-        for j in range(corr.size):
-            p = P[i, j] * scale[j]
-            corr[j] += t[i] * p
-            energy[j] += abs2(p)
-    for j in range(corr.size):
+        for target in range(len(corr)):
+            along = t[target, first + i]
+            for j in range(energy.size):
+                corr[target, j] += along * (P[i, j] * scale[j])
+        for j in range(energy.size):
+            energy[j] += abs2(P[i, j] * scale[j])
+    for j in range(energy.size):
         floor[j] = max(floor[j], trust * np.sqrt(max(energy[j], 0.0)))
         if state[j] == DEPENDENT and energy[j] > dependent:
             state[j] = OPEN
@@ -377,24 +427,33 @@ def total(values, count):
 @jit
 def coefficients(U, t, k, x, diagonal):
     """x = U t and diagonal_i = [(A_S*A_S)⁻¹]_ii = Σ_c |U[c, i]|². Returns ‖U‖²."""
+    x[:, :k] = 0
     for row in range(k):
-        x[row] = 0
         diagonal[row] = 0
-    for i in range(k):
-        for row in range(k):
-            x[row] += U[i, row] * t[i]
-            diagonal[row] += abs2(U[i, row])
+    for c in range(k):
+        accumulate(U, t, c, k, x, diagonal)
     return total(diagonal, k)
 
 
 @jit
-def cost(x, diagonal, by_loss):
-    """The growth of ‖r‖² if the column is dropped, |x|²/diagonal; or |x|² (LACE's choice)."""
-    return abs2(x) / diagonal if by_loss else abs2(x)
+def accumulate(U, t, c, k, x, diagonal):
+    """Direction c's part of x and diagonal (see `coefficients`)."""
+    for i in range(len(t)):
+        along = t[i, c]
+        for row in range(k):
+            x[i, row] += U[c, row] * along
+    for row in range(k):
+        diagonal[row] += abs2(U[c, row])
 
 
 @jit
-def least(x, diagonal, k, order, locked, by_loss, tie, nothing):
+def cost(square, diagonal, by_loss):
+    """The growth of ‖r‖² if the column is dropped, |x|²/diagonal; or |x|² (LACE's choice)."""
+    return square / diagonal if by_loss else square
+
+
+@jit
+def least(squares, diagonal, k, order, locked, by_loss, tie, nothing):
     """The active position whose loss |x_i|²/diagonal_i (or |x_i|²) is least; -1: all are locked.
 
     Within `tie` of the least, and among those that are zero but for rounding, the lowest column
@@ -403,13 +462,13 @@ def least(x, diagonal, k, order, locked, by_loss, tie, nothing):
     low = np.inf
     for i in range(k):
         if not locked[i]:
-            value = cost(x[i], diagonal[i], by_loss)
+            value = cost(squares[i], diagonal[i], by_loss)
             if value < low:
                 low = value
     best = -1
     for i in range(k):
         if not locked[i]:
-            value = cost(x[i], diagonal[i], by_loss)
+            value = cost(squares[i], diagonal[i], by_loss)
             if value <= max(low * (1.0 + tie), nothing) and (best < 0 or order[i] < order[best]):
                 best = i
     return best
@@ -430,12 +489,13 @@ def reflector(U, t, k, i, v):
         v[k - 1] = norm
     tau = 1.0 / (norm * (norm + size))  # 2 / ‖v‖²
     v[k] = tau
-    inner = U.dtype.type(0)
-    for c in range(k):
-        inner += np.conj(v[c]) * t[c]
-    inner *= tau
-    for c in range(k):
-        t[c] -= v[c] * inner
+    for target in range(len(t)):
+        inner = U.dtype.type(0)
+        for c in range(k):
+            inner += np.conj(v[c]) * t[target, c]
+        inner *= tau
+        for c in range(k):
+            t[target, c] -= v[c] * inner
     return tau
 
 
@@ -456,8 +516,8 @@ def reflect(U, t, k, i, v, x, diagonal):
             w[row] += U[c, row] * v[c]
     for row in range(k):
         w[row] *= tau
+    x[:, : k - 1] = 0
     for row in range(k - 1):
-        x[row] = 0
         diagonal[row] = 0
     for row in range(i, k - 1):
         w[row] = w[row + 1]
@@ -467,8 +527,7 @@ def reflect(U, t, k, i, v, x, diagonal):
             U[c, row] = U[c, row + 1]
         for row in range(k - 1):
             U[c, row] -= w[row] * factor
-            x[row] += U[c, row] * t[c]
-            diagonal[row] += abs2(U[c, row])
+        accumulate(U, t, c, k - 1, x, diagonal)
     return total(diagonal, k - 1)
 
 
@@ -491,21 +550,23 @@ def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, l
     ‖U‖² met before, how much of it may be left): above the first number columns must go; below it
     they go as long as loss and residual stay within theirs. The errors of U are those of its
     largest size: once it has shrunk too far it is no longer to be trusted (DRIFTED).
-    V keeps the reflectors, `dropped` the columns, `left` the ‖r‖², X the coefficients (one row a
-    step). Returns (columns dropped, why it came back, largest ‖U‖²).
+    V keeps the reflectors, `dropped` the columns, `left` the ‖r‖², X the coefficients, step by
+    step. Returns (columns dropped, why it came back, largest ‖U‖²).
     """
     allowed, loss_limit, rss_limit, tie, nothing, peak, share = limits
-    x = np.empty(k, U.dtype)
+    x = np.empty((len(t), k), U.dtype)
     diagonal = np.empty(k, left.dtype)
+    squares = np.empty(k, left.dtype)
     size = coefficients(U, t, k, x, diagonal)
     for step in range(steps):
-        i = least(x, diagonal, k, order, locked, by_loss, tie, nothing)
+        sum_squares(x, k, squares)
+        i = least(squares, diagonal, k, order, locked, by_loss, tie, nothing)
         if i < 0:
             return step, LOCKED, peak
         peak = max(peak, size)
         if size < share * peak:
             return step, DRIFTED, peak
-        loss = cost(x[i], diagonal[i], True)
+        loss = cost(squares[i], diagonal[i], True)
         if k <= allowed:
             if loss_limit < 0:
                 return step, FULL, peak
@@ -519,8 +580,7 @@ def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, l
         k -= 1
         rss += loss
         left[step] = rss
-        for row in range(k):
-            X[step, row] = x[row]
+        X[step, :, :k] = x[:, :k]
     return steps, MORE, peak
 
 
@@ -545,19 +605,19 @@ def turn(Q, V, k):
 
 
 @jit
-def judge(x, diagonal, d, prior):
+def judge(square, diagonal, d, prior):
     """What the evidence says of an active column: whether to keep it, and with which γ.
 
-    With the column taken out, energy + d² = 1/diagonal and corr = x/diagonal, hence
+    With the column taken out, energy + d² = 1/diagonal and corr = x/diagonal, |x|² = square, hence
     u = |corr|²/(energy σ²) and g = γ s = energy/d². The log evidence it gives is
     β (u g/(1+g) - log(1+g)), greatest at g = u - 1 (eq. 3.1), and at 0 for u <= 1.
-    prior = (σ², the u that is worth its price, price, β).
+    prior = (σ², the u that is worth its price, price, β of all targets).
     Returns (u, share = g/(1+g), the rise of log evidence less price by the best change).
     """
     noise, enter, price, beta = prior
     own = d * d * diagonal  # 1/(1+g)
     share = max(1.0 - own, 1e-16)
-    u = abs2(x) / (diagonal * share * noise)
+    u = square / (diagonal * share * noise)
     if u <= enter:
         return u, share, price - beta * (u * share + np.log(own))
     off = 1.0 / (own * u) - 1.0  # (1+g)/u - 1: zero at the best γ
@@ -565,18 +625,18 @@ def judge(x, diagonal, d, prior):
 
 
 @jit
-def is_unsure(x, diagonal, d, size, prior, trusted, frail):
+def is_unsure(square, diagonal, d, size, prior, trusted, frail):
     """Whether a column must be measured before its best γ is known, or can be had.
 
     So it must where its share, a difference, has lost half of its digits, and where ‖U‖² = size
     might exceed `frail` with it: ‖U‖² grows by (u - 1)/(u share) at most.
     """
-    u, share, _ = judge(x, diagonal, d, prior)
+    u, share, _ = judge(square, diagonal, d, prior)
     return share < trusted or size * (u - 1.0) > frail * u * share
 
 
 @jit
-def best_change(x, diagonal, d, k, order, locked, prior, tie, steepest):
+def best_change(squares, diagonal, d, k, order, locked, prior, tie, steepest):
     """The active position to change (-1: none), the rise that brings, and whether it goes.
 
     Either the steepest of all, or, as Algorithm 1 has it, the least relevant of those that are
@@ -587,7 +647,7 @@ def best_change(x, diagonal, d, k, order, locked, prior, tie, steepest):
     for i in range(k):
         if locked[i]:
             continue
-        u, _, value = judge(x[i], diagonal[i], d[i], prior)
+        u, _, value = judge(squares[i], diagonal[i], d[i], prior)
         if u <= enter and not steepest:
             if u < least * (1.0 - tie) or (u <= least * (1.0 + tie) and order[i] < order[best]):
                 best, rise, least, goes = i, value, min(u, least), True
@@ -599,14 +659,14 @@ def best_change(x, diagonal, d, k, order, locked, prior, tie, steepest):
 
 
 @jit
-def change(M, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v):
+def change(M, U, d, t, order, locked, k, i, goes, squares, diagonal, prior, v):
     """Take active column i out, or give it its best γ: O(k²) and a turn of the basis M.
 
     The basis is turned so that only its last direction uses column i; a new γ changes no more
     than the length of that direction. Returns (columns left, f): with p = A*q and t of the
     last direction as they are now, corr += f t p and energy += f |p|².
     """
-    u, share, _ = judge(x[i], diagonal[i], d[i], prior)
+    u, share, _ = judge(squares[i], diagonal[i], d[i], prior)
     reflector(U, t, k, i, v)
     apply(U, v, k, k)
     apply(M, v, k, M.shape[1])
@@ -622,7 +682,7 @@ def change(M, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v):
     factor = 1.0 / np.sqrt(share + damping * diagonal[i])  # ρ² = energy + d², before over after
     growth = (damping - d[i] * d[i]) * diagonal[i]
     d[i] = np.sqrt(damping)
-    t[k - 1] *= factor
+    t[:, k - 1] *= factor
     for row in range(k):
         U[k - 1, row] *= factor
     for row in range(M.shape[1]):
@@ -642,30 +702,32 @@ def revise(T, U, d, t, order, locked, k, rss, steps, limits, prior, columns, ris
     column to re-estimate is to be measured first (`is_unsure`).
     """
     least_rise, tie, trusted, frail, peak, worn = limits
-    x = np.empty(k, U.dtype)
+    x = np.empty((len(t), k), U.dtype)
+    squares = np.empty(k, left.dtype)
     diagonal = np.empty(k, left.dtype)
     v = np.empty(k + 1, U.dtype)
     step = 0
     while True:
         size = coefficients(U, t, k, x, diagonal)
+        sum_squares(x, k, squares)
         peak = max(peak, size)
         if step > 0:
             left[step - 1] = rss
             for row in range(k):
-                left[step - 1] -= d[row] * d[row] * abs2(x[row])
-                X[step - 1, row] = x[row]
+                left[step - 1] -= d[row] * d[row] * squares[row]
+            X[step - 1, :, :k] = x[:, :k]
         if k > 0 and size < worn * peak:
             return step, k, DRIFTED, peak
-        i, rise, goes = best_change(x, diagonal, d, k, order, locked, prior, tie, False)
+        i, rise, goes = best_change(squares, diagonal, d, k, order, locked, prior, tie, False)
         if i < 0 or (not goes and rise <= least_rise):
             return step, k, SMALL, peak
         if step == steps:
             return step, k, MORE, peak
-        if not goes and is_unsure(x[i], diagonal[i], d[i], size, prior, trusted, frail):
+        if not goes and is_unsure(squares[i], diagonal[i], d[i], size, prior, trusted, frail):
             return step, k, UNSURE, peak
         columns[step] = -1 - order[i] if goes else order[i]
         rises[step] = rise
         last = k - 1
-        k, growth = change(T, U, d, t, order, locked, k, i, goes, x, diagonal, prior, v)
-        rss += growth * abs2(t[last])
+        k, growth = change(T, U, d, t, order, locked, k, i, goes, squares, diagonal, prior, v)
+        rss += growth * column_square(t, last)
         step += 1

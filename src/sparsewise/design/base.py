@@ -209,16 +209,16 @@ class Design(ABC):
             A[:, J] = self.columns(J)
         return DenseDesign(A, rows=self.rows, error=self.error)
 
-    def condensed(self, y: Array) -> tuple[DenseDesign, Array]:
-        """The triangle of QR of the matrix and a target: m + 1 rows in place of n.
+    def condensed(self, Y: Array) -> tuple[DenseDesign, Array]:
+        """The triangle of QR of the matrix and q targets, the rows of Y: m + q rows in place of n.
 
         Algorithms see A and y through inner products alone, and these are the same: they can't tell
         the difference.
         """
         from sparsewise.design.dense import DenseDesign
 
-        R = self.triangle(y[:, None])
-        return DenseDesign(R[:, :-1], rows=self.rows, error=self.error), R[:, -1].copy()
+        R, m = self.triangle(Y.T), self.shape[1]
+        return DenseDesign(R[:, :m], rows=self.rows, error=self.error), R[:, m:].T.copy()
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array
+from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel
 from sparsewise.engine.stopping import StoppingCriterion, stopping_criterion
-from sparsewise.problem import problem
+from sparsewise.problem import Targets, problem
 from sparsewise.results import Stop
 
 
@@ -25,9 +25,9 @@ class ActiveSet(SparseModel):
     # ------------------------------------------------------------------ what is there
 
     def refitted(self) -> tuple[dict[int, Any], Array]:
-        """Coefficient of each active column and r, as good as QR makes them."""
+        """Coefficients of each active column and r, as good as QR makes them: of one target."""
         factor = self._factor
-        x, r = factor.refitted() or (factor.coef(), factor.r)
+        (x,), (r,) = factor.refitted() or (factor.coef(), factor.r)
         return dict(zip(self.order, x, strict=True)), r.copy()
 
     def loose_coef(self) -> dict[int, float]:
@@ -35,9 +35,9 @@ class ActiveSet(SparseModel):
 
         0 where it is rounding, so that such columns are tied.
         """
-        x = np.abs(self._factor.coef())
-        x[np.square(x) <= self._tolerance.exact] = 0.0
-        return self._loose(x)
+        squares = self._factor.squares()
+        squares[squares <= self._tolerance.exact] = 0.0
+        return self._loose(np.sqrt(squares))
 
     def losses(self) -> Array:
         """The growth of ‖r‖² if each active column is dropped, in order."""
@@ -154,7 +154,7 @@ class ActiveSet(SparseModel):
     def fill(self, stopping: StoppingCriterion) -> Stop:
         """Add the columns of largest correlation with y until there are enough; why it ended."""
         if not self.problem.is_zero and self.size < stopping.most:
-            correlations = np.square(np.abs(self.problem.correlate(self.problem.y)))
+            correlations = square_sums(self.problem.correlate_rows(self.problem.Y))
             correlations[self.closed()] = -1.0
             self.add(self.ranking(correlations), stopping.most - self.size)
             if self.size < stopping.most:
@@ -219,20 +219,22 @@ class ActiveSet(SparseModel):
 def begin(
     algorithm: str,
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     include: Iterable[int] | None = (),
     exclude: Iterable[int] | None = (),
     start: Iterable[int] | None = (),
     callback: Callback | None = None,
     basis: bool = True,
+    several: bool = True,
     **taken: Any,
 ) -> tuple[ActiveSet, StoppingCriterion]:
     """What every algorithm begins with: an active set on checked data, and when to stop.
 
-    ``start=None`` stands for all columns; what else is given are its stopping parameters.
+    ``start=None`` stands for all columns; `several` says whether targets may share them; what else
+    is given are its stopping parameters.
     """
-    data = problem(A, y)
+    data = problem(A, y, several=several)
     stopping = stopping_criterion(algorithm, data, **taken)
     active = ActiveSet(
         data,

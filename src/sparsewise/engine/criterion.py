@@ -164,7 +164,7 @@ def _by_name(name: str, data: Problem, excluded: list[int]) -> tuple[Cost, Cost]
     variance = _full_variance(data, excluded) if name == "cp" else None
     total = data.units.squared(1.0)
     scaled = None if variance is None else variance * total
-    exact, parts = data.tolerances.exact, 2 if data.y.dtype.kind == "c" else 1
+    exact, parts = data.tolerances.exact, 2 if data.is_complex else 1
     unit = Criteria(rows, features, False, 1.0, variance, exact, parts)
     return unit.cost(name), replace(unit, total=total, variance=scaled).cost(name)
 

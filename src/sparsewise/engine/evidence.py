@@ -49,7 +49,7 @@ class Evidence(SparseModel):
     price : float
         What a column must raise the log evidence by.
     min_increase : float
-        Rises by re-estimation that are not worth a step.
+        Rises by re-estimation, of all targets together, that are not worth a step.
     include : iterable of int
         Columns with a flat prior.
     exclude : iterable of int
@@ -72,7 +72,8 @@ class Evidence(SparseModel):
         exclude = check_columns(exclude, problem.shape[1], "exclude")
         super().__init__(problem, include=include, exclude=exclude, callback=callback, noise=noise)
         self._excluded = np.array(sorted(exclude), np.int64)
-        self._complex = problem.y.dtype.kind == "c"
+        self._complex = problem.is_complex
+        self._weight = weight(self._complex) * problem.targets
         self._flat = self.size
         self.rows = problem.design.rows - self._flat
         if self.rows <= 0:
@@ -80,7 +81,7 @@ class Evidence(SparseModel):
         self._flat_log_det, self._flat_rss = self._log_det(), self.rss
         self.price = price
         self.min_increase = min_increase
-        self._enter = entrance(price / weight(self._complex))
+        self._enter = entrance(price / self._weight)
         self._measured: set[int] = set()  # what has lost its digits once
         self._left_out = False
         self.inferred: InferredNoise | None = None  # what σ² is to be, where it was inferred
@@ -122,13 +123,18 @@ class Evidence(SparseModel):
         return math.sqrt(self.noise) * self.problem.scale
 
     @property
+    def sigmas(self) -> Array:
+        """The same of each target."""
+        return math.sqrt(self.noise) * self.problem.noise_scales
+
+    @property
     def unexplained(self) -> float:
         """y*R y = σ² y*C⁻¹y = ‖r‖² + ‖D x‖²."""
         return self.rss + self._factor.penalty
 
     @property
     def log_evidence(self) -> float:
-        """Log marginal likelihood of the data as they are."""
+        """Log marginal likelihood of the data as they are; of several targets the sum."""
         if self._logged is None:
             self._logged = self._compute_evidence()
         return self._logged
@@ -137,7 +143,7 @@ class Evidence(SparseModel):
         d = self._factor.d
         log_det = self._log_det() - 2 * float(np.log(d[d > 0], dtype=float).sum())
         return log_evidence(
-            self.sigma, self.rows, log_det - self._flat_log_det,
+            self.sigmas, self.rows, log_det - self._flat_log_det,
             self.unexplained / self.noise if self.noise else 0.0, self._complex,
         )  # fmt: skip
 
@@ -154,12 +160,12 @@ class Evidence(SparseModel):
     @property
     def _unsure(self) -> float:
         """By how much two ways of computing the log evidence may differ."""
-        return self._tolerance.tie * self.rows + self._rounding
+        return self._tolerance.tie * self.rows * self.problem.targets + self._rounding
 
     @property
     def _rounding(self) -> float:
         """What of a change in the log evidence may be rounding: of arithmetic, not of the data."""
-        return 64 * tolerances(self.problem.y.dtype).eps * abs(self.log_evidence)
+        return 64 * tolerances(self.problem.dtype).eps * abs(self.log_evidence)
 
     @property
     def _enough(self) -> float:
@@ -178,14 +184,17 @@ class Evidence(SparseModel):
         return -2 * float(np.linalg.slogdet(self._factor.U[:k, :k])[1]) if k else 0.0
 
     def factors(self) -> tuple[Array, Array]:
-        """S_j = a_j*C⁻¹a_j and Q_j = a_j*C⁻¹y of every column (unit columns, unit target)."""
+        """S_j = a_j*C⁻¹a_j and Q_j = a_j*C⁻¹y of every column (unit columns, unit target).
+
+        Q has one row a target.
+        """
         self._scores.sync()
         factor = self._factor
         energy, corr = self._scores.energy.copy(), self._scores.corr.copy()
         squared = np.square(factor.d)
         # The active ones from the posterior: S_i = (1 - Σ_ii/γ_i)/γ_i, Q_i = μ_i/γ_i.
         energy[factor.columns] = squared * (1 - squared * factor.diagonal())
-        corr[factor.columns] = squared * factor.coef()
+        corr[:, factor.columns] = squared * factor.coef()
         return energy / self.noise, corr / self.noise
 
     @property
@@ -204,7 +213,7 @@ class Evidence(SparseModel):
     @property
     def _prior(self) -> tuple[float, float, float, float]:
         """What kernels need to judge a column."""
-        return self.noise, self._enter, self.price, weight(self._complex)
+        return self.noise, self._enter, self.price, self._weight
 
     # ------------------------------------------------------------------ the verbs
 
@@ -272,7 +281,7 @@ class Evidence(SparseModel):
         """The active position to change (-1: none), the rise that brings, and whether it goes."""
         factor = self._factor
         change: tuple[int, float, bool] = self._kernels.best_change(
-            factor.coef(), factor.diagonal(), factor.damping, self.size, factor.order,
+            factor.squares(), factor.diagonal(), factor.damping, self.size, factor.order,
             factor.locked, self._prior, self._tolerance.tie, steepest,
         )  # fmt: skip
         return change
@@ -299,7 +308,7 @@ class Evidence(SparseModel):
         j = int(factor.order[i])
         factor.change(i, True, self._prior)
         corr, energy = factor.remainders(np.array([j]))
-        worthy = bool(np.abs(corr[0]) ** 2 > self._stopping.gain * energy[0])
+        worthy = bool(square_sums(corr)[0] > self._stopping.gain * energy[0])
         comes_back = worthy and j not in self._measured and self._add_back(j, corr, energy)
         scores.state[j] = self._kernels.ACTIVE if comes_back else self._kernels.OPEN
         if worthy and not comes_back:
@@ -314,8 +323,8 @@ class Evidence(SparseModel):
         factor, stopping, tolerance = self._factor, self._stopping, self._tolerance
         k, one = factor.size, np.array([j])
         factor.make_room(k + 1)
-        X, rss = np.empty((1, k + 1), factor.dtype), np.empty(1)
-        X[0, :k] = factor.coef()
+        X, rss = np.empty((1, len(factor.t), k + 1), factor.dtype), np.empty(1)
+        X[0, :, :k] = factor.coef()
         limits = (
             float(stopping.most), stopping.enough, stopping.gain, self._nothing,
             tolerance.dependent, factor.frail, tolerance.tie, 0.0, math.inf, factor.noise,
@@ -420,11 +429,11 @@ class Evidence(SparseModel):
 
     def best_noise(self, rule: InferredNoise) -> float:
         """The σ² of greatest evidence with γ/σ² as it is: C/σ² doesn't depend on σ² then."""
-        return rule.best(self.unexplained, self.rows, self._complex)
+        return rule.best(self.unexplained, self.rows, self._weight)
 
     def rise_by_noise(self, rule: InferredNoise) -> float:
         """By how much that one would raise the log evidence and the log prior of σ²."""
-        return rule.rise(self.noise, self.unexplained, self.rows, self._complex)
+        return rule.rise(self.noise, self.unexplained, self.rows, self._weight)
 
     def held(self) -> tuple[Array, Array]:
         """The active columns but those of flat priors, and their γ: what `restore` takes."""
@@ -461,7 +470,7 @@ class Evidence(SparseModel):
         factor, eps = self._factor, self._tolerance.eps
         if self.noise < eps**0.5:
             return False
-        shown = 64 * eps * float(np.abs(factor.coef()).sum())
+        shown = 64 * eps * float(np.abs(factor.coef()).sum(axis=1).max())
         if shown <= max(16 * eps**0.5, 0.1 * self.noise**0.5):
             return False
         loose = ~factor.locked[: self.size]
@@ -484,7 +493,7 @@ class Evidence(SparseModel):
 
     def _addition(self, u: Any) -> Any:
         """The rise of log evidence less price by adding a column, its gain being u σ²."""
-        return weight(self._complex) * (u - 1 - np.log(u)) - self.price
+        return self._weight * (u - 1 - np.log(u)) - self.price
 
     def _added(self, columns: Array, rss: Array, coefs: Array) -> None:
         k = self.size
@@ -550,6 +559,7 @@ class Evidence(SparseModel):
             kind=BayesianSolution,
             gamma=gamma,
             sigma=self.sigma,
+            sigmas=None if problem.scales is None else self.sigmas,
             log_evidence=self._compute_evidence(),
             covariance=self.covariance(self.sigma),
             price=self.price,

@@ -26,6 +26,9 @@ class Factor:
     of basis and recipes; that of the basis waits until somebody asks for it, and the directions
     that left then lie right behind the active ones.
 
+    Several targets share Q and U; t, x and r have one row for each, and ‖r‖² and |x_i|² are sums
+    over targets.
+
     With noise (σ² > 0) the columns are damped: [A_S; D] U = [Q; D U] is orthonormal, with
     d_i² = σ²/γ_i. Then x = U t is the posterior mean, σ² U U* its covariance, and
     I - Q Q* = σ² C⁻¹ the matrix R of the paper (section 3.1); without noise it is the projection
@@ -63,7 +66,7 @@ class Factor:
     def __init__(self, problem: Problem, room: int, noise: float = 0.0) -> None:
         self._kernels = load_kernels()
         self.problem = problem
-        self.dtype = problem.y.dtype
+        self.dtype = problem.dtype
         self.tolerance = problem.tolerances
         n, m = problem.shape
         # Damped columns are never dependent, unless the damping is too little to tell.
@@ -77,9 +80,9 @@ class Factor:
         self.locked = np.zeros(room, np.bool_)
         self.damping = np.zeros(room if noise else 0, problem.inverse_norms.dtype)
         self.U = np.empty((room, room), self.dtype)
-        self.t = np.empty(room, self.dtype)
+        self.t = np.empty((len(problem.Y), room), self.dtype)
         self._Q: Array | None = np.empty((room, n), self.dtype)
-        self._r = problem.y.copy()
+        self._r = problem.Y.copy()
         self.rss = 0.0 if problem.is_zero else 1.0
         self.epoch = 0
         self._turns: list[tuple[Array, int]] = []
@@ -95,12 +98,16 @@ class Factor:
     @property
     def room(self) -> int:
         """How many columns there is room for."""
-        return self.t.size
+        return self.order.size
 
     def coef(self) -> Array:
-        """x = U t: coefficients of the unit columns, in order."""
+        """x = U t: coefficients of the unit columns, in order, one target a row."""
         k = self.size
-        return np.asarray(self.t[:k] @ self.U[:k, :k])
+        return np.asarray(self.t[:, :k] @ self.U[:k, :k])
+
+    def squares(self) -> Array:
+        """|x_i|² of the active columns, in order: the sum over targets."""
+        return square_sums(self.coef())
 
     def diagonal(self) -> Array:
         """[U U*]_ii of the active columns: their variances in units of σ²."""
@@ -114,7 +121,7 @@ class Factor:
 
     def losses(self) -> Array:
         """|x_i|²/[(A_S*A_S)⁻¹]_ii of the active columns, in order."""
-        return np.asarray(np.square(np.abs(self.coef())) / self.diagonal())
+        return np.asarray(self.squares() / self.diagonal())
 
     @property
     def Q(self) -> Array:
@@ -134,7 +141,7 @@ class Factor:
 
     @property
     def r(self) -> Array:
-        """The residual of y / ‖y‖."""
+        """The residuals of the targets, one a row."""
         _ = self.Q
         return self._r
 
@@ -177,17 +184,17 @@ class Factor:
 
     def make(self, basis: bool = True) -> bool:
         """QR of the active columns: all drift is gone. False: they are dependent."""
-        k, y = self.size, self.problem.y
+        k, Y = self.size, self.problem.Y
         unit = self.unit_columns(self.columns)
         if basis:
             Q, R = np.linalg.qr(np.vstack([unit, np.diag(self.d)]) if self.noise else unit)
-            self._Q = np.empty((self.room, len(y)), self.dtype)
-            self._Q[:k] = Q[: len(y)].T
+            self._Q = np.empty((self.room, Y.shape[1]), self.dtype)
+            self._Q[:k] = Q[: Y.shape[1]].T
         else:
-            R = np.asarray(np.linalg.qr(np.column_stack([unit, y]), mode="r"))
+            R = np.asarray(np.linalg.qr(np.column_stack([unit, Y.T]), mode="r"))
             self._Q = None
-            self.t[:k] = R[:k, k]
-            self.rss = float(abs(R[k, k]) ** 2) if len(R) > k else 0.0
+            self.t[:, :k] = R[:k, k:].T
+            self.rss = float(square_sums(R[k:, k:]).sum())
         self.epoch += 1
         self._turns.clear()
         self._turned, self._peak, self._largest = 0, 0.0, k
@@ -196,8 +203,8 @@ class Factor:
         if k and regular:
             self.U[:k, :k] = inverse_of_triangle(R[:k, :k]).T
         if basis:
-            self._r = y.copy()
-            self.t[:k] = 0
+            self._r = Y.copy()
+            self.t[:, :k] = 0
             for _ in range(2):
                 self.reorthogonalise()
         return regular and self._holds()
@@ -235,7 +242,9 @@ class Factor:
             return True
         if size * size * k <= fine:
             return False
-        return size * float((np.abs(self.t[:k]) @ np.abs(self.U[:k, :k])).sum()) ** 2 > fine
+        # Several targets: the largest sum of one of them bounds the errors of its coefficients.
+        sums = (np.abs(self.t[:, :k]) @ np.abs(self.U[:k, :k])).sum(axis=1)
+        return size * float(sums.max()) ** 2 > fine
 
     def _as_good_as_qr(self) -> tuple[Array, Array] | None:
         """x = U t, refined once if need be, and y - A_S x, if no more than rounding is amiss.
@@ -250,11 +259,11 @@ class Factor:
         x, unit = self.coef(), self.unit_columns(self.columns)
         U = self.U[: self.size, : self.size]
         for _ in range(2):
-            r = self.problem.y - unit @ x
-            inner = unit.conj().T @ r
+            r = self.problem.Y - x @ unit.T
+            inner = r @ unit.conj()
             if self.noise:  # below r stands -D x
                 inner -= self.d * self.d * x
-            left = U.conj() @ inner
+            left = inner @ U.conj().T
             if np.linalg.norm(left) <= self.tolerance.eps * (1.0 + float(np.abs(x).sum())):
                 return x, r
             x = x + left @ U
@@ -266,25 +275,25 @@ class Factor:
 
     def _by_qr(self) -> tuple[Array, Array]:
         """Coefficients by QR of the active columns, refined once, and what they leave of y."""
-        y, unit = self.problem.y, self.unit_columns(self.columns)
+        Y, unit = self.problem.Y.T, self.unit_columns(self.columns)
         below = np.diag(self.d) if self.noise else np.empty((0, self.size), self.dtype)
         Q, R = np.linalg.qr(np.vstack([unit, below]))
-        x = np.zeros(self.size, self.dtype)
+        x = np.zeros((self.size, Y.shape[1]), self.dtype)
         for _ in range(2):
-            rest = np.concatenate([y - unit @ x, -below @ x])
+            rest = np.concatenate([Y - unit @ x, -below @ x])
             x += divide_by_triangle(R, Q.conj().T @ rest)
-        return x, y - unit @ x
+        return x.T, np.ascontiguousarray((Y - unit @ x).T)
 
     def reorthogonalise(self) -> None:
         """Take out of r what has come back of the active directions."""
         assert self._Q is not None
         k = self.size
         Q = self._Q[:k]
-        inner = Q.conj() @ self._r
+        inner = self._r @ Q.conj().T
         if self.noise:  # below r stands -D x
-            inner -= self.U[:k, :k].conj() @ (self.d * self.d * self.coef())
+            inner -= (self.d * self.d * self.coef()) @ self.U[:k, :k].conj().T
         self._r -= inner @ Q
-        self.t[:k] += inner
+        self.t[:, :k] += inner
         self.rss = float(np.vdot(self._r, self._r).real)
 
     def remainders(self, columns: Array) -> tuple[Array, Array]:
@@ -297,9 +306,9 @@ class Factor:
             H = Q.conj() @ V + lower.conj().T @ below
             V -= Q.T @ H
             below -= lower @ H
-        corr = V.conj().T @ self._r
+        corr = self._r @ V.conj()
         if self.noise:
-            corr -= below.conj().T @ (self.d * self.coef())
+            corr -= (self.d * self.coef()) @ below.conj()
         return corr, square_sums(V) + square_sums(below)
 
     def make_room(self, columns: int) -> None:
@@ -310,7 +319,7 @@ class Factor:
         if self._Q is not None:
             self._Q = _larger(self._Q, (columns, self.problem.shape[0]))
         self.U = _larger(self.U, (columns, columns))
-        self.t = _larger(self.t, (columns,))
+        self.t = _larger(self.t, (len(self.t), columns))
         self.order = _larger(self.order, (columns,))
         self.locked = _larger(self.locked, (columns,))
         if self.noise:
@@ -354,7 +363,7 @@ class Factor:
 
     def retreat(self, k: int, size: int) -> None:
         """Directions k..size, written by a kernel, are not to be: give r back their part."""
-        self._r += self.t[k:size] @ self.Q[k:size]
+        self._r += self.t[:, k:size] @ self.Q[k:size]
 
     def drop(self, j: int) -> Array:
         """Drop column j; returns the coefficients of the others."""
@@ -362,12 +371,12 @@ class Factor:
         self._peak = max(self._peak, self._squares())
         self.rss += float(self.losses()[i])
         reflector = np.empty((1, k + 1), self.dtype)
-        x = np.empty(k, self.dtype)
+        x = np.empty((len(self.t), k), self.dtype)
         diagonal = np.empty(k, self.problem.inverse_norms.dtype)
         self._kernels.reflect(self.U, self.t, k, i, reflector[0], x, diagonal)
         self._close_gap(i)
         self._lost(reflector)
-        return x[: k - 1]
+        return x[:, : k - 1]
 
     def shrink(
         self, by_loss: bool, steps: int, limits: tuple[float, float, float]
@@ -383,7 +392,7 @@ class Factor:
         reflectors = np.empty((steps, k + 1), self.dtype)
         columns = np.empty(steps, np.int64)
         left = np.empty(steps)
-        X = np.zeros((steps, k), self.dtype)
+        X = np.zeros((steps, len(self.t), k), self.dtype)
         share = tolerance.tie * (self._turned + 1)
         dropped, code, self._peak = self._kernels.shrink(
             self.U, self.damping, self.t, self.order, self.locked, k, self.rss, by_loss, steps,
@@ -409,7 +418,7 @@ class Factor:
         turns = np.eye(k, dtype=self.dtype)
         columns = np.empty(steps, np.int64)
         rises, left = np.empty(steps), np.empty(steps)
-        X = np.empty((steps, k), self.dtype)
+        X = np.empty((steps, len(self.t), k), self.dtype)
         worn = tolerance.tie * (self._turned + 1)
         taken, self.size, code, self._peak = self._kernels.revise(
             turns, self.U, self.damping, self.t, self.order, self.locked, k,
@@ -423,23 +432,24 @@ class Factor:
             self._settle()
         # n revisions at O(k²) pay for a factor made anew at O(n k²); a small rest costs little.
         few = 2 * self.size < self._largest
-        if code == self._kernels.DRIFTED or few or self._turned > len(self._r):
+        if code == self._kernels.DRIFTED or few or self._turned > self._r.shape[1]:
             self.make()
         return columns[:taken], rises[:taken], left[:taken], X[:taken], code
 
     def change(
         self, i: int, goes: bool, prior: tuple[float, float, float, float]
-    ) -> tuple[Array, Any, float]:
+    ) -> tuple[Array, Array, float]:
         """Take the column at position i out, or give it its best γ.
 
-        Returns the direction q that changed, t and f: corr += f t A*q, energy += f |A*q|².
+        Returns the direction q that changed, t of each target and f: corr += f t A*q,
+        energy += f |A*q|².
         """
         k, Q = self.size, self.Q
         self.size, growth = self._kernels.change(
-            Q, self.U, self.damping, self.t, self.order, self.locked, k, i, goes, self.coef(),
+            Q, self.U, self.damping, self.t, self.order, self.locked, k, i, goes, self.squares(),
             self.diagonal(), prior, np.empty(k + 1, self.dtype),
         )  # fmt: skip
-        direction, t = Q[k - 1].copy(), self.t[k - 1]
+        direction, t = Q[k - 1].copy(), self.t[:, k - 1 : k].copy()
         self._turned += 1
         self._settle()
         return direction, t, growth
@@ -448,7 +458,7 @@ class Factor:
         """Whether a damped column must be measured before its best γ is known, or can be had."""
         diagonal, tolerance = self.diagonal(), self.tolerance
         unsure: bool = self._kernels.is_unsure(
-            self.coef()[i], diagonal[i], self.d[i], diagonal.sum(), prior, tolerance.trust,
+            self.squares()[i], diagonal[i], self.d[i], diagonal.sum(), prior, tolerance.trust,
             self.frail,
         )  # fmt: skip
         return unsure
@@ -472,7 +482,7 @@ class Factor:
     def _settle(self) -> None:
         """r anew from a basis that has changed."""
         assert self._Q is not None
-        self._r = self.problem.y - self.t[: self.size] @ self._Q[: self.size]
+        self._r = self.problem.Y - self.t[:, : self.size] @ self._Q[: self.size]
         self.reorthogonalise()
 
     @property
@@ -496,7 +506,7 @@ class Factor:
             self._kernels.turn(target, reflectors, k)
         if not few:
             Q[:first] = target @ Q[:first]
-        self._r += self.t[self.size : first] @ Q[self.size : first]
+        self._r += self.t[:, self.size : first] @ Q[self.size : first]
         self._turns.clear()
 
 

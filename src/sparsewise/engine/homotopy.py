@@ -52,7 +52,7 @@ def in_double(data: Problem) -> Problem:
     A = data.design.columns(slice(None)).astype(np.float64)
     design = DenseDesign(A, rows=data.design.rows, error=data.design.error)
     inverse = design.inverse_norms()
-    return data._replace(design=design, y=data.y.astype(np.float64), inverse_norms=inverse)
+    return data._replace(design=design, Y=data.Y.astype(np.float64), inverse_norms=inverse)
 
 
 class Homotopy:
@@ -110,6 +110,12 @@ class Homotopy:
         self._worn = self._bearable
         self._begin(weights)
 
+    @property
+    def _r(self) -> Array:
+        """What least squares on the active columns leaves of y."""
+        (r,) = self._factor.r
+        return r
+
     def _begin(self, weights: Weights) -> None:
         """Columns that cost nothing are active; λ is where the first of the others comes in."""
         kernels, factor = self._kernels, self._factor
@@ -125,7 +131,7 @@ class Homotopy:
                 )  # fmt: skip
             self.log.record("start", free, [factor.rss], [factor.coef()], len(free))
             self._recorded = len(free)
-        self._correlate(factor.r)
+        self._correlate(self._r)
         self._at[kernels.LENGTH] = factor.rss**0.5
         self._first_corr = np.abs(self._corr)
         self.penalty = self.first_penalty
@@ -172,10 +178,10 @@ class Homotopy:
         columns, accuracy = factor.columns.copy(), 1e2 * self.tolerance.quiet * NUDGE
         if np.isinf(self.penalty):
             return Minimiser(
-                columns, factor.coef(), np.zeros_like(factor.r), self.penalty, accuracy
+                columns, factor.coef()[0], np.zeros_like(self._r), self.penalty, accuracy
             )
         e = self._turned(self._unit)
-        x = self._coef(factor.t[:k] - self.penalty * e)
+        x = self._coef(factor.t[0, :k] - self.penalty * e)
         keep = (x * self._sign[columns] > self._dust(x)) | factor.locked[:k]
         columns, x = columns[keep], x[keep]
         if self.penalty == 0 and columns.size < k:
@@ -210,7 +216,7 @@ class Homotopy:
                     return dual
         dual = e @ factor.Q[: self.size]
         share = self.penalty or self._last_penalty(float(np.linalg.norm(e)))
-        return dual + factor.r / share if share > 0 else dual
+        return dual + self._r / share if share > 0 else dual
 
     def _last_penalty(self, length: float) -> float:
         """A λ > 0 after the last bend: there r/λ is in the dual set, as it is in the limit of zero.
@@ -408,7 +414,7 @@ class Homotopy:
         x, dx, e, g, h = self._scratch
         u, a, v = self._vectors
         return kernels.State(
-            factor.Q, factor.U, factor.t, factor.r, factor.order, factor.locked, x, dx, e, g, u,
+            factor.Q, factor.U, factor.t[0], self._r, factor.order, factor.locked, x, dx, e, g, u,
             self._corr, self._weight, self._delta, self._sign, self._state, self._product, a, v, h,
             self._at, count, np.empty(room, np.int64), np.empty(room), np.empty(room),
             np.zeros((room, factor.room + 1), self._dtype),
@@ -421,7 +427,7 @@ class Homotopy:
         factor, kernels = self._factor, self._kernels
         _ = factor.Q
         factor.reorthogonalise()
-        r = factor.r + self._turned(self._weight) @ factor.Q[: self.size]
+        r = self._r + self._turned(self._weight) @ factor.Q[: self.size]
         self._correlate(r)
         if self._careful and self._span[1] == 0.0:
             self._duals.append(r / (self._span[0] * float(self._at[kernels.LEFT])))
@@ -443,7 +449,7 @@ class Homotopy:
         if count[kernels.GIVEN_UP] != kernels.NO_BEND:
             last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
             came = int(state.columns[last] >= 0)  # a column that has just come is at zero
-            v = (factor.t[:k] - self._turned(self._weight))[: k - came]
+            v = (factor.t[0, :k] - self._turned(self._weight))[: k - came]
             x = np.append(self._coef(v, refined=True), np.zeros(came))
             r = self.data.y - factor.unit_columns(factor.columns) @ x
             state.squares[last], state.X[last, :k] = r @ r, x
@@ -451,7 +457,7 @@ class Homotopy:
                 state.squares[last - 1] = r @ r
                 state.X[last - 1, : k + 1] = np.insert(x, given_up, 0.0)
             count[kernels.GIVEN_UP] = kernels.NO_BEND
-        return state._replace(Q=factor.Q, U=factor.U, t=factor.t, r=factor.r, corr=self._corr)
+        return state._replace(Q=factor.Q, U=factor.U, t=factor.t[0], r=self._r, corr=self._corr)
 
     @cached_property
     def _generator(self) -> np.random.Generator:

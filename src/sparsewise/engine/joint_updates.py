@@ -57,12 +57,12 @@ def update_all(evidence: Evidence, updates: Updates, most: int) -> None:
     Halted, it stays as it is: of thousands of columns not yet pruned, none is an answer.
     """
     columns = evidence.open_columns()
-    B, y = evidence.remainders_of(columns), evidence.residual
+    B, Y = evidence.remainders_of(columns), evidence.residual.T
     gamma = np.ones(columns.size, B.real.dtype)
     before = -np.inf
     least = max(0.1 * evidence.min_increase, HARDLY * weight(B.dtype.kind == "c"))
     for _ in range(most):
-        squared, share, worth = posterior(B, y, gamma, evidence.noise)
+        squared, share, worth = posterior(B, Y, gamma, evidence.noise)
         evidence.log.heed()
         if worth - before < least:
             break
@@ -79,7 +79,7 @@ def update_all(evidence: Evidence, updates: Updates, most: int) -> None:
 
 def relevant(
     B: Array,
-    y: Array,
+    Y: Array,
     gamma: Array,
     noise: float,
     *,
@@ -92,7 +92,8 @@ def relevant(
     """MacKay's updates of all γ, and of σ² unless it is held, until they hardly change.
 
     σ² ← ‖r‖² / (ν - Σ γ_j S_j), with ν rows: what is left, over the degrees of freedom that are.
-    They end, too, once the columns of a `known` model, a mask, stand out from all others: that is
+    Y has one target a column, all of which share γ: |μ_j|² is the sum over targets, whose norms are
+    one together. They end, too, once the columns of a `known` model, a mask, stand out from all others: that is
     where they lead, and how far need not be known.
     """
     columns = np.arange(B.shape[1])
@@ -101,7 +102,7 @@ def relevant(
         heed()
         # Lower, and squares lose it; where the search ends is told without any noise.
         floor = ROUGH * eps * float(gamma.sum())
-        squared, share, rss = rough_posterior(B, y, gamma, max(noise, floor))
+        squared, share, rss = rough_posterior(B, Y, gamma, max(noise, floor))
         if not held:
             noise = rss / max(rows - float(share.sum()), LEAST_LEFT * rows)
         before = gamma
@@ -131,15 +132,15 @@ class Relevant(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """|μ|², share = γ S, and the log evidence but for a constant."""
+    """|μ|², share = γ S, and the log evidence of a target but for a constant."""
 
     squared: Array
     share: Array
     worth: float
 
 
-def posterior(B: Array, y: Array, gamma: Array, noise: float) -> Posterior:
-    """The posterior of all coefficients, by the smaller of two factors.
+def posterior(B: Array, Y: Array, gamma: Array, noise: float) -> Posterior:
+    """The posterior of all coefficients, by the smaller of two factors; see `relevant`.
 
     With G = B Γ^½: σ²I + G G* = L L* of n rows, or σ²I + G*G = L L* of as many as there are
     columns.
@@ -149,24 +150,24 @@ def posterior(B: Array, y: Array, gamma: Array, noise: float) -> Posterior:
     size = float(gamma.sum())
     if m >= n:
         L = lower_factor(G, noise, size)
-        Z, z = divide(L, G), divide(L, y[:, None])[:, 0]
+        Z, z = divide(L, G), divide(L, Y)
         mean, share = Z.conj().T @ z, square_sums(Z)
         fit, missing = float(np.vdot(z, z).real), 0
     else:
         L = lower_factor(G.conj().T, noise, size)
         W = divide(L, np.eye(m, dtype=L.dtype))
-        mean = W.conj().T @ (W @ (G.conj().T @ y))
+        mean = W.conj().T @ (W @ (G.conj().T @ Y))
         share = np.maximum(1 - noise * square_sums(W), 0.0)
-        r = y - G @ mean
+        r = Y - G @ mean
         fit = float(np.vdot(r, r).real) / noise + float(np.vdot(mean, mean).real)
         missing = n - m
     log_det = 2 * float(np.log(np.diagonal(L).real).sum()) + missing * float(np.log(noise))
     worth = -weight(B.dtype.kind == "c") * (log_det + fit)
-    return Posterior(gamma * np.square(np.abs(mean)), share, worth)
+    return Posterior(gamma * square_sums(mean.T), share, worth)
 
 
-def rough_posterior(B: Array, y: Array, gamma: Array, noise: float) -> tuple[Array, Array, float]:
-    """|μ|², share = γ S and ‖y - B μ‖², where squares may cost half of the digits."""
+def rough_posterior(B: Array, Y: Array, gamma: Array, noise: float) -> tuple[Array, Array, float]:
+    """|μ|², share = γ S and ‖Y - B μ‖², where squares may cost half of the digits."""
     n, m = B.shape
     G = B * np.sqrt(gamma)
     wide = m >= n
@@ -176,14 +177,14 @@ def rough_posterior(B: Array, y: Array, gamma: Array, noise: float) -> tuple[Arr
     L, _ = cholesky(gram, lower=1, overwrite_a=True)
     W = inverse(L, lower=1)[0]
     if wide:  # C = L L*: r = σ² C⁻¹ y, and with Z = L⁻¹ G, γ S = |Z|²
-        z, Z = W @ y, W @ G
+        z, Z = W @ Y, W @ G
         mean, share = Z.conj().T @ z, square_sums(Z)
         r = noise * (W.conj().T @ z)
     else:
-        mean = W.conj().T @ (W @ (G.conj().T @ y))
+        mean = W.conj().T @ (W @ (G.conj().T @ Y))
         share = np.maximum(1 - noise * square_sums(W), 0.0)
-        r = y - G @ mean
-    return gamma * np.square(np.abs(mean)), share, float(np.vdot(r, r).real)
+        r = Y - G @ mean
+    return gamma * square_sums(mean.T), share, float(np.vdot(r, r).real)
 
 
 @cache

@@ -23,8 +23,8 @@ from sparsewise.errors import InputError
 from sparsewise.guarantees.exchanges import changes_of_one, lowest_of_equals
 from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import check_constraints, check_function, check_whole, shown
-from sparsewise.problem import DependentColumnsError, Problem, problem
-from sparsewise.results import MultistartSolution, Start, Stop, Stretch
+from sparsewise.problem import DependentColumnsError, Passes, Problem, Targets, problem
+from sparsewise.results import MultistartSolution, Start, Stop, Stretch, each_sigma
 from sparsewise.selection.reduction import NARROW
 from sparsewise.selection.score import CHARGES, ByCharge, Score, score
 
@@ -181,7 +181,7 @@ class Multistart:
         if self.score.noise is not None:
             noise = self.score.noise
         left = relevant(
-            self._B, self._r, gamma.astype(self._guess.dtype), noise,
+            self._B, self._R, gamma.astype(self._guess.dtype), noise,
             held=held, rows=rows, heed=_heed,
             known=self._known(),
         )  # fmt: skip
@@ -342,14 +342,15 @@ class Multistart:
         self._columns = columns
         if not columns.size:
             return
-        self._B, self._r = self._empty.remainders_of(columns), self._empty.residual
-        if len(self._r) > 2 * (columns.size + 1):  # fewer rows tell the same
-            R = np.asarray(np.linalg.qr(np.column_stack([self._B, self._r]), mode="r"))
-            self._B, self._r = R[:, :-1], R[:, -1]
-        flat = np.ones(columns.size, self._B.real.dtype)
-        noise = SMALL_NOISE / len(self._r)
+        m = columns.size
+        self._B, self._R = self._empty.remainders_of(columns), self._empty.residual.T
+        if len(self._R) > 2 * (m + self._R.shape[1]):  # fewer rows tell the same
+            triangle = np.asarray(np.linalg.qr(np.column_stack([self._B, self._R]), mode="r"))
+            self._B, self._R = triangle[:, :m], triangle[:, m:]
+        flat = np.ones(m, self._B.real.dtype)
+        noise = SMALL_NOISE / len(self._R)
         # |x| of (nearly) minimum norm, each column being as likely as any other
-        self._guess = np.sqrt(rough_posterior(self._B, self._r, flat, noise)[0])
+        self._guess = np.sqrt(rough_posterior(self._B, self._R, flat, noise)[0])
 
 
 def is_large(data: Problem) -> bool:
@@ -386,7 +387,7 @@ def check_charge(criterion: object) -> None:
 def search(
     algorithm: str,
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     criterion: ByCharge | float,
     sigma: float | None,
@@ -397,7 +398,7 @@ def search(
     callback: Callable[[Start], bool | None] | None,
 ) -> MultistartSolution:
     """Search from so many starts at most: the best model any of them came to."""
-    data = problem(A, y)
+    data = problem(A, y, several=True)
     most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
     check_charge(criterion)
@@ -405,8 +406,9 @@ def search(
     noise = None if sigma is None else relative_noise(sigma, data)
     m = data.shape[1] - len(barred)
     goal = score(
-        criterion, data.design.rows, m, noise=noise, dtype=data.y.dtype, error=data.design.error
-    )
+        criterion, data.design.rows, m, noise=noise, dtype=data.dtype, error=data.design.error,
+        targets=data.independent_targets,
+    )  # fmt: skip
 
     def tell(found: Found) -> bool | None:
         return None if callback is None else callback(Start(found.support, found.cost))
@@ -420,11 +422,13 @@ def search(
     if sigma is None:
         sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
     sigma = float(sigma)
+    sigmas = None if data.scales is None else each_sigma(data, goal, active.residual, size)
     return active.solution(
         algorithm,
         stop,
         kind=MultistartSolution,
         sigma=sigma,
+        sigmas=sigmas,
         covariance=active.covariance(sigma),
         score=goal.cost(rss, size),
         chance=0.0 if data.is_zero else goal.chance(rss, size),
@@ -436,10 +440,11 @@ def search(
 def condensed(data: Problem) -> Problem:
     """The same problem in as few rows as tell the same, if these are much fewer."""
     n, m = data.shape
-    if m > NARROW or n <= 2 * (m + 1) or data.design.applied or data.is_zero:
+    if m > NARROW or n <= 2 * (m + len(data.Y)) or data.design.applied or data.is_zero:
         return data
-    design, y = data.design.condensed(data.y)
-    return problem(design, y)
+    design, Y = data.design.condensed(data.Y)
+    inverse = design.inverse_norms()
+    return data._replace(design=design, Y=Y, inverse_norms=inverse, passes=Passes())
 
 
 def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
@@ -454,6 +459,6 @@ def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
         there = tuple(j for j in active.order if j not in multistart.include)
         active.log.follow(way)
         if there:
-            coef = np.array(list(active.coef.values()))
+            coef = np.array(list(active.coef.values())).T
             active.log.record("add", [there], [active.rss], [coef], active.size)
     return active

@@ -32,7 +32,7 @@ from sparsewise.parameters import (
     check_positive,
     check_tolerance,
 )
-from sparsewise.problem import problem
+from sparsewise.problem import Targets, problem
 from sparsewise.results import InferredNoise, Stop
 from sparsewise.selection.score import score
 
@@ -51,7 +51,7 @@ TURNS = 200
 
 def begin(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     climb: Climb,
     *,
     sigma: float | None,
@@ -70,7 +70,7 @@ def begin(
     as one that was met: then it is that. `climb` raises the evidence of a model as far as it goes,
     and so does `way`, the algorithm itself, from the empty one.
     """
-    data = problem(A, y)
+    data = problem(A, y, several=True)
     price = check_tolerance(price, "price") or 0.0
     if price > BEYOND:
         raise InputError(
@@ -78,7 +78,8 @@ def begin(
             "no model of so high a price has any feature.",
             parameter="price",
         )
-    min_increase = check_positive(min_increase, "min_increase")
+    # The evidence is the sum over targets: so are the rises that are not worth a step.
+    min_increase = check_positive(min_increase, "min_increase") * data.targets
     prior = check_prior(noise_prior, data)
     floor = check_floor(noise_floor)
     check_function(callback, "callback")
@@ -90,8 +91,10 @@ def begin(
         evidence = empty(1.0, price=price, callback=callback)
         evidence.noise = 0.0
         return evidence
-    # A feature is one of m: its share of the prior makes that much of a difference.
-    cautious = max(price, math.log(max(data.shape[1], 2)))
+    # A feature is one of m: its share of the prior makes that much of a difference. What targets
+    # have in common, the evidence counts for each of them.
+    counted = data.targets / data.independent_targets
+    cautious = max(price, counted * math.log(max(data.shape[1], 2)))
     inference = NoiseInference(empty, climb, prior, floor)
     way = way or climb
     inference.log.run(lambda: inference.run(price, cautious, way))
@@ -202,9 +205,12 @@ class NoiseInference:
     def _found(self, price: float) -> Met:
         """The model of least risk inflation, with the σ² it leaves and γ = |x|²."""
         data, include, exclude = self._data, self.log.include, self.log.exclude
-        goal = score("ric", data.design.rows, data.shape[1] - len(exclude), dtype=data.y.dtype)
-        exact = max(data.tolerances.exact, self._loud)
-        goal = goal._replace(charge=2 * price, exact=exact)
+        goal = score(
+            "ric", data.design.rows, data.shape[1] - len(exclude), dtype=data.dtype,
+            targets=data.independent_targets,
+        )  # fmt: skip
+        charge = max(goal.charge, 2 * price / data.targets)
+        goal = goal._replace(charge=charge, exact=max(data.tolerances.exact, self._loud))
         search = Multistart(condensed(data), goal, include=sorted(include), exclude=exclude)
         large = is_large(data)
         found = straight_ahead(search) if large else None
@@ -213,9 +219,11 @@ class NoiseInference:
             found = search.best
         active = ActiveSet(data, include=include, start=found.support)
         columns = [j for j in found.support if j not in include]
-        x = np.array([abs(active.coef[j]) for j in columns], data.inverse_norms.dtype)
+        coef = active.coef
+        gamma = np.array([np.vdot(coef[j], coef[j]).real for j in columns])
         noise = max(goal.variance(found.rss, found.size), self._rule.least)
-        return Met(noise, np.array(columns, np.int64), x * x, -math.inf)
+        gamma = gamma.astype(data.inverse_norms.dtype)
+        return Met(noise, np.array(columns, np.int64), gamma, -math.inf)
 
     def _ascend(self, start: Met, price: float, way: Climb) -> None:
         """From this model, and from the empty one at the best σ² again and again."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 
 from sparsewise.compiled import load_kernels
@@ -25,6 +23,7 @@ class Scores:
     and gain = |corr|²/energy is the fall of ‖r‖² if a column is added. Rounding errors are
     watched: an energy that has fallen too far is measured anew from the column itself, corr is
     made anew when ‖r‖ has fallen too far, and both when a step shows that they have drifted.
+    corr has one row a target; energies are the same for all.
 
     Parameters
     ----------
@@ -136,39 +135,44 @@ class Scores:
         """(A*q)ᵀ for directions first..last, one row each: one pass over A."""
         if last == first:
             return np.empty((0, self._problem.shape[1]), self._factor.dtype)
-        V = self._factor.Q[first:last].T
-        return np.ascontiguousarray(self._problem.rmatmat(V).T)
+        return self._problem.rmatmat_rows(self._factor.Q[first:last])
 
     def _take_in(self, first: int, last: int) -> None:
         for start, stop in _blocks(first, last):
             P = self.project(start, stop) * self._problem.inverse_norms
-            for p, t in zip(P, self._factor.t[start:stop], strict=True):
-                low = self._kernels.lower(p, t, self.corr, self.energy, self.floor, self.state)
-                self._stale = self._stale or low > 0
+            for k, p in enumerate(P, start):
+                self._lower(p, self._factor.t, k)
 
     def _take_out(self, first: int, last: int) -> None:
         for start, stop in _blocks(first, last):
             self._kernels.restore(
-                self.project(start, stop), self._problem.inverse_norms, self._factor.t[start:stop],
+                self.project(start, stop), self._problem.inverse_norms, self._factor.t, start,
                 self.corr, self.energy, self.floor, self.state, self._tolerance.dependent,
                 self._tolerance.trust,
             )  # fmt: skip
         self._stale = True  # a dependent column may have come free
 
-    def shift(self, q: Array, t: Any, f: float) -> None:
-        """A direction has become shorter (f > 0) or longer: corr += f t A*q, energy += f |A*q|²."""
+    def _lower(self, p: Array, t: Array, k: int) -> None:
+        """Direction k, of which p = A*q, has come in; rounding may show in what it leaves."""
+        low = self._kernels.lower(p, t, k, self.corr, self.energy, self.floor, self.state)
+        self._stale = self._stale or low > 0
+
+    def shift(self, q: Array, t: Array, f: float) -> None:
+        """A direction has become shorter (f > 0) or longer: corr += f t A*q, energy += f |A*q|².
+
+        t has a row for each target.
+        """
         root = abs(f) ** 0.5
         p = self._problem.rmatvec(q) * root
         if f > 0:
             self._kernels.restore(
-                p[None], self._problem.inverse_norms, np.array([t * root], self._factor.dtype),
-                self.corr, self.energy, self.floor, self.state, self._tolerance.dependent,
+                p[None], self._problem.inverse_norms, t * t.real.dtype.type(root), 0, self.corr,
+                self.energy, self.floor, self.state, self._tolerance.dependent,
                 self._tolerance.trust,
             )  # fmt: skip
         else:
             p *= self._problem.inverse_norms
-            low = self._kernels.lower(p, t * root, self.corr, self.energy, self.floor, self.state)
-            self._stale = self._stale or low > 0
+            self._lower(p, t * t.real.dtype.type(root), 0)
         self._known = self._factor.size
         self.shifts += 1
         if self.shifts == BLOCK:
@@ -178,7 +182,7 @@ class Scores:
 
     def _correlate(self) -> None:
         """corr = A*r: one pass."""
-        self.corr = self._problem.correlate(self._factor.r)
+        self.corr = self._problem.correlate_rows(self._factor.r)
         self.faded = self._tolerance.faded * self._factor.rss
 
     def _measure_all(self) -> None:
@@ -204,7 +208,7 @@ class Scores:
     def _open_small(self) -> None:
         """The scores of an empty model on a small matrix, in one compiled call."""
         problem, factor, tolerance = self._problem, self._factor, self._tolerance
-        self.corr = np.empty(problem.shape[1], factor.dtype)
+        self.corr = np.empty((len(problem.Y), problem.shape[1]), factor.dtype)
         self._kernels.open_scores(
             problem.design.laid_out(None, factor.dtype), problem.inverse_norms, factor.r,
             self.corr, self.energy, self.floor, tolerance.trust,
@@ -218,7 +222,7 @@ class Scores:
         for start, stop in _blocks(0, columns.size):
             block = columns[start:stop]
             corr, energy = self._factor.remainders(block)
-            self.corr[block] = corr
+            self.corr[:, block] = corr
             self.energy[block] = energy
             self.floor[block] = np.minimum(tolerance.trust * np.sqrt(energy), energy / 4)
             self.state[block[energy <= tolerance.dependent]] = self._kernels.DEPENDENT

@@ -116,12 +116,12 @@ class SparseModel:
 
     @property
     def rss(self) -> float:
-        """‖r‖², for y scaled to norm one."""
+        """‖r‖², for y scaled to norm one; over all targets."""
         return self._factor.rss
 
     @property
     def residual(self) -> Array:
-        """r = y - A x, for y scaled to norm one."""
+        """r = y - A x, for y scaled to norm one; one target a row."""
         return self._factor.r
 
     @property
@@ -135,9 +135,9 @@ class SparseModel:
         return frozenset(self.order)
 
     @property
-    def coef(self) -> dict[int, Any]:
-        """Coefficient of each active column (unit columns, unit target)."""
-        return dict(zip(self.order, self._factor.coef(), strict=True))
+    def coef(self) -> dict[int, Array]:
+        """Coefficients of each active column, one for each target (unit columns, unit target)."""
+        return dict(zip(self.order, self._factor.coef().T, strict=True))
 
     def closed(self) -> Array:
         """Which columns can't be added."""
@@ -246,9 +246,9 @@ class SparseModel:
             steps = self._look_ahead.steps(steps)
         picks = np.empty(steps, np.int64)
         rss = np.empty(steps)
-        X = np.empty((steps, k + steps), factor.dtype)
+        X = np.empty((steps, len(factor.t), k + steps), factor.dtype)
         if k:
-            X[0, :k] = factor.coef()
+            X[0, :, :k] = factor.coef()
         limits = (
             float(stopping.most), stopping.enough, stopping.gain, self._nothing,
             tolerance.dependent, factor.frail, tolerance.tie, scores.faded,
@@ -294,7 +294,7 @@ class SparseModel:
         state = np.zeros(pool.size, np.int8)
         added, code, _ = kernels.grow(
             self.problem.design.laid_out(pool, factor.dtype), scale[pool], False,
-            scores.corr[pool], scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U,
+            scores.corr[:, pool], scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U,
             factor.damping, factor.t, factor.r, k, *request,
         )  # fmt: skip
         scores.state[pool[state == kernels.DEPENDENT]] = kernels.DEPENDENT
@@ -304,7 +304,7 @@ class SparseModel:
         # At the end nobody asks for the scores after the last pick: its pass can wait.
         at_end = code in (kernels.FITTED, kernels.EXACT, kernels.FULL)
         confirmed, known, stale = kernels.confirm(
-            scores.project(k, k + added - at_end), scale, factor.t[k:],
+            scores.project(k, k + added - at_end), scale, factor.t, k,
             picks[:added], scores.corr, scores.energy, scores.floor, scores.state, by_gain,
             self._tolerance.dependent, self._tolerance.tie,
         )  # fmt: skip

@@ -4,7 +4,7 @@ from sparsewise.results.bayesian import MINOR, BayesianSolution, InferredNoise, 
 from sparsewise.results.best_subsets import BestSubsets, Progress
 from sparsewise.results.check import BayesianCheck, Check, L1Check, MultistartCheck
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
-from sparsewise.results.multistart import MultistartSolution, Start
+from sparsewise.results.multistart import MultistartSolution, Start, each_sigma
 from sparsewise.results.path import Model, Path, Stretch
 from sparsewise.results.shrunk import ShrunkSolution
 from sparsewise.results.solution import Posterior, Solution
@@ -36,6 +36,7 @@ __all__ = [
     "Step",
     "Stop",
     "Stretch",
+    "each_sigma",
     "log_evidence",
     "weight",
 ]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.design.base import Array, square_sums
-from sparsewise.problem import Problem, problem
+from sparsewise.problem import Problem, problem_of
 from sparsewise.results.check import BayesianCheck
 from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
@@ -20,29 +20,31 @@ MINOR = 1e-4
 """Part of the target's square: features that explain less are as small as systematic errors."""
 
 
-def log_evidence(sigma: float, rows: float, log_det: float, fit: float, is_complex: bool) -> float:
+def log_evidence(sigmas: Array, rows: float, log_det: float, fit: float, is_complex: bool) -> float:
     """The log marginal likelihood, eq. 1.3 of the paper with its ½ and constants.
 
     -½ (ν log 2πσ² + log|C/σ²| + y*C⁻¹y) for real data, and -(ν log πσ² + log|C/σ²| + y*C⁻¹y)
-    for circular complex data; C = σ²I + A Γ A*.
+    for circular complex data; C = σ²I + A Γ A*. The sum of these for several targets, the C/σ² of
+    which are the same (Wipf and Rao 2007).
 
     Parameters
     ----------
-    sigma : float
-        Standard deviation of the noise.
+    sigmas : ndarray of shape (q,)
+        Standard deviation of the noise of each target; 0: one of zeros, which tells nothing.
     rows : float
         ν, the dimension of what is explained.
     log_det : float
         log|C/σ²|.
     fit : float
-        y*C⁻¹y.
+        y*C⁻¹y: its mean over targets.
     is_complex : bool
         Whether the data are complex.
     """
-    if sigma == 0.0:
+    noisy = sigmas[sigmas > 0]
+    if not noisy.size:
         return math.inf  # a target of zeros, explained without noise
-    constant = math.log(math.pi if is_complex else 2 * math.pi) + 2 * math.log(sigma)
-    return -weight(is_complex) * (rows * constant + log_det + fit)
+    constant = math.log(math.pi if is_complex else 2 * math.pi) + 2 * float(np.log(noisy).mean())
+    return -weight(is_complex) * noisy.size * (rows * constant + log_det + fit)
 
 
 def weight(is_complex: bool) -> float:
@@ -74,15 +76,14 @@ class InferredNoise(NamedTuple):
     scale: float = 0.0
     may_fall: bool = True
 
-    def best(self, squares: float, rows: float, is_complex: bool) -> float:
-        """The σ² of greatest evidence, squares being y*R y and rows ν."""
-        beta = weight(is_complex)
+    def best(self, squares: float, rows: float, beta: float) -> float:
+        """The σ² of greatest evidence, squares being y*R y, rows ν and β that of all targets."""
         peak = (beta * squares + self.scale) / (beta * rows + self.shape)
         return max(peak, self.least)
 
-    def rise(self, noise: float, squares: float, rows: float, is_complex: bool) -> float:
+    def rise(self, noise: float, squares: float, rows: float, beta: float) -> float:
         """By how much that one would raise the log evidence, and prior, above this σ²."""
-        best, beta = self.best(squares, rows, is_complex), weight(is_complex)
+        best = self.best(squares, rows, beta)
         if best < noise and not self.may_fall:
             return 0.0
         fit = (beta * squares + self.scale) * (1 / noise - 1 / best)
@@ -103,10 +104,11 @@ class BayesianSolution(UncertainSolution):
     ----------
     gamma : ndarray of shape (m,)
         Prior variance of each coefficient: 0 outside the support, infinite (a flat prior) for
-        columns that were to be included.
+        columns that were to be included. Several targets share γ/σ², and `gamma` belongs to one
+        whose noise is `sigma`.
     log_evidence : float
         Log marginal likelihood of y given gamma and sigma, constants included; with flat priors
-        that of the part of y they don't explain.
+        that of the part of y they don't explain. Of several targets the sum.
     price : float
         What each feature had to raise the log evidence by.
     min_increase : float
@@ -142,7 +144,7 @@ class BayesianSolution(UncertainSolution):
             return math.nan
         squares = (math.sqrt(self.path.initial.loss) / self.sigma) ** 2
         is_complex = self.coef.dtype.kind == "c"
-        return log_evidence(self.sigma, self._free_rows(rows), 0.0, squares, is_complex)
+        return log_evidence(self.each_sigma, self._free_rows(rows), 0.0, squares, is_complex)
 
     def is_noiseless(self, total: float, rows: float) -> bool:
         """Whether σ is that of rounding: inferred noise falls no further."""
@@ -168,7 +170,7 @@ class BayesianSolution(UncertainSolution):
 
     def check(self, A: Any, y: Any) -> BayesianCheck:
         """Recompute residual, posterior, evidence and its optimality from the data alone."""
-        data = problem(A, y)
+        data = problem_of(A, y, self.coef)
         fit = self._check_fit(data)
         posterior_error = evidence_error = increase = by_noise = math.inf
         ok = False
@@ -199,6 +201,7 @@ class BayesianSolution(UncertainSolution):
             residual_error=fit.residual_error,
             normal_equations=fit.normal_equations,
             support_ok=fit.support_ok,
+            residual_norms=fit.residual_norms,
             posterior_error=posterior_error,
             log_evidence_error=evidence_error,
             possible_increase=increase,
@@ -216,43 +219,47 @@ class _Recomputed:
         with np.errstate(divide="ignore"):
             self.d = solution.sigma / (np.sqrt(solution.gamma[support]) * norms)
         unit = data.design.unit_columns(support)
-        k, n = support.size, len(data.y)
+        k, n = support.size, data.shape[0]
         Q, R = np.linalg.qr(np.vstack([unit, np.diag(self.d)]))
         self.Q, self.below = Q[:n], Q[n:]
         U = np.linalg.solve(R, np.eye(k)) if k else np.empty((0, 0))
         self.U, self.diagonal = U, square_sums(U.T)
-        x = U @ (self.Q.conj().T @ data.y)
-        self.rest = data.y - self.Q @ (self.Q.conj().T @ data.y)
+        t = data.Y @ self.Q.conj()
+        x = t @ U.T
+        self.rest = data.Y - t @ self.Q.T
         self.rest_below = -self.d * x
         self.x = x
         below = np.vdot(self.rest_below, self.rest_below).real
         self.squares = float(np.vdot(self.rest, self.rest).real + below)  # y*R y
         self.rows = data.design.rows - int((self.d == 0).sum())
-        self.is_complex = data.y.dtype.kind == "c"
+        self.is_complex = data.is_complex
+        self.weight = weight(self.is_complex) * data.targets
         self.condition = float(np.linalg.cond(R)) if k else 1.0
         self.noise = (solution.sigma / data.scale) ** 2
         # How far rounding in the residual shows in y*C⁻¹y.
-        shown = float(np.linalg.norm(self.rest)) * (1.0 + float(np.abs(x).sum()))
+        size = 1.0 + float(np.abs(x).sum(axis=1).max())
+        shown = float(np.linalg.norm(self.rest)) * size * data.targets
         self.blur = 4 * data.tolerances.eps * shown / max(self.noise, 1e-300)
-        self.posterior_error = self._posterior_error(U, x / norms * data.scale)
+        self.posterior_error = self._posterior_error()
         self.log_evidence = self._log_evidence(R)
 
-    def _posterior_error(self, U: Array, mean: Array) -> float:
-        if self.solution.covariance.shape != (mean.size, mean.size):
+    def _posterior_error(self) -> float:
+        """The largest relative error of means and covariances, of unit columns and targets."""
+        support, told = self.solution.support, self.solution.covariance
+        if told.shape != (support.size, support.size):
             return math.inf
-        stated = self.solution.coef[self.solution.support]
-        inverse = self.data.inverse_norms[self.solution.support].astype(float)
-        scaled = self.solution.sigma * inverse[:, None] * U
+        inverse = self.data.inverse_norms[support].astype(float)
+        scaled = self.solution.sigma * inverse[:, None] * self.U
         covariance = scaled @ scaled.conj().T
         std = np.sqrt(np.diagonal(covariance).real)
-        size = np.abs(mean).max(initial=0.0) + std.max(initial=0.0)
-        errors = np.abs(covariance - self.solution.covariance) / np.maximum(
-            np.outer(std, std), np.finfo(float).tiny
+        least = np.finfo(float).tiny
+        errors = np.abs(covariance - told) / np.maximum(np.outer(std, std), least)
+        mean = self.data.unit_coef(self.solution.coef, support)
+        size = np.abs(self.x).max(initial=0.0) + math.sqrt(
+            self.noise * self.diagonal.max(initial=0)
         )
-        return max(
-            float(np.abs(stated - mean).max(initial=0.0) / max(size, np.finfo(float).tiny)),
-            float(errors.max(initial=0.0)),
-        )
+        off = np.abs(mean - self.x).max(initial=0.0) / max(size, least)
+        return max(float(off), float(errors.max(initial=0.0)))
 
     def _log_evidence(self, R: Array) -> float:
         flat = self.d == 0
@@ -263,7 +270,7 @@ class _Recomputed:
             R_flat = np.linalg.qr(unit, mode="r")
             log_det -= 2 * float(np.log(np.abs(np.diagonal(R_flat))).sum())
         return log_evidence(
-            self.solution.sigma,
+            math.sqrt(self.noise) * self.data.noise_scales,
             self.rows,
             log_det,
             self.squares / self.noise if self.noise else 0.0,
@@ -275,13 +282,13 @@ class _Recomputed:
         rule = self.solution.inferred
         if rule is None or not self.noise:
             return 0.0
-        return rule.rise(self.noise, self.squares, self.rows, self.is_complex)
+        return rule.rise(self.noise, self.squares, self.rows, self.weight)
 
     def possible_increase(self) -> float:
         """The largest rise by adding, deleting or re-estimating one column."""
         if self.solution.sigma == 0.0:
             return 0.0
-        beta, price = weight(self.is_complex), self.solution.price
+        beta, price = self.weight, self.solution.price
         u, own = self._active()
         off = np.maximum(1 / (own * np.maximum(u, 1)) - 1, -1 + 1e-16)
         by_update = np.where(u > 1, beta * (np.log1p(off) - off / (1 + off)), 0.0)
@@ -296,7 +303,7 @@ class _Recomputed:
         loose = self.d > 0
         own = np.square(self.d[loose]) * self.diagonal[loose]
         share = np.maximum(1 - own, np.finfo(float).eps)
-        u = np.square(np.abs(self.x[loose])) / (self.diagonal[loose] * share * self.noise)
+        u = square_sums(self.x[:, loose]) / (self.diagonal[loose] * share * self.noise)
         return u, own
 
     def _inactive(self) -> Iterator[Array]:
@@ -318,10 +325,10 @@ class _Recomputed:
                 below = below - self.below @ H
                 within += H
             energy = square_sums(V) + square_sums(below)
-            corr = V.conj().T @ self.rest + below.conj().T @ self.rest_below
+            corr = self.rest @ V.conj() + self.rest_below @ below.conj()
             # The rest is rounding: such columns depend on others, or leave coefficients no digits.
             size = self.diagonal.sum() + (1 + square_sums(self.U @ within)) / np.maximum(
                 energy, tolerance.exact
             )
             some = (energy > tolerance.exact) & (size <= tolerance.frail_at(self.noise))
-            yield np.square(np.abs(corr[some])) / (energy[some] * self.noise)
+            yield square_sums(corr)[some] / (energy[some] * self.noise)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from sparsewise.design.base import Array
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Check:
         max over the support of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares.
     support_ok : bool
         The support is ascending, within range, and holds every non-zero coefficient.
+    residual_norms : ndarray of shape (q,)
+        ‖y_t - A coef_t‖ of each target, in its own units.
     """
 
     ok: bool
@@ -28,6 +32,7 @@ class Check:
     residual_error: float
     normal_equations: float
     support_ok: bool
+    residual_norms: Array = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"{self._opening}; normal equations {self.normal_equations:.1e}; {self._support})"

@@ -96,7 +96,7 @@ class L1Solution(Solution):
         ok = basic.ok and max(bound_exceeded, dual_exceeded, gap) <= limit
         return L1Check(
             ok, basic.residual_norm, basic.residual_error, basic.normal_equations,
-            basic.support_ok, bound_exceeded, dual_exceeded, gap,
+            basic.support_ok, basic.residual_norms, bound_exceeded, dual_exceeded, gap,
         )  # fmt: skip
 
     def _constrained(self, data: Problem) -> tuple[float, float]:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import square_sums
+from sparsewise.design.base import Array, square_sums
 from sparsewise.guarantees.exchanges import changes_of_one
 from sparsewise.guarantees.fit import Fit
-from sparsewise.problem import Problem, problem
+from sparsewise.problem import Problem, problem_of
 from sparsewise.results.check import MultistartCheck
 from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
@@ -38,6 +38,7 @@ class MultistartSolution(UncertainSolution):
     """The best model that several starts came to; ``coef`` is least squares on its columns.
 
     ``sigma`` is given, or ‖r‖/√(n - k); ``covariance`` takes the columns as given: σ²(A_S*A_S)⁻¹.
+    Several targets have a noise of their own each, ``sigmas``, unless it is given.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class MultistartSolution(UncertainSolution):
 
     def check(self, A: Any, y: Any) -> MultistartCheck:
         """Recompute residual, noise, score and chance, and that no single change helps."""
-        data = problem(A, y)
+        data = problem_of(A, y, self.coef)
         plain, again = self._check_fit(data), _Recomputed(data, self)
         sigma, covariance = again.sigma_error(), again.covariance_error()
         score, chance = again.score_error(), again.chance_error()
@@ -96,6 +97,7 @@ class MultistartSolution(UncertainSolution):
             residual_error=plain.residual_error,
             normal_equations=plain.normal_equations,
             support_ok=support_ok,
+            residual_norms=plain.residual_norms,
             sigma_error=sigma.error,
             covariance_error=covariance.error,
             score_error=score.error,
@@ -124,17 +126,25 @@ class _Recomputed:
         self.goal = told.goal._replace(
             rows=data.design.rows,
             columns=data.shape[1] - len(told.exclude),
-            parts=2 if data.y.dtype.kind == "c" else 1,
+            parts=2 if data.is_complex else 1,
+            targets=data.independent_targets,
             exact=self.fit.tolerance.exact,
         )
         nothing = data.is_zero and told.goal.noise is None
         self.sigma = 0.0 if nothing else self._of_norm(self._sigma) * data.scale
 
     def sigma_error(self) -> _Off:
-        """That of the noise, relative to it."""
+        """That of the noise, relative to it; the largest, if targets have one each."""
         unit = self.sigma or 1.0
         slack = self._slack(self._sigma) * self.data.scale / unit
-        return _Off(_difference(self.told.sigma, self.sigma) / unit, CLOSE + slack)
+        off = _difference(self.told.sigma, self.sigma) / unit
+        if self.told.sigmas is not None:
+            each = each_sigma(self.data, self.goal, self.fit.r, self.fit.size)
+            # What rounding leaves open of a residual of all is more in one of a few.
+            slack *= len(each)
+            unlike = np.abs(self.told.sigmas - each) / np.where(each > 0, each, 1.0)
+            off = max(off, float(unlike.max(initial=0.0)))
+        return _Off(off, CLOSE + slack)
 
     def score_error(self) -> _Off:
         """That of the score."""
@@ -186,6 +196,20 @@ class _Recomputed:
         """By how much rounding errors of ‖r‖ may change a figure."""
         low, high = (self._of_norm(figure, sign * self.fit.rounding) for sign in (-1, 1))
         return _difference(low, high)
+
+
+def each_sigma(data: Problem, goal: Score, R: Array, size: int) -> Array:
+    """σ of each target: known, or what a model of this size leaves, the rows of R."""
+    if goal.noise is not None or data.is_zero:
+        return math.sqrt(goal.noise or 0.0) * data.noise_scales
+    assert data.scales is not None
+    rss = square_sums(R.T)
+    return np.array(
+        [
+            math.sqrt(goal.variance(float(one), size)) * scale
+            for one, scale in zip(rss, data.scales[:, 0] * data.Y.any(axis=1), strict=True)
+        ]
+    )
 
 
 def _difference(one: float, other: float) -> float:

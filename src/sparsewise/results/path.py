@@ -30,7 +30,8 @@ class Stretch(NamedTuple):
     """Consecutive steps of one kind, as the engine hands them over (in its own units).
 
     An entry of ``columns`` is the column of a step, or a tuple of several. ``coefs[i]`` belongs to
-    the model after step i, in the order in which its columns came (and may be longer).
+    the model after step i, in the order in which its columns came (and may be longer); of several
+    targets, one a row.
     """
 
     action: Action
@@ -129,17 +130,18 @@ class Path(Sequence[Step]):
     def coefs_after(self, steps: Sequence[int]) -> tuple[Array, Array]:
         """Columns, ascending, and their coefficients after so many steps, one column of them each.
 
+        Those of several targets are along a third axis.
         Only columns that are in one of these models: for a long path of very many columns, all
         `models` would be far too many zeros.
         """
         wanted = set(steps)
         found = {
-            number: (np.array(order, np.int64), met[1][: len(order)])
+            number: (np.array(order, np.int64), met[1][..., : len(order)])
             for number, (_, order, met) in enumerate(self._replay())
             if number in wanted
         }
         columns = np.unique(np.concatenate([order for order, _ in found.values()]))
-        coefs = np.zeros((columns.size, len(steps)), self._units.dtype)
+        coefs = np.zeros((columns.size, len(steps), *self._units.each), self._units.dtype)
         for i, number in enumerate(steps):
             order, x = found[number]
             coefs[np.searchsorted(columns, order), i] = self._units.values(order, x)
@@ -161,7 +163,7 @@ class Path(Sequence[Step]):
     def _model(self, order: list[int], met: tuple[float, Array]) -> Model:
         """Columns, loss and coefficients in the units of the data."""
         columns = np.array(order, dtype=np.int64)
-        coef = self._units.coef(columns, met[1][: len(order)])
+        coef = self._units.coef(columns, met[1][..., : len(order)])
         return Model(np.sort(columns), coef, self._units.squared(met[0]))
 
     def _replay(self) -> Iterator[tuple[Step | None, list[int], tuple[float, Array]]]:
@@ -184,7 +186,7 @@ class Path(Sequence[Step]):
         if self.start:
             first = self._stretches[0]
             return float(first.losses[0]), first.coefs[0]
-        return self._empty_loss, np.empty(0)
+        return self._empty_loss, np.empty((*self._units.each, 0))
 
     def __len__(self) -> int:
         return sum(len(s.columns) for s in self._stretches if s.action != "start")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.problem import Problem, problem, product
+from sparsewise.problem import Problem, problem_of
 from sparsewise.results.check import MultistartCheck
 from sparsewise.results.multistart import MultistartSolution
 
@@ -39,13 +39,14 @@ class ShrunkSolution(MultistartSolution):
 
     def check(self, A: Any, y: Any) -> MultistartCheck:
         """What `fitted` is found to be, and whether the coefficients are posterior means of it."""
-        data = problem(A, y)
+        data = problem_of(A, y, self.coef)
         search, plain = self.fitted.check(A, y), self._check_fit(data)
         off, slack = self._posterior_error(data)
         return replace(
             search,
             ok=search.ok and plain.ok and off <= slack,
             residual_norm=plain.residual_norm,
+            residual_norms=plain.residual_norms,
             residual_error=plain.residual_error,
             normal_equations=off,
         )
@@ -56,10 +57,9 @@ class ShrunkSolution(MultistartSolution):
         At the posterior mean μ it vanishes; and what rounding excuses.
         """
         support = self.support
-        norms = data.design.norms()[support].astype(np.float64)
-        mean = product(self.coef[support], norms, divisor=data.scale)
+        mean = data.unit_coef(self.coef, support)
         B = data.design.unit_columns(support)
-        r = data.y - B @ mean.astype(data.y.dtype)
-        off = B.conj().T @ r - self.damping * mean
+        r = data.Y - mean.astype(data.dtype) @ B.T
+        off = r @ B.conj() - self.damping * mean
         eps = data.tolerances_in(self.coef.dtype).eps
         return float(np.abs(off).max(initial=0.0)), 1e-2 * eps**0.5

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsewise.design.base import Array
 from sparsewise.guarantees.certificate import Certificate, certify
-from sparsewise.problem import Problem, problem, product
+from sparsewise.problem import Problem, problem_of
 from sparsewise.results.check import Check
 from sparsewise.results.path import Path
 from sparsewise.results.stop import Stop
@@ -35,10 +35,10 @@ class Solution:
         Name of the algorithm, as in ``sparsewise.ALGORITHMS``.
     support : ndarray of int
         The chosen columns, ascending.
-    coef : ndarray of shape (m,)
+    coef : ndarray of shape (m,), or (m, q) for targets of shape (n, q)
         Coefficients, zero outside the support.
     residual_norm : float
-        ‖y - A coef‖.
+        ‖y - A coef‖; of several targets, their root mean square, weighted as `Targets` says.
     path : Path
         Every step, and the best model of each size met.
     stop : Stop
@@ -64,6 +64,11 @@ class Solution:
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
     note: str = ""
+
+    @property
+    def rows_of_coef(self) -> Array:
+        """The coefficients with one row a column of A, of one target, too."""
+        return self.coef.reshape(len(self.coef), -1)
 
     @property
     def posterior(self) -> Posterior | None:
@@ -94,7 +99,7 @@ class Solution:
 
     def check(self, A: Any, y: Any) -> Check:
         """Recompute residual, normal equations and support from the data alone."""
-        return self._check_fit(problem(A, y))
+        return self._check_fit(problem_of(A, y, self.coef))
 
     def certificate(self, A: Any, y: Any, **how: Any) -> Certificate:
         """Whether the support is the best subset of its size; `how` as for `certify`.
@@ -105,28 +110,35 @@ class Solution:
 
     def _check_fit(self, data: Problem) -> Check:
         support = self.support
-        stray = np.setdiff1d(np.flatnonzero(self.coef), support)
+        stray = np.setdiff1d(np.flatnonzero(self.rows_of_coef.any(axis=1)), support)
         columns = np.append(support, stray)
         # Of unit columns and a unit target: neither data nor coefficients need be of moderate size.
-        norms = data.design.norms()[columns]
-        x = product(self.coef[columns], norms, divisor=data.scale)
+        x = data.unit_coef(self.coef, columns)
         unit = data.design.unit_columns(columns)
-        residual = data.y - unit @ x.astype(data.y.dtype)
+        residual = data.Y - x.astype(data.dtype) @ unit.T
         norm = float(np.linalg.norm(residual))
-        normal = float(np.abs(unit[:, : support.size].conj().T @ residual).max(initial=0.0))
+        normal = float(np.abs(residual @ unit[:, : support.size].conj()).max(initial=0.0))
         error = abs(norm - self.residual_norm / data.scale)
         support_ok = bool((np.diff(support) > 0).all() and not stray.size)
         # The residual of even the exact coefficients shows their rounding errors; an answer that
         # has no more than these is none.
         eps = data.tolerances_in(self.coef.dtype).eps
-        size = 1.0 + float(np.abs(x).sum())
+        size = 1.0 + float(np.abs(x).sum(axis=1).max())
         tolerance = min(max(1e-2 * eps**0.5, 64 * eps * size), self._forgivable(data))
         ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
-        return Check(ok, norm * data.scale, error, normal, support_ok)
+        each = np.linalg.norm(residual, axis=1) * (
+            data.scale if data.scales is None else data.scales[:, 0]
+        )
+        return Check(ok, norm * data.scale, error, normal, support_ok, each)
 
     def _forgivable(self, data: Problem) -> float:
         """An error of the residual, relative to ‖y‖, that no size of coefficients excuses."""
         return 16 * data.tolerances_in(self.coef.dtype).eps ** 0.5
+
+    @property
+    def _shared(self) -> str:
+        """How many targets share the support, if several do."""
+        return "" if self.coef.ndim == 1 else f" for {count(self.coef.shape[1], 'target')}"
 
     def __repr__(self) -> str:
         size = self.support.size
@@ -135,7 +147,7 @@ class Solution:
         facts = "".join(f"  {label:<8} {sentence}\n" for label, sentence in self.facts())
         return (
             f"Solution by {self.algorithm}: {size} feature{'' if size == 1 else 's'} "
-            f"of {self.coef.size}, residual {self.residual_norm:.4g}\n"
+            f"of {len(self.coef)}{self._shared}, residual {self.residual_norm:.4g}\n"
             f"  coef     {_entries(self.support, self.coef)}\n"
             f"{noise}{facts}"
             f"  path     {len(self.path)} steps, {count(self.n_passes, 'pass', 'passes')} over A\n"
@@ -152,19 +164,32 @@ class UncertainSolution(Solution):
     Attributes
     ----------
     sigma : float
-        Standard deviation of the noise, given or inferred.
+        Standard deviation of the noise, given or inferred; of several targets, the root mean square.
     covariance : ndarray of shape (k, k)
-        That of ``coef[support]``, in the precision of the data.
+        That of ``coef[support]``, in the precision of the data; of several targets, that of one
+        whose noise is `sigma`.
+    sigmas : ndarray of shape (q,), or None
+        Standard deviation of the noise of each target, where there are several.
     """
 
     sigma: float
     covariance: Array
+    sigmas: Array | None = None
+
+    @property
+    def each_sigma(self) -> Array:
+        """`sigmas`, or `sigma` as the only one of them."""
+        return np.array([self.sigma]) if self.sigmas is None else self.sigmas
 
     @property
     def std(self) -> Array:
         """Standard deviation of each coefficient; 0 outside the support."""
-        std = np.zeros(self.coef.size, self.covariance.real.dtype)
-        std[self.support] = np.sqrt(np.diagonal(self.covariance).real)
+        deviations = np.sqrt(np.diagonal(self.covariance).real)
+        if self.sigmas is not None:
+            shares = self.sigmas / (self.sigma or 1.0)
+            deviations = (deviations[:, None] * shares).astype(deviations.dtype)
+        std = np.zeros(self.coef.shape, deviations.dtype)
+        std[self.support] = deviations
         return std
 
     @property
@@ -177,8 +202,9 @@ def _entries(support: Array, coef: Array, width: int = 68) -> str:
     """The first coefficients by column, as many as fit."""
     shown = ""
     for i, j in enumerate(support):
-        entry = f"{', ' if i else ''}{j}: {coef[j]:.4g}"
+        values = " ".join(f"{value:.4g}" for value in np.atleast_1d(coef[j]))
+        entry = f"{', ' if i else ''}{j}: {values if coef.ndim == 1 else f'[{values}]'}"
         if len(shown) + len(entry) > width:
-            return f"{{{shown}, … {support.size - i} more}}"
+            return f"{{{shown}{', ' if i else ''}… {support.size - i} more}}"
         shown += entry
     return f"{{{shown}}}"

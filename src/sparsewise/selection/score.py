@@ -31,6 +31,11 @@ class Score(NamedTuple):
     measurements. A fit to rounding error counts as one to rounding level: among such models the
     smallest is best.
 
+    Several targets that share their columns have a score each, of which this is the mean, ‖r‖²
+    being that of all. A column of noise lowers Σ_t‖r_t‖²/σ² by χ² of as many degrees of freedom as
+    there are targets, so that the charge is what such a sum exceeds as rarely as χ² of one degree
+    exceeds 2 log m, over their number.
+
     Attributes
     ----------
     rows : float
@@ -45,6 +50,8 @@ class Score(NamedTuple):
         2 for complex data, else 1.
     exact : float
         ‖r‖² that is but rounding error.
+    targets : float
+        q: how many independent targets share their columns (`Problem.independent_targets`).
     """
 
     rows: float
@@ -53,6 +60,7 @@ class Score(NamedTuple):
     noise: float | None = None
     parts: int = 1
     exact: float = 0.0
+    targets: float = 1.0
 
     def costs(self, rss: Array | float, size: Array | int) -> Array:
         """The score of models of these ‖r‖² and sizes; infinite where no row is left."""
@@ -83,7 +91,8 @@ class Score(NamedTuple):
         """log₁₀ of a bound on the probability that some `size` columns fit noise as well.
 
         A target of random direction has RSS/‖y‖² of at most ρ on given k columns with probability
-        I_ρ((n-k)/2, k/2), and there are (m choose k) ways to choose them.
+        I_ρ((n-k)/2, k/2), and there are (m choose k) ways to choose them. q targets together are
+        one of q times as many measurements.
         """
         from scipy.special import gammaln
 
@@ -91,7 +100,7 @@ class Score(NamedTuple):
         if k == 0 or left <= 0:
             return 0.0
         ways = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
-        half = self.parts / 2
+        half = self.parts * self.targets / 2
         fits = log_beta(min(max(rss, self.exact), 1.0), half * left, half * k)
         return min(float(ways + fits) / math.log(10), 0.0)
 
@@ -104,18 +113,32 @@ def score(
     noise: float | None = None,
     dtype: np.dtype[Any] | None = None,
     error: float = 0.0,
+    targets: float = 1.0,
 ) -> Score:
     """The score by name, or by what a column costs, for data of this type and error."""
     dtype = np.dtype(np.float64) if dtype is None else dtype
     # A complex coefficient is two real ones; the best of m complex columns still gains 2 log m.
     parts = 2 if dtype.kind == "c" else 1
     charges: dict[ByCharge, float] = {
-        "ric": 2 * math.log(max(columns, 2)),
+        "ric": risk_inflation(columns, parts, targets),
         "bic": parts * math.log(max(rows, 2)),
         "aic": 2.0 * parts,
     }
     charge = charges[criterion] if isinstance(criterion, str) else float(criterion)
-    return Score(rows, columns, charge, noise, parts, tolerances(dtype, error).exact)
+    return Score(rows, columns, charge, noise, parts, tolerances(dtype, error).exact, targets)
+
+
+def risk_inflation(columns: int, parts: int, targets: float) -> float:
+    """What the best of m columns of noise lowers ‖r‖²/σ² by, at most: 2 log m, of one target.
+
+    Of q targets, what χ² of q times as many degrees of freedom exceeds as rarely, over q.
+    """
+    one = 2 * math.log(max(columns, 2))
+    if targets == 1.0:
+        return one
+    from scipy.special import chdtrc, chdtri  # the tail of χ², and its inverse
+
+    return float(chdtri(parts * targets, chdtrc(parts, one))) / targets
 
 
 def log_beta(x: float, a: float, b: float) -> float:
