@@ -377,11 +377,13 @@ def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float,
 
 def _shares(norms: Array, weights: ArrayLike) -> Array:
     """w_t‖y_t‖ of all targets, brought to norm one together."""
-    given = np.asarray(weights, float)
-    if given.shape != norms.shape or not (np.isfinite(given) & (given > 0)).all():
+    given = np.asarray(weights)
+    numbers = given.shape == norms.shape and given.dtype.kind in "fiub"
+    if not (numbers and (np.isfinite(given) & (given > 0)).all()):
         raise InputError(
-            f"must be {norms.size} positive numbers, one a target", "", parameter="weights"
+            f"must be {norms.size} positive numbers, one a target.", parameter="weights"
         )
+    given = given.astype(float)
     logs = np.log(given) + np.log(norms, out=np.full_like(norms, -np.inf), where=norms > 0)
     shares = np.exp(logs - logs.max())
     return np.asarray(shares / np.linalg.norm(shares))
