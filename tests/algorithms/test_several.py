@@ -1,4 +1,4 @@
-"""Several targets that share their columns: what must not matter, what must, and what is refused."""
+"""Several targets that share their columns: what must not matter, what must, what is refused."""
 
 from dataclasses import replace
 
@@ -156,7 +156,7 @@ def test_phases_of_targets(name, p):
 @few
 @given(p=problems, seed=seeds)
 def test_mixtures_of_the_targets(name, p, seed):
-    """Where all count in the same units, any orthonormal basis of their span has the same support."""
+    """Where all count in the same units, any orthonormal basis of their span has one support."""
     q = p.y.shape[1]
     kind = complex if np.iscomplexobj(p.y) else float
     W = np.linalg.qr(normal(np.random.default_rng(seed), q, q, kind=kind))[0]
