@@ -26,9 +26,9 @@ def recovery(unit: Unit, seed: int) -> Values:
     for realization in range(unit.realizations):
         with noted(f"realisation {realization}"):
             A, y, x = draw(unit.experiment, cell, generator(cell, realization, seed))
-            if y.ndim > 1:  # the noise of all targets is equal: so are their weights
-                y = Targets(y, weights=np.ones(y.shape[1]))
-            solution, seconds = timed(partial(algorithm, A, y, **arguments), realization == 0)
+            # The noise of all targets is equal: so are their weights.
+            target = y if y.ndim == 1 else Targets(y, weights=np.ones(y.shape[1]))
+            solution, seconds = timed(partial(algorithm, A, target, **arguments), realization == 0)
         support = support_above(threshold, solution.coef)
         values["success"].append(float(np.array_equal(support, support_above(0.0, x))))
         size = np.linalg.norm(x) or 1.0
