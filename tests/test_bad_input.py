@@ -156,7 +156,7 @@ def test_empty(shape, stored):
 
 def test_column_vector_is_told_how_to_flatten():
     with refused("ravel", error=ValueError):
-        call("bpdn", y=GOOD.y[:, None])
+        call("mp", y=GOOD.y[:, None])
 
 
 @pytest.mark.parametrize(
