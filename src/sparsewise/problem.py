@@ -362,7 +362,7 @@ def _check_rows(targets: Array, n: int) -> None:
 
 def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float, Array, bool]:
     """Targets of weighted norm one, taken together: `Problem`'s Y, scale, scales and is_zero."""
-    scaled = [_unit(row, f"target {t}, row") for t, row in enumerate(rows)]
+    scaled = [_unit(row, f"target {t}, row", among=rows) for t, row in enumerate(rows)]
     units, norms = np.array([unit for unit, _ in scaled]), np.array([norm for _, norm in scaled])
     some = norms > 0
     if not some.any():
@@ -390,8 +390,11 @@ def _shares(norms: Array, weights: ArrayLike) -> Array:
     return np.asarray(shares / np.linalg.norm(shares))
 
 
-def _unit(target: Array, where: str = "row") -> tuple[Array, float]:
-    """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero."""
+def _unit(target: Array, where: str = "row", *, among: Array | None = None) -> tuple[Array, float]:
+    """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero.
+
+    How many entries are not finite is told of all targets that it is `among`.
+    """
     inner = target
     if target.dtype.char in "fF":  # whose squares are all in the range of double precision
         inner = target.astype(np.complex128 if target.dtype.kind == "c" else np.float64)
@@ -401,8 +404,9 @@ def _unit(target: Array, where: str = "row") -> tuple[Array, float]:
         return inner / norm, norm
     largest = float(np.abs(target).max())
     if not math.isfinite(largest):
-        bad = np.flatnonzero(~np.isfinite(target))
-        raise not_finite("y", bad.size, f"{where} {bad[0]}")
+        first = int(np.argmin(np.isfinite(target)))
+        bad = ~np.isfinite(target if among is None else among)
+        raise not_finite("y", int(bad.sum()), f"{where} {first}")
     if largest == 0.0:
         return target, 0.0
     inner, power = near_one(target, largest)
