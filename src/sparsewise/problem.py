@@ -20,6 +20,11 @@ MODERATE = (1e-100, 1e100), (1e-10, 1e10)
 """‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
 
 
+FAINT = 1e-30
+"""The least share of a target in all of them: its square is far below rounding, and it keeps its
+coefficients."""
+
+
 class DependentColumnsError(InputError):
     """Some columns can't be in one model with the others.
 
@@ -369,7 +374,14 @@ def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float,
         return np.array(rows), 1.0, np.ones((len(rows), 1)), True
     # A row of weighted norm w_t‖y_t‖ = shares_t, Σ shares² = 1, in units of ‖y_t‖/shares_t.
     shares = some / math.sqrt(some.sum()) if weights is None else _shares(norms, weights)
-    scales = np.divide(norms, shares, out=np.ones_like(norms), where=shares > 0)
+    with np.errstate(over="ignore"):
+        scales = np.divide(norms, shares, out=np.ones_like(norms), where=shares > 0)
+    if not np.isfinite(scales).all():
+        raise InputError(
+            "has targets whose norms, by their weights, are beyond the range of double precision",
+            "divide them by a power of ten.",
+            parameter="y",
+        )
     largest = scales[shares > 0].max()
     typical = largest * math.sqrt(np.square(scales[shares > 0] / largest).mean())
     scale = typical / math.sqrt(np.count_nonzero(shares))
@@ -386,7 +398,7 @@ def _shares(norms: Array, weights: ArrayLike) -> Array:
         )
     given = given.astype(float)
     logs = np.log(given) + np.log(norms, out=np.full_like(norms, -np.inf), where=norms > 0)
-    shares = np.exp(logs - logs.max())
+    shares = np.maximum(np.exp(logs - logs.max()), FAINT * (norms > 0))
     return np.asarray(shares / np.linalg.norm(shares))
 
 

@@ -15,6 +15,7 @@ from tests.problems import (
     BY_DELTA,
     ELIMINATION,
     FAMILIES,
+    FIXED_SIZE,
     FORWARD,
     KNOWN,
     L1,
@@ -203,6 +204,34 @@ def test_weights_have_ratios_only(name):
     plain = solve(name, p)
     for factor in (1.0, 1e-3, 1e150):
         same(solve(name, replace(p, y=Targets(p.y, weights=factor * weights))), plain)
+
+
+@pytest.mark.parametrize("loud", [0, 1])
+@pytest.mark.parametrize("name", [*FORWARD, *ELIMINATION, *FIXED_SIZE])
+def test_a_target_that_hardly_counts_keeps_its_coefficients(name, loud):
+    """The others decide on the columns."""
+    p = shared("complex tall", 3, 2)
+    weights = np.full(2, 1e-200)
+    weights[loud] = 1e200
+    solution = solve(name, replace(p, y=Targets(p.y, weights=weights)))
+    assert list(solution.support) == list(solve(name, replace(p, y=p.y[:, loud])).support)
+    coef = Unit(p.A, p.y).answer(solution.support).coef
+    assert np.all(np.abs(solution.coef - coef) <= 1e-9 * np.abs(coef).max(axis=0))
+
+
+def test_targets_at_the_ends_of_the_range(name):
+    """Coefficients that are numbers are told; a norm that is none is refused in a sentence."""
+    A, E = np.eye(12)[:, :5], np.eye(12)
+    call = words(name, Problem("far", A, E[:, :2], sparsity=2, delta=1e-3))
+    call |= {key: 1e305 for key in ("delta", "sigma") if call.get(key)}
+    Y = np.column_stack([1e308 * E[0], 3e-300 * E[1]])
+    if name not in (*BAYES, *SEARCHES, "stepwise"):  # whose squares of coefficients are no numbers
+        solution = ALGORITHMS[name](A, Y, **call)
+        assert list(solution.support) == [0, 1]
+        np.testing.assert_allclose(solution.coef[[0, 1]], [[1e308, 0], [0, 3e-300]])
+        assert solution.check(A, Y).ok
+    with pytest.raises(InputError, match=r"^y has .*beyond the range of.*\.$"):
+        ALGORITHMS[name](A, 1.7e308 * E[:, :2], **call)
 
 
 # --- what must matter ----------------------------------------------------------------------------
