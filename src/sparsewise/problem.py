@@ -283,9 +283,10 @@ class Problem(NamedTuple):
         """The way back to the units of the data."""
         # Squares of the norms are in range, and so is that of ‖y‖: so are their quotients.
         low, high = MODERATE[self.dtype.char in "fF"]
-        scales = self.scale if self.scales is None else self.scales
-        moderate = low < np.min(scales) and np.max(scales) < high
-        moderate = bool(moderate) and not self.design.measured.extreme
+        least = most = self.scale
+        if self.scales is not None:
+            least, most = float(self.scales.min()), float(self.scales.max())
+        moderate = low < least and most < high and not self.design.measured.extreme
         return Units(self.scale, self.scales, self.inverse_norms, self.dtype, moderate)
 
 
@@ -327,9 +328,11 @@ def problem_of(A: Any, y: ArrayLike | Targets, coef: Array) -> Problem:
     """The problem that has these coefficients: of one target, or of as many as y has."""
     data = problem(A, y, several=True)
     if coef.shape[1:] != data.units.each:
+        here, there = (
+            f"{each[0]} targets" if each else "one" for each in (data.units.each, coef.shape[1:])
+        )
         raise InputError(
-            f"has the shape {np.shape(getattr(y, 'Y', y))}, but the coefficients are those of "
-            f"{f'{coef.shape[1]} targets' if coef.ndim > 1 else 'a single one'}",
+            f"has {here}, but the coefficients are those of {there}",
             "pass y as the algorithm got it.",
             parameter="y",
         )
@@ -363,8 +366,8 @@ def _check_rows(targets: Array, n: int) -> None:
 
 def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float, Array, bool]:
     """Targets of weighted norm one, taken together: `Problem`'s Y, scale, scales and is_zero."""
-    units, norms = zip(*(_unit(row, f"target {t}, row") for t, row in enumerate(rows)), strict=True)
-    norms = np.array(norms)
+    scaled = [_unit(row, f"target {t}, row") for t, row in enumerate(rows)]
+    units, norms = np.array([unit for unit, _ in scaled]), np.array([norm for _, norm in scaled])
     some = norms > 0
     if not some.any():
         return np.array(rows), 1.0, np.ones((len(rows), 1)), True
@@ -374,7 +377,7 @@ def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float,
     largest = scales[shares > 0].max()
     typical = largest * math.sqrt(np.square(scales[shares > 0] / largest).mean())
     scale = typical / math.sqrt(np.count_nonzero(shares))
-    return np.array(units) * shares[:, None], float(scale), scales[:, None], False
+    return units * shares[:, None], float(scale), scales[:, None], False
 
 
 def _shares(norms: Array, weights: ArrayLike) -> Array:

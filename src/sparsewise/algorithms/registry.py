@@ -121,8 +121,8 @@ Function = TypeVar("Function", bound=Callable[..., Solution])
 def algorithm(family: Family, good_for: str, **more: Any) -> Callable[[Function], Function]:
     """Enter a function into `ALGORITHMS`; what is said of it are the fields of `Algorithm`.
 
-    A plain `Solution` is a least-squares fit, and targets may share their support but in an ℓ1 norm,
-    unless the algorithm says otherwise.
+    Unless the algorithm says otherwise, a plain `Solution` is a least-squares fit, and several
+    targets may share their support, but for ℓ1 norms.
     """
     plain = more.get("result", Solution) is Solution
     more = {"least_squares": plain, "several": family is not Family.L1, **more}

@@ -373,9 +373,9 @@ def grow(
 def confirm(P, scale, t, first, picks, corr, energy, floor, state, by_gain, dependent, tie):
     """Replay picks on the scores of all columns, given P = (A*Q_new)ᵀ, one row per new direction.
 
-    The first of these is direction `first`. A pick stands if it is the best of all columns at its turn. Stops at the first that isn't,
-    or when a score has gone stale. There may be one more pick than rows: the last one's pass can
-    wait. Returns (picks confirmed, rows applied, stale columns).
+    The first of these is direction `first`. A pick stands if it is the best of all columns at its
+    turn. Stops at the first that isn't, or when a score has gone stale. There may be one more pick
+    than rows: the last one's pass can wait. Returns (picks confirmed, rows applied, stale columns).
     """
     p = np.empty(energy.size, P.dtype)
     values = np.empty(energy.size, energy.dtype)

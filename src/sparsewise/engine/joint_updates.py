@@ -93,8 +93,8 @@ def relevant(
 
     σ² ← ‖r‖² / (ν - Σ γ_j S_j), with ν rows: what is left, over the degrees of freedom that are.
     Y has one target a column, all of which share γ: |μ_j|² is the sum over targets, whose norms are
-    one together. They end, too, once the columns of a `known` model, a mask, stand out from all others: that is
-    where they lead, and how far need not be known.
+    one together. The updates end, too, once the columns of a `known` model, a mask, stand out from
+    all others: that is where they lead, and how far need not be known.
     """
     columns = np.arange(B.shape[1])
     eps = tolerances(B.dtype).eps

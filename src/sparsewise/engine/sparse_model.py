@@ -294,8 +294,8 @@ class SparseModel:
         state = np.zeros(pool.size, np.int8)
         added, code, _ = kernels.grow(
             self.problem.design.laid_out(pool, factor.dtype), scale[pool], False,
-            scores.corr[:, pool], scores.energy[pool], scores.floor[pool], state, factor.Q, factor.U,
-            factor.damping, factor.t, factor.r, k, *request,
+            scores.corr[:, pool], scores.energy[pool], scores.floor[pool], state, factor.Q,
+            factor.U, factor.damping, factor.t, factor.r, k, *request,
         )  # fmt: skip
         scores.state[pool[state == kernels.DEPENDENT]] = kernels.DEPENDENT
         if added == 0:  # of the pool, none could be added: there may be others

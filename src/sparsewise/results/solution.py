@@ -164,7 +164,8 @@ class UncertainSolution(Solution):
     Attributes
     ----------
     sigma : float
-        Standard deviation of the noise, given or inferred; of several targets, the root mean square.
+        Standard deviation of the noise, given or inferred; of several targets, the root of their
+        mean square, weighted as `Targets` says.
     covariance : ndarray of shape (k, k)
         That of ``coef[support]``, in the precision of the data; of several targets, that of one
         whose noise is `sigma`.

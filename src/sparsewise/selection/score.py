@@ -138,7 +138,8 @@ def risk_inflation(columns: int, parts: int, targets: float) -> float:
         return one
     from scipy.special import chdtrc, chdtri  # the tail of χ², and its inverse
 
-    return float(chdtri(parts * targets, chdtrc(parts, one))) / targets
+    rarely = float(chdtrc(parts, one))
+    return float(chdtri(parts * targets, rarely)) / targets
 
 
 def log_beta(x: float, a: float, b: float) -> float:
