@@ -357,7 +357,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
 def check_one_target(y: Any, who: str) -> None:
     """Refuse several targets where somebody takes one."""
     try:
-        shape = np.shape(y) if isinstance(y, (list, tuple)) else getattr(y, "shape", ())
+        shape: Any = np.shape(y) if isinstance(y, (list, tuple)) else getattr(y, "shape", ())
     except ValueError:  # of lists that are no array, which scikit-learn tells
         return
     if len(shape) == 2 and shape[1] > 1:
