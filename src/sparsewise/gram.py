@@ -41,9 +41,9 @@ def from_gram(
     Xty : array-like of shape (m,) or (m, q)
         X*y: those of the features with the target, or with several, one a column.
     yty : float, or array-like of shape (q, q) or (q,)
-        ‖y‖². Of several targets Y*Y, or the squares alone: what no feature explains of them then
-        counts as uncorrelated, which is of no consequence but for how many independent targets
-        there are (`solve` charges a feature by that).
+        ‖y‖². Of several targets Y*Y, or the squares alone: what the features (and the means, if
+        they are known) don't explain of them then counts as uncorrelated. That is of no consequence
+        but for how many independent targets there are, by which `solve` charges a feature.
     n : float
         How many rows there were, or Σ w.
     X_mean : array-like of shape (m,), optional
@@ -171,12 +171,13 @@ def _products(Xty: Any, m: int) -> Array:
 
 def _squares(yty: Any, q: tuple[int, ...]) -> Array:
     """‖y‖²; of several targets Y*Y, or what is on its diagonal."""
-    squares = _numbers(yty, "yty", (*q, *q) if np.ndim(yty) == 2 else q, "target")
-    real = squares.diagonal() if squares.ndim == 2 else squares
-    if np.any(real.imag):
+    if np.ndim(yty) == 2:
+        return _numbers(yty, "yty", (*q, *q), "target")
+    squares = _numbers(yty, "yty", q, "target")
+    if np.any(squares.imag):
         kind = "sums of squares, real numbers" if q else "a sum of squares, a real number"
         raise InputError(f"must be {kind}, not {yty}.", parameter="yty")
-    return squares if squares.ndim == 2 else squares.real
+    return squares.real
 
 
 def _numbers(
