@@ -287,9 +287,10 @@ class Problem(NamedTuple):
         """The way back to the units of the data."""
         # Squares of the norms are in range, and so is that of ‖y‖: so are their quotients.
         low, high = MODERATE[self.dtype.char in "fF"]
-        scales = self.scale if self.scales is None else self.scales
-        moderate = low < np.min(scales) and np.max(scales) < high
-        moderate = bool(moderate) and not self.design.measured.extreme
+        least = most = self.scale
+        if self.scales is not None:
+            least, most = float(self.scales.min()), float(self.scales.max())
+        moderate = low < least and most < high and not self.design.measured.extreme
         return Units(self.scale, self.scales, self.inverse_norms, self.dtype, moderate)
 
 

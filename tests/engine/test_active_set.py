@@ -65,7 +65,7 @@ def compare(active, A, y, rtol, case=""):
     np.testing.assert_allclose(
         active.losses(), losses, rtol=rtol, atol=rtol * losses.max(initial=0), err_msg=case
     )
-    values = np.array(list(active.coef.values()))
+    values = np.array(list(active.coef.values())).reshape(-1)
     size = np.abs(x).max(initial=0)
     np.testing.assert_allclose(values, x, rtol=rtol, atol=rtol * size, err_msg=case)
 

@@ -38,7 +38,7 @@ def compare(active, A, y, sigma, rtol=RTOL, part=PART):
     gamma = unit_gamma(active, A, y)
     exact = precise(A, y, gamma, sigma, unit=True)
     slack = Slack(A, y, gamma, sigma, part)
-    S, Q = active.factors()
+    S, (Q,) = active.factors()
     free = ~np.isinf(gamma)
     energy, corr = np.maximum(exact.S * sigma**2, 0.0), exact.Q * sigma**2
     unexplained = exact.quadratic * sigma**2
@@ -140,7 +140,7 @@ def test_duplicates_keep_their_digits():
         active.acquire(6)
         assert 2 in active.support
         compare(active, A, y, sigma)
-        S, Q = active.factors()
+        S, (Q,) = active.factors()
         assert S[9] == pytest.approx(S[2], rel=1e-7)
         assert Q[9] == pytest.approx(-Q[2], rel=1e-6)
 
@@ -251,7 +251,7 @@ def test_lemma_selection_and_deletion(case):
     search for the maximum of the dense evidence.
     """
     active, state = engine_and_dense(*case)
-    S, Q = active.factors()
+    S, (Q,) = active.factors()
     left = 1 - state.gamma * S
     u = np.abs(Q) ** 2 / (S * left)
     for j in range(10):
@@ -273,7 +273,7 @@ def test_lemma_rmp(case):
     active, state = engine_and_dense(*case)
     inactive = state.inactive
     rises = np.array([best_by_search(state, j)[0] if j in inactive else -1.0 for j in range(10)])
-    S, Q = active.factors()
+    S, (Q,) = active.factors()
     size = np.where(state.gamma > 0, -1.0, np.abs(Q) / np.sqrt(S))
     ahead = np.sort(size)[-2:]
     too_far = (size**2 - 1) / S > 10 ** (LARGEST - 1)
@@ -291,7 +291,7 @@ def test_lemma_rmp(case):
 def test_scores_without_a_column(case):
     """u and the rise of every single change, from S and Q, and from covariances made anew."""
     active, state = engine_and_dense(*case)
-    S, Q = active.factors()
+    S, (Q,) = active.factors()
     scores = Scores(state)
     left = 1 - state.gamma * S
     np.testing.assert_allclose(S / left, scores.s, rtol=1e-7)

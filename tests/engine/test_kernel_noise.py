@@ -58,7 +58,7 @@ def test_what_rough_kernels_see_is_set_right():
         found = inferred(A, y)
         assert sigma(found, y) == pytest.approx(y.std(), rel=0.15)
         rough.append(not found.smooth)
-        unit, z = A / np.linalg.norm(A, axis=0), y / np.linalg.norm(y)
+        unit, z = A / np.linalg.norm(A, axis=0), y[:, None] / np.linalg.norm(y)
         left = relevant(unit, z, np.ones(120), 0.1 / 120, held=False, rows=120, heed=lambda: None)
         alone.append(sigma(left, y) / y.std())
     assert np.mean(alone) < 0.7
@@ -98,7 +98,7 @@ def test_few_rows_have_the_same_inner_products():
     unit = A / np.linalg.norm(A, axis=0)
     assert B.shape == (20 + 1 + SHUFFLES, 20)
     np.testing.assert_allclose(B.T @ B, unit.T @ unit, atol=1e-12)
-    np.testing.assert_allclose(B.T @ target, unit.T @ data.y, atol=1e-12)
+    np.testing.assert_allclose(B.T @ target, unit.T @ data.Y.T, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(shuffled, axis=1), 1.0, rtol=1e-12)
 
 

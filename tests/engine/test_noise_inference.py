@@ -187,16 +187,14 @@ def test_whatever_the_data_it_belongs_together(problem, name):
 # --- what σ is to be ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("beta", [0.5, 1.0, 3.5])  # real, complex, and seven real targets
 @pytest.mark.parametrize("rule", [InferredNoise(1e-9), InferredNoise(1e-9, 3.0, 0.2)])
-def test_best_noise_and_rise(rule, is_complex):
-    beta = 1.0 if is_complex else 0.5
-
+def test_best_noise_and_rise(rule, beta):
     def value(noise, squares, rows):
         return -beta * (rows * np.log(noise) + squares / noise) + rule.log_prior(noise)
 
     for squares, rows in [(1.0, 10.0), (0.03, 50.0), (2.0, 3.5)]:
-        best = rule.best(squares, rows, is_complex)
+        best = rule.best(squares, rows, beta)
         found = minimize_scalar(
             lambda x, q=squares, n=rows: -value(np.exp(x), q, n),
             bracket=np.log([best / 9, best * 7]),
@@ -204,13 +202,13 @@ def test_best_noise_and_rise(rule, is_complex):
         assert np.exp(found.x) == pytest.approx(best, rel=1e-5)
         for noise in (best / 3, best, 2 * best):
             rise = value(best, squares, rows) - value(noise, squares, rows)
-            args = noise, squares, rows, is_complex
+            args = noise, squares, rows, beta
             assert rule.rise(*args) == pytest.approx(rise, abs=1e-9)
             held = rule._replace(may_fall=False).rise(*args)
             assert held == pytest.approx(rise if noise < best else 0.0, abs=1e-9)
     loud = rule._replace(least=4.0)
-    assert loud.best(1.0, 10.0, is_complex) == 4.0
-    assert loud.rise(4.0, 1.0, 10.0, is_complex) == 0.0
+    assert loud.best(1.0, 10.0, beta) == 4.0
+    assert loud.rise(4.0, 1.0, 10.0, beta) == 0.0
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])

@@ -146,7 +146,7 @@ def _in_few_rows(
 ) -> tuple[Array, Array, Array]:
     """Unit columns, the target and shuffled ones, in the rows of their triangle if that has fewer.
 
-    All that is asked of them are inner products.
+    Each target has a column of its own. All that is asked of them are inner products.
     """
     n, m = data.shape
     y = data.y.astype(np.float64, copy=False)
@@ -157,7 +157,7 @@ def _in_few_rows(
     else:
         A = data.design.columns(slice(None))
     B = A[:, columns].astype(np.float64, copy=False) * data.inverse_norms[columns]
-    return B, Z[:, 0], Z[:, 1:].T
+    return B, Z[:, :1], Z.T[1:, :, None]
 
 
 def _shuffled(y: Array, rng: np.random.RandomState) -> Array:
