@@ -157,11 +157,20 @@ def here(values: Any) -> Any:
 
 
 def by_rows(
-    function: Callable[[Array], Array], X: Any, columns: Array, dtype: np.dtype[Any]
+    function: Callable[[Array], Array],
+    X: Any,
+    columns: Array,
+    dtype: np.dtype[Any],
+    each: tuple[int, ...] = (),
 ) -> Any:
-    """A number for each row, from these columns of it, as a dask.array that nobody has computed."""
+    """A number for each row, from these columns of it, as a dask.array that nobody has computed.
+
+    Or as many numbers as `each` holds.
+    """
     array, _ = as_dask_array(X)
     some = array[:, columns].rechunk({1: max(len(columns), 1)})
+    if each:
+        return some.map_blocks(function, chunks=(some.chunks[0], each), dtype=dtype)
     return some.map_blocks(function, drop_axis=1, dtype=dtype)
 
 

@@ -205,13 +205,9 @@ class Problem(NamedTuple):
     def independent_targets(self) -> float:
         """How many independent targets tell as much: 1 for copies of one, q if all are orthogonal.
 
-        1/Σ_st |y_s* y_t|², the participation ratio of the eigenvalues of Y Y*. Of targets that have
-        much in common, so may their noise.
+        Of targets that have much in common, so may their noise.
         """
-        if len(self.Y) == 1:
-            return 1.0
-        inner = self.Y.conj() @ self.Y.T
-        return max(1.0 / float(np.square(np.abs(inner)).sum() or 1.0), 1.0)
+        return independent_rows(self.Y)
 
     @property
     def noise_scales(self) -> Array:
@@ -292,6 +288,14 @@ class Problem(NamedTuple):
             least, most = float(self.scales.min()), float(self.scales.max())
         moderate = low < least and most < high and not self.design.measured.extreme
         return Units(self.scale, self.scales, self.inverse_norms, self.dtype, moderate)
+
+
+def independent_rows(Y: Array) -> float:
+    """1/Σ_st |y_s* y_t|² of rows with Σ_t‖y_t‖² = 1: the participation ratio of their energies."""
+    if len(Y) == 1:
+        return 1.0
+    inner = Y.conj() @ Y.T
+    return max(1.0 / float(np.square(np.abs(inner)).sum() or 1.0), 1.0)
 
 
 def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem:

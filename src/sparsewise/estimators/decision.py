@@ -176,7 +176,11 @@ def _(model: SparseRegressor) -> Decision:
         )
     else:
         name, formula = model.criterion.upper(), CHARGES[model.criterion]  # type: ignore[index]
-        rule = f"least {name}: {charge}" + (f" = {formula}" if "log" in formula else "")
+        told = f" = {formula}" if "log" in formula else ""
+        targets = model.solution_.goal.targets
+        if targets > 1 and "m" in formula:
+            told = f" a target, what {formula} is for one, as {targets:.3g} independent ones share it"
+        rule = f"least {name}: {charge}{told}"
         rule += f", being one of {m}" if "m" in formula else ""
     return Decision(
         rule,

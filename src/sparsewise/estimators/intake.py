@@ -65,6 +65,8 @@ class Intake(BaseEstimator):  # type: ignore[misc]
     ----------
     n_features_in_, feature_names_in_
         As in scikit-learn.
+    target_names_ : ndarray of str
+        The names of the targets, where y was a data frame.
     """
 
     fit_intercept: bool
@@ -72,6 +74,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
     exclude: Sequence[int | str] | None
     n_features_in_: int
     feature_names_in_: Array
+    target_names_: Array
     _gathered_: Gathered
 
     def _data(self, X: Any, y: ArrayLike | None, weights: ArrayLike | None) -> Data:
@@ -81,7 +84,8 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Condensed) or are_chunks(X, y):
             self._gathered_ = self._gather(X, y, weights)
             return self._condensed_data()
-        table = self._table(X, y, ensure_min_samples=1 + self.fit_intercept)
+        several = self._one_target is None
+        table = self._table(X, y, several, ensure_min_samples=1 + self.fit_intercept)
         counts: Array | None = None
         if weights is not None:
             counts = _check_sample_weight(
@@ -109,17 +113,47 @@ class Intake(BaseEstimator):  # type: ignore[misc]
             data.warn(InputWarning(*BEGINS_ANEW))
         return data
 
-    def _table(self, X: Any, y: Any, **how: Any) -> tuple[Any, Array]:
-        """Features and target as numbers, checked; their names, unless these are known."""
+    @property
+    def _one_target(self) -> str | None:
+        """Who takes one target only, if one does with these settings: "mp takes", say."""
+        return None
+
+    def _table(self, X: Any, y: Any, several: bool = False, **how: Any) -> tuple[Any, Array]:
+        """Features and target as numbers, checked; their names, unless these are known.
+
+        A target of one column is one target, unless there may be `several`.
+        """
+        if not several:
+            check_one_target(y, self._one_target or "rows that come in chunks have")
+        elif hasattr(y, "nnz"):
+            raise InputTypeError("is a sparse matrix", "pass y.toarray().", parameter="y")
         if how.get("reset", True):
-            self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
-        table: tuple[Any, Array] = validate_data(self, X, y, y_numeric=True, **ACCEPTED, **how)
+            self._frame = frame_kind(X)
+            self._name_targets(y, several)
+        table: tuple[Any, Array] = validate_data(
+            self, X, y, y_numeric=True, multi_output=several, **ACCEPTED, **how
+        )
+        if not table[1].size and len(table[1]):
+            raise InputError("has no columns, and so no targets.", parameter="y")
         is_single, most = table[0].dtype == np.float32, np.finfo(np.float32).max
         if is_single and np.abs(table[1]).max(initial=0.0) > most:
             raise InputError(
                 "is beyond the range of float32, in which X is", "scale it.", parameter="y"
             )
         return table
+
+    def _name_targets(self, y: Any, several: bool) -> None:
+        """Take note of what the target is called, or each of several."""
+        names = [str(name) for name in getattr(y, "columns", ())]
+        if names and several:
+            self.target_names_ = np.array(names, object)
+        self._target = names[0] if len(names) == 1 else str(getattr(y, "name", None) or "y")
+
+    def _targets(self, q: int) -> tuple[str, ...]:
+        """The names of q targets."""
+        if hasattr(self, "target_names_"):
+            return tuple(self.target_names_)
+        return (self._target,) if q == 1 else tuple(f"y{t}" for t in range(q))
 
     def _model(self) -> dict[str, Any]:
         """What the model must be: whether it has a constant, and constraints as columns."""
@@ -318,3 +352,18 @@ class Intake(BaseEstimator):  # type: ignore[misc]
     def _name(self, j: int) -> str:
         names = getattr(self, "feature_names_in_", None)
         return f"x{j}" if names is None else str(names[j])
+
+
+def check_one_target(y: Any, who: str) -> None:
+    """Refuse several targets where somebody takes one."""
+    try:
+        shape = y.shape if hasattr(y, "shape") else np.shape(y)
+    except ValueError:  # of lists that are no array, which scikit-learn tells
+        return
+    if len(shape) == 2 and shape[1] > 1:
+        raise InputError(
+            f"has {shape[1]} columns, but {who} one target",
+            "fit them one by one, or with an estimator that finds the same features for all, such "
+            "as SparseRegressor.",
+            parameter="y",
+        )
