@@ -61,6 +61,7 @@ class Summary:
     def _cells(self) -> list[tuple[str, ...]]:
         """The header and all rows; nothing if there are none."""
         return [self.header, *self.rows] if self.rows else []
+
     def _repr_html_(self) -> str:
         from sparsewise.description.html import page
 
@@ -75,7 +76,9 @@ def _table(cells: list[tuple[str, ...]]) -> Iterator[str]:
     names = [_name(row[0], most) for row in cells]
     margin = max(width(line) for lines in names for line in lines)
     for i, (lines, row) in enumerate(zip(names, numbers, strict=True)):
-        aligned = [" " * (size - width(cell)) + cell for cell, size in zip(row, widths, strict=True)]
+        aligned = [
+            " " * (size - width(cell)) + cell for cell, size in zip(row, widths, strict=True)
+        ]
         yield "  ".join([padded(lines[0], margin), *aligned])
         yield from lines[1:]
         if i == 0:

@@ -55,7 +55,9 @@ def _dense(data: Data) -> tuple[float, int]:
     U = design.unit_columns(_open(data))
     X, _, rank, _ = np.linalg.lstsq(U, Y.T, rcond=None)
     rest = Y - (U @ X).T
-    losses = [float(np.sum(np.square(r))) * size * size for r, size in zip(rest, sizes, strict=True)]
+    losses = [
+        float(np.sum(np.square(r))) * size * size for r, size in zip(rest, sizes, strict=True)
+    ]
     return float(data.mean_loss(np.array(losses))), int(rank)
 
 
@@ -80,7 +82,9 @@ def _iterative(data: Data) -> tuple[float, int]:
         dtype=design.dtype,
     )
     tight: dict[str, Any] = {"atol": 1e-10, "btol": 1e-10, "maxiter": 10 * min(design.shape)}
-    norms = [float(lsmr(operator, y, **tight)[3]) * size for y, size in zip(*_units(data), strict=True)]
+    norms = [
+        float(lsmr(operator, y, **tight)[3]) * size for y, size in zip(*_units(data), strict=True)
+    ]
     return float(data.mean_loss(np.square(norms))), int(np.count_nonzero(scale))
 
 
