@@ -76,6 +76,11 @@ class Layout:
     notes: tuple[str, ...] = ()
 
     @property
+    def target(self) -> str | list[str]:
+        """The target by its name, or several by theirs."""
+        return self.targets[0] if len(self.targets) == 1 else list(self.targets)
+
+    @property
     def weight_column(self) -> str | None:
         """The column that says how often each row counts."""
         return self.wanted.weights
