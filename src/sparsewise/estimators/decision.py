@@ -179,9 +179,8 @@ def _(model: SparseRegressor) -> Decision:
         told = f" = {formula}" if "log" in formula else ""
         targets = model.solution_.goal.targets
         if targets > 1 and "m" in formula:
-            told = (
-                f" a target, what {formula} is for one, as {targets:.3g} independent ones share it"
-            )
+            told = f" in the mean of targets, as rare for noise in {targets:.3g} independent ones "
+            told += f"as {formula} in one"
         rule = f"least {name}: {charge}{told}"
         rule += f", being one of {m}" if "m" in formula else ""
     return Decision(

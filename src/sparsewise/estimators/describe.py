@@ -25,6 +25,9 @@ from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, NAMES
 from sparsewise.spread import typical
 from sparsewise.wording import printable, shortened
 
+MOST_TARGETS = 24
+"""Something is said of each of so many targets."""
+
 NOTHING_LEFT = "there are no more rows than coefficients"
 
 OBVIOUS = (
@@ -47,7 +50,7 @@ def describe(model: SparseLinearModel) -> Description:
     criteria = dict(_criteria(model, decision, loss))
     targets = tuple(_responses(model))
     return Description(
-        target=", ".join(one.name for one in targets) or model._target,
+        target=shortened([one.name for one in targets]) or model._target,
         candidates=model.n_features_in_,
         intercept=_intercept(model, is_exact),
         features=tuple(_features(model, is_exact)),
@@ -88,9 +91,9 @@ def _responses(model: SparseLinearModel) -> Iterator[Response]:
     """What is explained of each target, where there are columns of them."""
     if model.coef_.ndim == 1:
         return
-    noise = np.broadcast_to(None if model.noise_ is None else model.noise_, len(model.coef_))
-    names = model._targets(len(model.coef_))
-    each = zip(names, model._losses_, model._totals_, noise.tolist(), strict=True)
+    q = len(model.coef_)
+    noise: list[Any] = [None] * q if model.noise_ is None else model.noise_.tolist()
+    each = zip(model._targets(q), model._losses_, model._totals_, noise, strict=True)
     for name, squared, total, sigma in each:
         loss = rounded(float(squared), float(total), model.criteria_.exact)
         yield Response(name, share(loss, float(total)), loss, sigma)
@@ -203,8 +206,13 @@ def _shared(model: SparseLinearModel) -> Iterator[Fact]:
         f"{len(model.coef_)}, with the same features; each counts by its norm{about}, and squared "
         "residuals and criteria are means over them",
     )
-    each = [f"{printable(one.name)} {r_squared(one.r2)}" for one in _responses(model)]
-    yield "R²", shortened(each)
+    yield "R²", _by_target(model, [r_squared(one.r2) for one in _responses(model)])
+
+
+def _by_target(model: SparseLinearModel, words: list[str]) -> str:
+    """Something of each target, by name."""
+    pairs = zip(model._targets(len(words)), words, strict=True)
+    return shortened([f"{printable(name)}: {word}" for name, word in pairs], MOST_TARGETS)
 
 
 def _clause(warning: InputWarning) -> Words:
@@ -275,10 +283,11 @@ def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
     if model.noise_ is None:
         return f"unknown: {NOTHING_LEFT}"
     fitted = "that of the residual" if decision.log_evidence is None else "inferred"
-    values = np.ravel(model.noise_)
-    told = shortened([f"{value:.4g}" for value in values])
-    each = " as the targets are listed," if values.size > 1 else ""
-    return f"σ = {told},{each} {'as given' if decision.sigma_given else fitted}"
+    origin = "as given" if decision.sigma_given else fitted
+    values = [f"{value:.4g}" for value in np.ravel(model.noise_)]
+    if len(values) > 1:
+        return f"σ of {_by_target(model, values)}; {origin}"
+    return f"σ = {values[0]}, {origin}"
 
 
 def _subset(model: SparseLinearModel) -> Iterator[Fact]:

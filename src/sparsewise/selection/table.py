@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -139,13 +140,13 @@ class Table(Data):
 
     def squared_errors(self, columns: Array, coefs: Array, means: Array, level: Any) -> Array:
         models = coefs.shape[1:]  # and targets, if there are several
-        flat = coefs.reshape(columns.size, -1)
+        flat = coefs.reshape(columns.size, math.prod(models))
         squares = np.zeros(flat.shape[1])
         for rows, some in self._columns_by_rows(columns):
             Z = some - means
             targets = self.y[rows] - level
             expected = (Z @ flat).reshape(len(Z), *models)
-            residuals = (targets[:, None] - expected).reshape(len(Z), -1)
+            residuals = (targets[:, None] - expected).reshape(len(Z), flat.shape[1])
             counts = np.ones(len(Z)) if self.weights is None else self.weights[rows]
             squares += counts @ np.square(residuals)
         return squares.reshape(models)
