@@ -2,7 +2,8 @@
 
 A node of the search tree is a set of columns of which the first few are fixed, held as the triangle
 R and the vector t of its least-squares problem: the first j columns leave ‖r‖² = rss + Σ_{c >= j}
-|t_c|². Child i drops column i and fixes those before it, so that every subset is met once.
+|t_c|². Of several targets, t has a row for each, and squares are sums over them.
+Child i drops column i and fixes those before it, so that every subset is met once.
 A subset of a set never fits better than the set: a child that is no better than the best subsets
 found so far is left out with all that is below it.
 """
@@ -25,7 +26,7 @@ class Stack(NamedTuple):
     Attributes
     ----------
     R, t, columns : arrays
-        Of each node; column c of R is column columns[c] of the root.
+        Of each node; column c of R is column columns[c] of the root; t has one target a row.
     width, fixed : arrays of int
         How many columns a node has, and how many of them can't be dropped.
     rss, loss : arrays
@@ -69,6 +70,15 @@ class Scratch(NamedTuple):
     order: Any
 
 
+@inner_jit
+def squares(t, c):
+    """|t_c|², the sum over targets."""
+    total = 0.0
+    for target in range(len(t)):
+        total += abs2(t[target, c])
+    return total
+
+
 @jit
 def without(R, t, width, i, S, s):
     """R and t without column i into S and s, triangular again by rotations.
@@ -78,7 +88,8 @@ def without(R, t, width, i, S, s):
     for row in range(width):
         for c in range(width - 1):
             S[row, c] = R[row, c] if c < i else R[row, c + 1]
-        s[row] = t[row]
+        for target in range(len(t)):
+            s[target, row] = t[target, row]
     for c in range(i, width - 1):
         length = np.sqrt(abs2(S[c, c]) + abs2(S[c + 1, c]))
         if length == 0:
@@ -88,16 +99,19 @@ def without(R, t, width, i, S, s):
             upper, lower = S[c, col], S[c + 1, col]
             S[c, col] = np.conj(a) * upper + np.conj(b) * lower
             S[c + 1, col] = a * lower - b * upper
-        upper, lower = s[c], s[c + 1]
-        s[c] = np.conj(a) * upper + np.conj(b) * lower
-        s[c + 1] = a * lower - b * upper
+        for target in range(len(t)):
+            upper, lower = s[target, c], s[target, c + 1]
+            s[target, c] = np.conj(a) * upper + np.conj(b) * lower
+            s[target, c + 1] = a * lower - b * upper
         S[c + 1, c] = 0
-    return abs2(s[width - 1])
+    return squares(s, width - 1)
 
 
 @jit
 def measure_losses(R, t, width, fixed, U, loss):
     """How much ‖r‖² grows by if column i is dropped: |x_i|² / Σ_c |U_ic|² with U = R⁻¹.
+
+    |x_i|² is the sum over targets.
 
     Row by row, from u_i R = e_i: the direction u_i is orthogonal to all other columns but for
     rounding, however close these are to each other (that of R U = I may be anywhere).
@@ -107,14 +121,18 @@ def measure_losses(R, t, width, fixed, U, loss):
         for c in range(i + 1, width):
             u[c] = 0
         u[i] = -1
-        x, squares = 0 * t[i], 0.0
+        size, length = 0.0, 0.0
         for c in range(i, width):
             u[c] = -u[c] / R[c, c]
-            x += u[c] * t[c]
-            squares += abs2(u[c])
+            length += abs2(u[c])
             for col in range(c + 1, width):
                 u[col] += u[c] * R[c, col]
-        loss[i] = abs2(x) / squares
+        for target in range(len(t)):
+            x = 0 * t[target, i]
+            for c in range(i, width):
+                x += u[c] * t[target, c]
+            size += abs2(x)
+        loss[i] = size / length
 
 
 @jit
@@ -151,11 +169,11 @@ def rearrange(R, columns, loss, fixed, width, order, scratch):
 def triangular(R, t, fixed, width, w):
     """R upper triangular again, from column `fixed` on, by reflections; t turns with it."""
     for c in range(fixed, width - 1):
-        squares = 0.0
+        length = 0.0
         for row in range(c, width):
             w[row] = R[row, c]
-            squares += abs2(w[row])
-        norm, size = np.sqrt(squares), np.sqrt(abs2(w[c]))
+            length += abs2(w[row])
+        norm, size = np.sqrt(length), np.sqrt(abs2(w[c]))
         if norm == 0:
             continue
         w[c] += norm * w[c] / size if size > 0 else norm
@@ -167,13 +185,15 @@ def triangular(R, t, fixed, width, w):
             inner *= scale
             for row in range(c, width):
                 R[row, col] -= inner * w[row]
-        inner = np.conj(w[c]) * t[c]
+        for target in range(len(t)):
+            inner = np.conj(w[c]) * t[target, c]
+            for row in range(c + 1, width):
+                inner += np.conj(w[row]) * t[target, row]
+            inner *= scale
+            for row in range(c, width):
+                t[target, row] -= inner * w[row]
         for row in range(c + 1, width):
-            inner += np.conj(w[row]) * t[row]
-        inner *= scale
-        for row in range(c, width):
-            t[row] -= inner * w[row]
-            R[row, c] = R[row, c] if row == c else 0
+            R[row, c] = 0
 
 
 @inner_jit
@@ -191,14 +211,14 @@ def is_combination(R, c, ridge, w):
 
     A combination with coefficients w has a ridge of its own of ridge·√(1 + ‖w‖²).
     """
-    squares = 1.0
+    length = 1.0
     for row in range(c - 1, -1, -1):
         w[row] = R[row, c]
         for col in range(row + 1, c):
             w[row] -= R[row, col] * w[col]
         w[row] /= R[row, row]
-        squares += abs2(w[row])
-    return abs2(R[c, c]) <= 16 * ridge * ridge * squares
+        length += abs2(w[row])
+    return abs2(R[c, c]) <= 16 * ridge * ridge * length
 
 
 @inner_jit
@@ -268,7 +288,7 @@ def enter(stack, depth, least, most, rounding, dependent, ridge, scratch):
             and can_be_told_apart(R, largest, size, dependent, ridge, scratch.M[0])
         ):
             stack.doubt[size] = rss
-        rss += abs2(t[size - 1])
+        rss += squares(t, size - 1)
     stack.next[depth] = min(width, most) - 1 if width > least else -1
 
 

@@ -227,7 +227,7 @@ def certify(
     Certificate
         The verdict, the figures behind it, and as text one plain sentence.
     """
-    data = problem(A, y)
+    data = problem(A, y, several=True)
     seconds = check_tolerance(time_limit, "time_limit")
     support: Any = getattr(solution, "support", solution)
     columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
@@ -350,7 +350,7 @@ def _lowest_bound(fit: Fit, one_is_settled: bool) -> _Bound:
     most = min(int(fit.loose.sum()), fit.others.size)
     if most == 0:
         return _Bound(math.inf, 0, 1.0, "want of other columns")
-    smallest_x = np.cumsum(np.sort(np.square(np.abs(fit.x[fit.loose]))))
+    smallest_x = np.cumsum(np.sort(fit.squares[fit.loose]))
     squared, sources, above = _singular_values(fit, most)
     bounds = [
         math.sqrt(X * room_to_tell(s, L))

@@ -72,7 +72,7 @@ def changes_of_one(fit: Fit) -> Iterator[Change]:
         j = int(np.argmax(gains >= top * (1 - tie)))
         yield Change(tuple(sorted([*columns, int(fit.others[j])])), rss - float(gains[j]))
     if fit.loose.any():
-        losses = np.square(np.abs(fit.x)) / square_sums(fit.U.conj().T)
+        losses = fit.squares / square_sums(fit.U.conj().T)
         losses[~fit.loose] = np.inf
         i = int(np.argmax(losses <= losses.min() * (1 + tie)))
         yield Change((*columns[:i], *columns[i + 1 :]), rss + float(losses[i]))
@@ -92,7 +92,7 @@ def _gains(fit: Fit) -> Array:
         energy, fit.tolerance.eps**2
     )
     can = (energy > fit.tolerance.dependent) & (size < CLEARLY * fit.tolerance.frail)
-    return np.square(np.abs(corr)) * can / np.where(can, energy, 1.0)
+    return square_sums(corr) * can / np.where(can, energy, 1.0)
 
 
 def exchanges_of_one(fit: Fit) -> Exchanges:
@@ -104,7 +104,9 @@ def exchanges_of_one(fit: Fit) -> Exchanges:
 
         |c + p t_i|²/(e + |p|²) - |t_i|² = (|c|² + 2 Re(c̄ p t_i) - |t_i|² e) / (e + |p|²),
 
-    which is free of cancellation in this form. What it says is checked by fits of its own.
+    which is free of cancellation in this form. Of several targets, each with its own c and t_i, the
+    falls add up: with sums over targets of |c|², c̄ t_i and |t_i|² it is the same form. What it says
+    is checked by fits of its own.
     """
     if not fit.loose.any() or not fit.others.size:
         return Exchanges(None, True, [])
@@ -148,16 +150,19 @@ def _falls(fit: Fit) -> Iterator[tuple[Array, Array, Array, Array]]:
     For some columns of the support at a time: these, then, with a row for each other column, the
     falls, what rounding may make of them, and which of the others may come in at all.
     """
-    corr, energy, P = (values.reshape(fit.others.size, -1) for values in measured(fit))
-    tolerance, length = fit.tolerance, np.sqrt(square_sums(fit.U.conj().T))
+    corr, energy, P = measured(fit)
+    gained, energy = square_sums(corr)[:, None], energy[:, None]
+    found, tolerance, length = np.sqrt(gained), fit.tolerance, np.sqrt(square_sums(fit.U.conj().T))
     loose = np.flatnonzero(fit.loose)
     for part in np.array_split(loose, math.ceil(loose.size * fit.others.size / BLOCK)):
-        p, t = P @ (fit.U[part].conj() / length[part, None]).T, fit.x[part] / length[part]
-        gained, lost = np.square(np.abs(corr)), np.square(np.abs(t)) * energy
-        cross = 2 * (corr.conj() * p * t).real
+        p, t = P @ (fit.U[part].conj() / length[part, None]).T, fit.x[:, part] / length[part]
+        losses = square_sums(t)
+        lost, brought = losses * energy, np.abs(p) * np.sqrt(losses)
+        cross = 2 * (p * (corr.conj().T @ t)).real
         left = energy + np.square(np.abs(p))
-        unsure = tolerance.tie * (gained + np.abs(cross) + lost) + 16 * tolerance.eps * (
-            fit.norm * (np.abs(corr) + np.abs(p * t)) + np.square(np.abs(t)) * np.sqrt(energy)
+        # Targets of opposite signs may cancel in the cross term: what it is made of does not.
+        unsure = tolerance.tie * (gained + 2 * found * brought + lost) + 16 * tolerance.eps * (
+            fit.norm * (found + brought) + losses * np.sqrt(energy)
         )
         can = left > tolerance.dependent
         safe = np.where(can, left, 1.0)
@@ -167,10 +172,11 @@ def _falls(fit: Fit) -> Iterator[tuple[Array, Array, Array, Array]]:
 def measured(fit: Fit) -> tuple[Array, Array, Array]:
     """a_j*r, the squared distance from the span of the support, and a_j*Q for the other columns.
 
-    Columns near the span, of which 1 - ‖a_j*Q‖² leaves few digits, are measured by themselves.
+    The first with one target a row. Columns near the span, of which 1 - ‖a_j*Q‖² leaves few digits,
+    are measured by themselves.
     """
     design, others = fit.data.design, fit.others
-    corr = projections(design, fit.r[:, None])[others, 0]
+    corr = projections(design, fit.r.T)[others].T
     P = projections(design, fit.Q)[others]
     energy = np.maximum(1 - square_sums(P.conj().T), 0)
     near = np.flatnonzero(energy < fit.tolerance.eps**0.25)
@@ -179,5 +185,5 @@ def measured(fit: Fit) -> tuple[Array, Array, Array]:
         for _ in range(2):
             rest = rest - fit.Q @ (fit.Q.conj().T @ rest)
         energy[part] = square_sums(rest)
-        corr[part] = rest.conj().T @ fit.r
+        corr[:, part] = fit.r @ rest.conj()
     return corr, energy, P

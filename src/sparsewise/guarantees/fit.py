@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise.design.base import Array, square_sums
 from sparsewise.design.unit_columns import inverse_of_triangle, is_dependent, unit_factor
 from sparsewise.problem import Problem
 
@@ -15,10 +15,13 @@ from sparsewise.problem import Problem
 class Fit:
     """Least squares on a support, for unit columns and a unit target, in double precision.
 
+    Several targets have one fit: ‖r‖² is Σ_t‖r_t‖², and the size of a coefficient √Σ_t|x_ti|². It
+    is the fit of one target, all of them end to end, on columns that are blocks: I_q ⊗ a_i.
+
     Parameters
     ----------
     data : Problem
-        Design and target.
+        Design and target, or targets.
     columns : ndarray of int
         The support, ascending.
     include, exclude : collection of int
@@ -26,6 +29,12 @@ class Fit:
 
     Attributes
     ----------
+    x, r : ndarrays of shape (q, k) and (q, n)
+        Coefficients and residual, one target a row.
+    squares : ndarray of shape (k,)
+        Σ_t|x_ti|² of each column.
+    norm : float
+        ‖r‖.
     loose : ndarray of bool
         Which columns of the support may be exchanged for others.
     others : ndarray of int
@@ -47,28 +56,31 @@ class Fit:
         self._constraints = include, exclude
         self.loose = ~np.isin(columns, list(include))
         self.others = np.setdiff1d(np.flatnonzero(data.inverse_norms > 0), [*columns, *exclude])
-        y = data.y.astype(np.result_type(data.y.dtype, np.float64), copy=False)
+        Y = data.Y.astype(np.result_type(data.dtype, np.float64), copy=False).T
         self.Q, self.R = unit_factor(data.design, columns)
         # A column too small for its inverse norm counts as zero, as it does everywhere.
         vanishing = bool((data.inverse_norms[columns] == 0).any())
         self.dependent = vanishing or is_dependent(self.R, data.design)
         if self.dependent:
             rounding = 8 * data.tolerances.eps
-            self.x = np.linalg.lstsq(self.Q @ self.R, y, rcond=rounding)[0]
-            self.r = y - self.Q @ (self.R @ self.x)
+            X = np.linalg.lstsq(self.Q @ self.R, Y, rcond=rounding)[0]
+            rest = Y - self.Q @ (self.R @ X)
         else:
             self.U = inverse_of_triangle(self.R)
-            self.x = self.U @ (self.Q.conj().T @ y)
-            self.r = y - self.Q @ (self.Q.conj().T @ y)
-            self.r -= self.Q @ (self.Q.conj().T @ self.r)
+            X = self.U @ (self.Q.conj().T @ Y)
+            rest = Y - self.Q @ (self.Q.conj().T @ Y)
+            rest -= self.Q @ (self.Q.conj().T @ rest)
+        self.x, self.r = X.T, np.ascontiguousarray(rest.T)
         self.norm = float(np.linalg.norm(self.r))
         self.tolerance = data.tolerances
-        size_of_x = 1 + float(np.abs(self.x).sum())
+        self.squares = square_sums(self.x)
+        sizes = np.sqrt(self.squares)
+        size_of_x = 1 + float(sizes.sum())
         # The data have rounding errors of their own.
         self.rounding = 64 * self.tolerance.eps * size_of_x
         # What they do to ‖r‖, and sums of n products: two fits that differ by less are equal.
         self._unsure = (8 + math.sqrt(data.shape[0]) / 8) * self.tolerance.eps * size_of_x
-        exchangeable = np.abs(self.x[self.loose]) if self.loose.any() else np.abs(self.x)
+        exchangeable = sizes[self.loose] if self.loose.any() else sizes
         self.min_abs = float(exchangeable.min()) if self.size and not self.dependent else 0.0
         needless = bool(self.loose.any()) and self.min_abs <= self.rounding
         self.redundant = self.dependent or needless

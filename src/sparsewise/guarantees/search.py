@@ -48,7 +48,7 @@ class Search:
     Parameters
     ----------
     data : Problem
-        Design and target.
+        Design and target, or targets: a subset fits as well as it fits all of them, Σ_t‖r_t‖².
     most : int
         The largest size of interest.
     include, exclude : sequence of int
@@ -89,8 +89,7 @@ class Search:
             self._keep(incumbent, rss)
         elif self.columns.size and not len(include):
             # A single column needs no search: each is looked at.
-            rest = self._t[:, None] - self._R * (self._R.conj().T @ self._t)
-            self.offer(self.columns[[np.argmin(square_sums(rest))]])
+            self.offer(self.columns[[np.argmin(self._of_single_columns())]])
         self._first_to_beat = self._to_beat(slice(self.most, self.most + 1))
         self._depth = 0 if self.columns.size else -1
         if self.columns.size:
@@ -185,7 +184,7 @@ class Search:
         m, kind = self.columns.size, self._R.dtype
         stack = self._leaps.Stack(
             R=np.zeros((m, m, m), kind),
-            t=np.zeros((m, m), kind),
+            t=np.zeros((m, *self._t.shape), kind),
             columns=np.zeros((m, m), np.int64),
             width=np.full(m, m),
             fixed=np.full(m, fixed),
@@ -217,9 +216,14 @@ class Search:
     def _fit(self, columns: Array) -> tuple[float, float]:
         """‖r‖² of a subset, and the size of its coefficients."""
         part = self._R[:, self._places(columns)]
-        x = np.linalg.lstsq(part, self._t, rcond=None)[0]
-        rest = self._t - part @ x
+        x = np.linalg.lstsq(part, self._t.T, rcond=None)[0]
+        rest = self._t.T - part @ x
         return self._rss + float(np.vdot(rest, rest).real), float(np.linalg.norm(x))
+
+    def _of_single_columns(self) -> Array:
+        """‖r‖² of each column by itself."""
+        rests = (t[:, None] - self._R * (self._R.conj().T @ t) for t in self._t)
+        return np.sum([square_sums(rest) for rest in rests], axis=0)
 
     def _places(self, columns: Array) -> Array:
         """Where these columns stand in the root."""
@@ -239,21 +243,24 @@ def candidates(data: Problem, include: Sequence[int], exclude: Sequence[int]) ->
 
 
 def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:
-    """Triangle, target and ‖r‖² of all columns in double precision; and the ridge.
+    """Triangle, targets (rows) and ‖r‖² of all columns in double precision; and the ridge.
 
-    Only dependent columns need one.
+    Only dependent columns need one. Of more targets than columns, a triangle has all that matters:
+    their inner products.
     """
-    kind = np.result_type(data.y.dtype, np.float64)
-    m = columns.size
-    table = np.column_stack([precise_unit_columns(data.design, columns), data.y.astype(kind)])
+    kind = np.result_type(data.dtype, np.float64)
+    m, targets = columns.size, data.Y.astype(kind)
+    table = np.column_stack([precise_unit_columns(data.design, columns), targets.T])
     R: Any = np.linalg.qr(table, mode="r")
     eps, ridge = data.tolerances.eps, 0.0
     if _least_distance(R, m) < CLOSE * eps:
         ridge = ROUNDING * eps
-        table = np.concatenate([R, ridge * np.eye(m, m + 1, dtype=kind)])
+        table = np.concatenate([R, ridge * np.eye(m, m + len(targets), dtype=kind)])
         R = np.linalg.qr(table, mode="r")
-    rss = float(np.square(np.abs(R[m, m]))) if len(R) > m else 0.0
-    return np.ascontiguousarray(R[:m, :m]), R[:m, m].copy(), rss, ridge
+    rss = float(np.square(np.abs(R[m:, m:])).sum())
+    t = R[:m, m:].T
+    t = np.linalg.qr(t, mode="r") if len(t) > m else t.copy()
+    return np.ascontiguousarray(R[:m, :m]), t, rss, ridge
 
 
 def _least_distance(R: Array, m: int) -> float:
