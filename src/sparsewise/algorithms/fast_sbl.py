@@ -15,6 +15,7 @@ from sparsewise.engine.log import Callback
 from sparsewise.engine.noise import NoisePrior
 from sparsewise.engine.noise_inference import begin
 from sparsewise.engine.stopping import up_to
+from sparsewise.problem import Targets
 from sparsewise.results import BayesianSolution, Stop
 
 
@@ -23,7 +24,7 @@ from sparsewise.results import BayesianSolution, Stop
 )
 def fast_sbl(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sigma: float | None = None,
     min_increase: float = 1e-6,
@@ -44,8 +45,8 @@ def fast_sbl(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sigma : float, optional
         Standard deviation of the noise. None: inferred as in `rmp`.
     min_increase : float

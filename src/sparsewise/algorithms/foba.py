@@ -13,13 +13,14 @@ from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_tolerance
+from sparsewise.problem import Targets
 from sparsewise.results import Solution, Stop
 
 
 @algorithm(Family.STEPWISE, "paths on which features lose their worth")
 def foba(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     delta: float,
     nu: float = 0.5,
@@ -38,8 +39,8 @@ def foba(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     delta : float
         Stop when no column lowers ‖r‖² by more than δ².
     nu : float

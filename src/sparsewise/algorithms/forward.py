@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
+from sparsewise.problem import Targets
 from sparsewise.results import Solution
 
 
@@ -20,7 +21,7 @@ from sparsewise.results import Solution
 )
 def forward(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sparsity: int | None = None,
     residual: float | None = None,
@@ -39,8 +40,8 @@ def forward(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sparsity : int, optional
         Most features.
     residual : float, optional

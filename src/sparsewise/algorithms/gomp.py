@@ -12,13 +12,14 @@ from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.parameters import check_whole
+from sparsewise.problem import Targets
 from sparsewise.results import Solution, Stop
 
 
 @algorithm(Family.PURSUIT, "many features at a time, nearly uncorrelated", meant_by=("batch",))
 def gomp(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     batch: int,
     sparsity: int | None = None,
@@ -36,8 +37,8 @@ def gomp(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     batch : int
         Columns added at each step.
     sparsity : int, optional

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
+from sparsewise.problem import Targets
 from sparsewise.results import Solution
 
 
 @algorithm(Family.ELIMINATION, "a quick way back from all features", starts_full=True)
 def lace(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sparsity: int | None = None,
     residual: float | None = None,
@@ -36,8 +37,8 @@ def lace(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sparsity : int, optional
         Drop columns until there are at most this many.
     residual : float, optional

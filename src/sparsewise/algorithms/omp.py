@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
+from sparsewise.problem import Targets
 from sparsewise.results import Solution
 
 
 @algorithm(Family.PURSUIT, "features that are nearly uncorrelated")
 def omp(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sparsity: int | None = None,
     residual: float | None = None,
@@ -34,8 +35,8 @@ def omp(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sparsity : int, optional
         Most features.
     residual : float, optional

@@ -15,13 +15,14 @@ from sparsewise.engine.replacement import replace_until_settled
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_tolerance
+from sparsewise.problem import Targets
 from sparsewise.results import Solution
 
 
 @algorithm(Family.EXCHANGE, "the best model of a size, many features")
 def ompr(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sparsity: int,
     residual: float | None = None,
@@ -41,8 +42,8 @@ def ompr(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sparsity : int
         Number of features.
     residual : float, optional

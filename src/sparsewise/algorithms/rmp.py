@@ -15,6 +15,7 @@ from sparsewise.engine.noise import NoisePrior
 from sparsewise.engine.noise_inference import begin
 from sparsewise.engine.stopping import up_to
 from sparsewise.parameters import check_count
+from sparsewise.problem import Targets
 from sparsewise.results import BayesianSolution, Stop
 
 
@@ -26,7 +27,7 @@ from sparsewise.results import BayesianSolution, Stop
 )
 def rmp(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sigma: float | None = None,
     min_increase: float = 1e-6,
@@ -51,8 +52,8 @@ def rmp(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sigma : float, optional
         Standard deviation of the noise. None: inferred together with a model, each feature paying
         log m for having been chosen among m (otherwise σ would fall to zero for m >= n). A search

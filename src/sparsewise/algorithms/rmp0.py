@@ -11,6 +11,7 @@ from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion, up_to
+from sparsewise.problem import Targets
 from sparsewise.results import Solution, Stop
 
 
@@ -21,7 +22,7 @@ from sparsewise.results import Solution, Stop
 )
 def rmp0(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     delta: float,
     max_outer: int | None = None,
@@ -38,8 +39,8 @@ def rmp0(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     delta : float
         What a column must be worth: it is added if ‖r‖² falls by more than δ², and dropped if
         ‖r‖² grows by at most δ².

@@ -17,6 +17,7 @@ from sparsewise.engine.noise import NoisePrior
 from sparsewise.engine.noise_inference import begin
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_count
+from sparsewise.problem import Targets
 from sparsewise.results import BayesianSolution, Stop
 
 
@@ -29,7 +30,7 @@ from sparsewise.results import BayesianSolution, Stop
 )
 def sbl(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sigma: float | None = None,
     updates: Updates = "em",
@@ -60,8 +61,8 @@ def sbl(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sigma : float, optional
         Standard deviation of the noise. None: inferred as in `rmp`.
     updates : {"em", "mackay", "convex"}

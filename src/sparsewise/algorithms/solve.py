@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.multistart import search
+from sparsewise.problem import Targets
 from sparsewise.results import MultistartSolution, Start
 from sparsewise.selection.score import ByCharge
 
@@ -25,7 +26,7 @@ EFFORT = 32
 )
 def solve(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sigma: float | None = None,
     criterion: ByCharge | float = "ric",
@@ -55,8 +56,8 @@ def solve(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sigma : float, optional
         Standard deviation of the noise, if it is known.
     criterion : {"ric", "bic", "aic"} or float

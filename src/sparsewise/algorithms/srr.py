@@ -12,13 +12,14 @@ from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.replacement import replace_from_both_starts
 from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.problem import Targets
 from sparsewise.results import Solution
 
 
 @algorithm(Family.EXCHANGE, "the best model of a size, correlated features")
 def srr(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sparsity: int,
     residual: float | None = None,
@@ -38,8 +39,8 @@ def srr(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sparsity : int
         Number of features.
     residual : float, optional

@@ -15,13 +15,14 @@ from sparsewise.engine.criterion import Cost, Round, StepCriterion, check_criter
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.parameters import check_columns, check_function
+from sparsewise.problem import Targets
 from sparsewise.results import Solution, Stop
 
 
 @algorithm(Family.STEPWISE, "what step of R does")
 def stepwise(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     criterion: str | Cost = "ric",
     include: Iterable[int] = (),
@@ -44,8 +45,8 @@ def stepwise(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     criterion : str or callable
         "ric", "aic", "aicc", "bic", "ebic", "cp" or "adjusted_r2" for n rows and no intercept (see
         `sparsewise.selection.Criteria`), or a function of ‖r‖² (in the units of y) and the number

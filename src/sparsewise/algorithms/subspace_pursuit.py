@@ -13,13 +13,14 @@ from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.replacement import replace_until_settled
 from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.problem import Targets
 from sparsewise.results import Solution
 
 
 @algorithm(Family.EXCHANGE, "compressed sensing with a known number of features")
 def subspace_pursuit(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sparsity: int,
     residual: float | None = None,
@@ -37,8 +38,8 @@ def subspace_pursuit(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns: see `Targets`.
     sparsity : int
         Number of features.
     residual : float, optional

@@ -427,23 +427,41 @@ def total(values, count):
 @jit
 def coefficients(U, t, k, x, diagonal):
     """x = U t and diagonal_i = [(A_S*A_S)⁻¹]_ii = Σ_c |U[c, i]|². Returns ‖U‖²."""
-    x[:, :k] = 0
-    for row in range(k):
-        diagonal[row] = 0
+    clear(x, diagonal, k)
     for c in range(k):
         accumulate(U, t, c, k, x, diagonal)
     return total(diagonal, k)
 
 
 @jit
+def clear(x, diagonal, k):
+    """Zeros, for what is to be added up."""
+    for row in range(k):
+        diagonal[row] = 0
+    for i in range(len(x)):
+        for row in range(k):
+            x[i, row] = 0
+
+
+@jit
+def copy(x, k, out):
+    """The coefficients of k columns, as they are now, into `out`."""
+    for i in range(len(x)):
+        for row in range(k):
+            out[i, row] = x[i, row]
+
+
+@jit
 def accumulate(U, t, c, k, x, diagonal):
     """Direction c's part of x and diagonal (see `coefficients`)."""
-    for i in range(len(t)):
+    along = t[0, c]
+    for row in range(k):
+        x[0, row] += U[c, row] * along
+        diagonal[row] += abs2(U[c, row])
+    for i in range(1, len(t)):
         along = t[i, c]
         for row in range(k):
             x[i, row] += U[c, row] * along
-    for row in range(k):
-        diagonal[row] += abs2(U[c, row])
 
 
 @jit
@@ -516,9 +534,7 @@ def reflect(U, t, k, i, v, x, diagonal):
             w[row] += U[c, row] * v[c]
     for row in range(k):
         w[row] *= tau
-    x[:, : k - 1] = 0
-    for row in range(k - 1):
-        diagonal[row] = 0
+    clear(x, diagonal, k - 1)
     for row in range(i, k - 1):
         w[row] = w[row + 1]
     for c in range(k - 1):
@@ -580,7 +596,7 @@ def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, l
         k -= 1
         rss += loss
         left[step] = rss
-        X[step, :, :k] = x[:, :k]
+        copy(x, k, X[step])
     return steps, MORE, peak
 
 
@@ -682,7 +698,8 @@ def change(M, U, d, t, order, locked, k, i, goes, squares, diagonal, prior, v):
     factor = 1.0 / np.sqrt(share + damping * diagonal[i])  # ρ² = energy + d², before over after
     growth = (damping - d[i] * d[i]) * diagonal[i]
     d[i] = np.sqrt(damping)
-    t[:, k - 1] *= factor
+    for target in range(len(t)):
+        t[target, k - 1] *= factor
     for row in range(k):
         U[k - 1, row] *= factor
     for row in range(M.shape[1]):
@@ -715,7 +732,7 @@ def revise(T, U, d, t, order, locked, k, rss, steps, limits, prior, columns, ris
             left[step - 1] = rss
             for row in range(k):
                 left[step - 1] -= d[row] * d[row] * squares[row]
-            X[step - 1, :, :k] = x[:, :k]
+            copy(x, k, X[step - 1])
         if k > 0 and size < worn * peak:
             return step, k, DRIFTED, peak
         i, rise, goes = best_change(squares, diagonal, d, k, order, locked, prior, tie, False)

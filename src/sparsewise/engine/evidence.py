@@ -16,7 +16,15 @@ from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_columns
 from sparsewise.problem import Problem
-from sparsewise.results import MINOR, BayesianSolution, InferredNoise, Stop, log_evidence, weight
+from sparsewise.results import (
+    MINOR,
+    BayesianSolution,
+    InferredNoise,
+    Stop,
+    log_evidence,
+    mean_log,
+    weight,
+)
 from sparsewise.tolerances import tolerances
 
 STEPS = 256
@@ -74,6 +82,7 @@ class Evidence(SparseModel):
         self._excluded = np.array(sorted(exclude), np.int64)
         self._complex = problem.is_complex
         self._weight = weight(self._complex) * problem.targets
+        self._log_scale = mean_log(problem.noise_scales)
         self._flat = self.size
         self.rows = problem.design.rows - self._flat
         if self.rows <= 0:
@@ -123,8 +132,10 @@ class Evidence(SparseModel):
         return math.sqrt(self.noise) * self.problem.scale
 
     @property
-    def sigmas(self) -> Array:
-        """The same of each target."""
+    def sigmas(self) -> Array | None:
+        """The same of each target, where there are several."""
+        if self.problem.scales is None:
+            return None
         return math.sqrt(self.noise) * self.problem.noise_scales
 
     @property
@@ -142,9 +153,11 @@ class Evidence(SparseModel):
     def _compute_evidence(self) -> float:
         d = self._factor.d
         log_det = self._log_det() - 2 * float(np.log(d[d > 0], dtype=float).sum())
+        if not self.noise:
+            return math.inf
         return log_evidence(
-            self.sigmas, self.rows, log_det - self._flat_log_det,
-            self.unexplained / self.noise if self.noise else 0.0, self._complex,
+            0.5 * math.log(self.noise) + self._log_scale, self.rows, log_det - self._flat_log_det,
+            self.unexplained / self.noise, self._complex, self.problem.targets,
         )  # fmt: skip
 
     @property
@@ -470,7 +483,7 @@ class Evidence(SparseModel):
         factor, eps = self._factor, self._tolerance.eps
         if self.noise < eps**0.5:
             return False
-        shown = 64 * eps * float(np.abs(factor.coef()).sum(axis=1).max())
+        shown = 64 * eps * float(np.abs(factor.coef()).sum())
         if shown <= max(16 * eps**0.5, 0.1 * self.noise**0.5):
             return False
         loose = ~factor.locked[: self.size]
@@ -559,7 +572,7 @@ class Evidence(SparseModel):
             kind=BayesianSolution,
             gamma=gamma,
             sigma=self.sigma,
-            sigmas=None if problem.scales is None else self.sigmas,
+            sigmas=self.sigmas,
             log_evidence=self._compute_evidence(),
             covariance=self.covariance(self.sigma),
             price=self.price,

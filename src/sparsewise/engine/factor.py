@@ -106,7 +106,8 @@ class Factor:
 
     def squares(self) -> Array:
         """|x_i|² of the active columns, in order: the sum over targets."""
-        return square_sums(self.coef())
+        x = self.coef()
+        return np.square(np.abs(x[0])) if len(x) == 1 else square_sums(x)
 
     def diagonal(self) -> Array:
         """[U U*]_ii of the active columns: their variances in units of σ²."""
@@ -241,9 +242,8 @@ class Factor:
             return True
         if size * size * k <= fine:
             return False
-        # Several targets: the largest sum of one of them bounds the errors of its coefficients.
-        sums = (np.abs(self.t[:, :k]) @ np.abs(self.U[:k, :k])).sum(axis=1)
-        return size * float(sums.max()) ** 2 > fine
+        sums = np.abs(self.t[:, :k]) @ np.abs(self.U[:k, :k])
+        return size * float(sums.sum()) ** 2 > fine
 
     def _as_good_as_qr(self) -> tuple[Array, Array] | None:
         """x = U t, refined once if need be, and y - A_S x, if no more than rounding is amiss.

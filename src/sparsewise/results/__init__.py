@@ -1,6 +1,13 @@
 """What algorithms return: solutions, the paths to them, why they ended, and their checks."""
 
-from sparsewise.results.bayesian import MINOR, BayesianSolution, InferredNoise, log_evidence, weight
+from sparsewise.results.bayesian import (
+    MINOR,
+    BayesianSolution,
+    InferredNoise,
+    log_evidence,
+    mean_log,
+    weight,
+)
 from sparsewise.results.best_subsets import BestSubsets, Progress
 from sparsewise.results.check import BayesianCheck, Check, L1Check, MultistartCheck
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
@@ -38,5 +45,6 @@ __all__ = [
     "Stretch",
     "each_sigma",
     "log_evidence",
+    "mean_log",
     "weight",
 ]

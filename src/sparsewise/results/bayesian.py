@@ -20,7 +20,9 @@ MINOR = 1e-4
 """Part of the target's square: features that explain less are as small as systematic errors."""
 
 
-def log_evidence(sigmas: Array, rows: float, log_det: float, fit: float, is_complex: bool) -> float:
+def log_evidence(
+    log_sigma: float, rows: float, log_det: float, fit: float, is_complex: bool, targets: int = 1
+) -> float:
     """The log marginal likelihood, eq. 1.3 of the paper with its ½ and constants.
 
     -½ (ν log 2πσ² + log|C/σ²| + y*C⁻¹y) for real data, and -(ν log πσ² + log|C/σ²| + y*C⁻¹y)
@@ -29,8 +31,8 @@ def log_evidence(sigmas: Array, rows: float, log_det: float, fit: float, is_comp
 
     Parameters
     ----------
-    sigmas : ndarray of shape (q,)
-        Standard deviation of the noise of each target; 0: one of zeros, which tells nothing.
+    log_sigma : float
+        log σ: its mean over targets.
     rows : float
         ν, the dimension of what is explained.
     log_det : float
@@ -39,12 +41,19 @@ def log_evidence(sigmas: Array, rows: float, log_det: float, fit: float, is_comp
         y*C⁻¹y: its mean over targets.
     is_complex : bool
         Whether the data are complex.
+    targets : int
+        How many targets there are.
     """
-    noisy = sigmas[sigmas > 0]
-    if not noisy.size:
+    if log_sigma == -math.inf:
         return math.inf  # a target of zeros, explained without noise
-    constant = math.log(math.pi if is_complex else 2 * math.pi) + 2 * float(np.log(noisy).mean())
-    return -weight(is_complex) * noisy.size * (rows * constant + log_det + fit)
+    constant = math.log(math.pi if is_complex else 2 * math.pi) + 2 * log_sigma
+    return -weight(is_complex) * targets * (rows * constant + log_det + fit)
+
+
+def mean_log(sigmas: Array) -> float:
+    """The mean of log σ over targets; those of zeros, which have no noise, don't count."""
+    noisy = sigmas[sigmas > 0]
+    return float(np.log(noisy).mean()) if noisy.size else -math.inf
 
 
 def weight(is_complex: bool) -> float:
@@ -144,7 +153,8 @@ class BayesianSolution(UncertainSolution):
             return math.nan
         squares = (math.sqrt(self.path.initial.loss) / self.sigma) ** 2
         is_complex = self.coef.dtype.kind == "c"
-        return log_evidence(self.each_sigma, self._free_rows(rows), 0.0, squares, is_complex)
+        log_sigma, targets = mean_log(self.each_sigma), int((self.each_sigma > 0).sum())
+        return log_evidence(log_sigma, self._free_rows(rows), 0.0, squares, is_complex, targets)
 
     def is_noiseless(self, total: float, rows: float) -> bool:
         """Whether σ is that of rounding: inferred noise falls no further."""
@@ -255,9 +265,8 @@ class _Recomputed:
         least = np.finfo(float).tiny
         errors = np.abs(covariance - told) / np.maximum(np.outer(std, std), least)
         mean = self.data.unit_coef(self.solution.coef, support)
-        size = np.abs(self.x).max(initial=0.0) + math.sqrt(
-            self.noise * self.diagonal.max(initial=0)
-        )
+        spread = math.sqrt(self.noise * self.diagonal.max(initial=0.0))
+        size = np.abs(self.x).max(initial=0.0) + spread
         off = np.abs(mean - self.x).max(initial=0.0) / max(size, least)
         return max(float(off), float(errors.max(initial=0.0)))
 
@@ -270,11 +279,12 @@ class _Recomputed:
             R_flat = np.linalg.qr(unit, mode="r")
             log_det -= 2 * float(np.log(np.abs(np.diagonal(R_flat))).sum())
         return log_evidence(
-            math.sqrt(self.noise) * self.data.noise_scales,
+            mean_log(math.sqrt(self.noise) * self.data.noise_scales),
             self.rows,
             log_det,
             self.squares / self.noise if self.noise else 0.0,
             self.is_complex,
+            self.data.targets,
         )
 
     def increase_by_noise(self) -> float:
