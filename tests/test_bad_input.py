@@ -127,7 +127,8 @@ def test_not_finite_in_one_place_of_every_algorithm(name):
         (np.ones((4, 3, 2)), np.ones(4)),
         (np.float64(3.0), np.ones(4)),
         (np.ones((4, 3)), np.ones(3)),
-        (np.ones((4, 3)), np.ones((4, 1))),
+        (np.ones((4, 3)), np.ones((4, 1, 1))),
+        (np.ones((4, 3)), np.ones((4, 0))),
         (np.ones((4, 3)), np.ones((2, 2))),
         (np.ones((4, 3)), 1.0),
         (np.ones((4, 3)), []),
@@ -155,7 +156,7 @@ def test_empty(shape, stored):
 
 def test_column_vector_is_told_how_to_flatten():
     with refused("ravel", error=ValueError):
-        call("omp", y=GOOD.y[:, None])
+        call("mp", y=GOOD.y[:, None])
 
 
 @pytest.mark.parametrize(

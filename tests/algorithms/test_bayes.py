@@ -867,7 +867,7 @@ def test_one_update_of_all_gammas(shape, kind, sigma):
     y = normal(rng, shape[0], kind=kind)
     y /= np.linalg.norm(y)
     gamma = 10.0 ** rng.uniform(-3, 1, shape[1])
-    squared, share, worth = module.posterior(U, y, gamma, sigma**2)
+    squared, share, worth = module.posterior(U, y[:, None], gamma, sigma**2)
     exact = precise(U, y, gamma, sigma)
     np.testing.assert_allclose(share, gamma * exact.S, rtol=1e-9)
     size = np.abs(exact.mean) ** 2

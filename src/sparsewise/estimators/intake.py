@@ -133,6 +133,8 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         check_one_target(y, self._one_target)
         if several and hasattr(y, "nnz"):
             raise InputTypeError("is a sparse matrix", "pass y.toarray().", parameter="y")
+        elif getattr(y, "shape", ())[1:] == (0,):
+            raise InputError("has no columns, and so no targets.", parameter="y")
         if how.get("reset", True):
             self._frame = frame_kind(X)
             self._name_targets(y)
@@ -142,8 +144,6 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         table: tuple[Any, Array] = validate_data(
             self, X, y, y_numeric=True, multi_output=several, **ACCEPTED, **how
         )
-        if not table[1].size and len(table[1]):
-            raise InputError("has no columns, and so no targets.", parameter="y")
         is_single, most = table[0].dtype == np.float32, np.finfo(np.float32).max
         if is_single and np.abs(table[1]).max(initial=0.0) > most:
             raise InputError(

@@ -126,9 +126,8 @@ class Solution:
         size = 1.0 + float(np.abs(x).sum(axis=1).max())
         tolerance = min(max(1e-2 * eps**0.5, 64 * eps * size), self._forgivable(data))
         ok = support_ok and error <= tolerance and (normal <= tolerance or not self.least_squares)
-        each = np.linalg.norm(residual, axis=1) * (
-            data.scale if data.scales is None else data.scales[:, 0]
-        )
+        scales = np.array([data.scale]) if data.scales is None else data.scales[:, 0]
+        each = np.linalg.norm(residual, axis=1).astype(float) * scales
         return Check(ok, norm * data.scale, error, normal, support_ok, each)
 
     def _forgivable(self, data: Problem) -> float:
