@@ -328,7 +328,7 @@ def check_alike(
 
 
 def check_names(names: Sequence[str] | None, known: Sequence[str] | None, parameter: str) -> None:
-    """Refuse columns, as many as there were, of other names."""
+    """Refuse columns of other names than there were; their number is looked at elsewhere."""
     same = f"give the same {'targets' if parameter == 'y' else 'features'} every time."
     if names is None and known is None:
         return
@@ -336,7 +336,7 @@ def check_names(names: Sequence[str] | None, known: Sequence[str] | None, parame
         has = "no names" if names is None else "names"
         wrong = f"has {has} for its columns, unlike the rows so far"
         raise InputError(wrong, same, parameter=parameter)
-    for j, (name, former) in enumerate(zip(names, known, strict=True)):
+    for j, (name, former) in enumerate(zip(names, known, strict=False)):
         if name != former:
             wrong = f"has {quoted(name)} for column {j}, which was {quoted(former)} so far"
             raise InputError(wrong, same, parameter=parameter)

@@ -129,18 +129,21 @@ class Intake(BaseEstimator):  # type: ignore[misc]
 
         A target of one column is one target, unless there may be several.
         """
-        several = self._one_target is None
         check_one_target(y, self._one_target)
+        rows, *columns = _shape(y) or (1,)
+        several = bool(columns) and self._one_target is None
         if several and hasattr(y, "nnz"):
             raise InputTypeError("is a sparse matrix", "pass y.toarray().", parameter="y")
-        elif getattr(y, "shape", ())[1:] == (0,):
+        if columns == [0]:
             raise InputError("has no columns, and so no targets.", parameter="y")
         if how.get("reset", True):
             self._frame = frame_kind(X)
             self._name_targets(y)
-        elif several and np.size(y):
+        elif several:
             known = getattr(self, "target_names_", None)
             check_names(column_names(y), None if known is None else known.tolist(), "y")
+        if several and not rows:  # of which scikit-learn takes one dimension only
+            y, several = np.empty(0), False
         table: tuple[Any, Array] = validate_data(
             self, X, y, y_numeric=True, multi_output=several, **ACCEPTED, **how
         )
@@ -376,12 +379,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
 
 def check_one_target(y: Any, who: str | None) -> None:
     """Refuse several targets where somebody takes one."""
-    if who is None:
-        return
-    try:
-        shape = y.shape if hasattr(y, "shape") else np.shape(y)
-    except ValueError:  # of lists that are no array, which scikit-learn tells
-        return
+    shape = () if who is None else _shape(y)
     if len(shape) == 2 and shape[1] > 1:
         raise InputError(
             f"has {shape[1]} columns, but {who} one target",
@@ -389,3 +387,11 @@ def check_one_target(y: Any, who: str | None) -> None:
             "as SparseRegressor.",
             parameter="y",
         )
+
+
+def _shape(y: Any) -> tuple[int, ...]:
+    """The shape of a target; empty if it has none."""
+    try:
+        return tuple(y.shape if hasattr(y, "shape") else np.asarray(y).shape)
+    except ValueError:  # of lists that are no array, which scikit-learn tells
+        return ()

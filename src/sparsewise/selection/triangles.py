@@ -82,7 +82,7 @@ class Triangles(Data):
     def squared_errors(self, columns: Array, coefs: Array, means: Array, level: Any) -> Array:
         k, *each = coefs.shape  # models, and targets if there are several
         m, q = self.n_features, np.size(level)
-        coefs = coefs.reshape(k, -1, q)
+        coefs = coefs.reshape(k, each[0], q)
         whole = np.zeros((m + q, *coefs.shape[1:]))
         whole[columns] = -coefs
         whole[m + np.arange(q), :, np.arange(q)] = 1.0
