@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
 import sparsewise
-from sparsewise import Stop, best_subset, forward
+from sparsewise import Stop, Targets, best_subset, forward
 from sparsewise.guarantees.search import MOST_COLUMNS
 from tests.guarantees.subsets import RANK, best, residual_norm, unit
 from tests.problems import correlated, duplicated, gaussian, normal, orthonormal, rank_deficient
@@ -140,6 +140,157 @@ def test_diabetes_of_efron_et_al():
         "sex bmi bp s3 s5",
     ]
     assert solution.stop is Stop.PROVED
+
+
+# --- several targets ------------------------------------------------------------------------------
+
+
+def with_targets(p, q, char="d"):
+    """The problem with q targets in place of one, of scales that differ by decades."""
+    rng = np.random.default_rng([q, len(p.y)])
+    kind = complex if char in "DF" else float
+    shared = np.outer(p.y, normal(rng, q, kind=kind))
+    own = normal(rng, len(p.y), q, kind=kind) * float(np.linalg.norm(p.y)) / 4
+    Y = (shared + own) * 10.0 ** rng.uniform(-3, 3, q)
+    return p.A.astype(char), Y.astype(char)
+
+
+def agrees_on_all(solution, A, Y, rtol=1e-9, **constraints):
+    """Every size against enumeration, targets of norm one; return the sizes."""
+    norms = np.linalg.norm(Y, axis=0)
+    scale = float(np.square(norms).mean())
+    W = Y / norms / np.sqrt(len(norms))
+    sizes = list(solution.lower_bounds)
+    for k in sizes:
+        model = solution.path.at(k)
+        columns, norm, next_norm = best(A, W, k, **constraints)
+        squared = model.squared_residual / scale
+        assert squared == pytest.approx(norm**2, rel=rtol, abs=rtol)
+        if next_norm**2 > norm**2 * (1 + 10 * rtol) + 10 * rtol:  # no tie
+            assert tuple(model.support) == columns
+        V = A[:, model.support]
+        X = np.linalg.lstsq(V, Y, rcond=None)[0]
+        found = model.coef[model.support]
+        np.testing.assert_allclose(
+            found / norms, X / norms, atol=1e3 * rtol * np.abs(X / norms).max()
+        )
+    assert solution.proved
+    assert solution.coef.shape == (A.shape[1], len(norms))
+    assert solution.check(A, Y).ok
+    return sizes
+
+
+@pytest.mark.parametrize("q", [1, 2, 5, 25])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_size_for_several_targets(name, q):
+    p = FAMILIES[name](1)
+    A, Y = with_targets(p, q, "D" if np.iscomplexobj(p.A) else "d")
+    most = min(rank(A), 5)
+    solution = best_subset(A, Y, sparsity=most)
+    assert agrees_on_all(solution, A, Y) == list(range(1, most + 1))
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_several_targets_in_single_precision(name):
+    p = FAMILIES[name](2)
+    A, Y = with_targets(p, 3, "F" if np.iscomplexobj(p.A) else "f")
+    solution = best_subset(A, Y, sparsity=4)
+    assert agrees_on_all(solution, A, Y, rtol=1e-5) == [1, 2, 3, 4]
+    assert solution.coef.dtype == A.dtype
+
+
+@given(st.integers(0, 10**6), st.integers(2, 8), st.integers(1, 8), st.integers(1, 9))
+def test_small_problems_of_several_targets(seed, n, m, q):
+    rng = np.random.default_rng(seed)
+    kind = [float, complex][seed % 2]
+    A, Y = normal(rng, n, m, kind=kind), normal(rng, n, q, kind=kind)
+    solution = best_subset(A, Y, sparsity=min(n - 1, m))
+    agrees_on_all(solution, A, Y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_include_and_exclude_for_several_targets(seed):
+    A, Y = with_targets(FAMILIES["tall"](seed), 3)
+    include, exclude = [2, 6], [0, 9]
+    solution = best_subset(A, Y, sparsity=5, include=include, exclude=exclude)
+    assert agrees_on_all(solution, A, Y, include=include, exclude=exclude) == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("char", "dDfF")
+def test_one_target_of_shape_n_1_is_one_target(char):
+    for seed in range(4):
+        p = gaussian(seed, 14, 9, 3, kind=complex if char in "DF" else float)
+        A, y = p.A.astype(char), p.y.astype(char)
+        flat, column = (best_subset(A, z, sparsity=5) for z in (y, y[:, None]))
+        assert flat.lower_bounds == column.lower_bounds
+        assert flat.residual_norm == column.residual_norm
+        for k in flat.path.sizes:
+            np.testing.assert_array_equal(flat.path.at(k).coef, column.path.at(k).coef[:, 0])
+
+
+def test_copies_of_a_target_are_one_target():
+    for seed in range(4):
+        p = FAMILIES["correlated"](seed)
+        one = best_subset(p.A, p.y, sparsity=6)
+        copies = best_subset(p.A, np.outer(p.y, [1, 1, 1]), sparsity=6)
+        for k in one.path.sizes:
+            ours, theirs = one.path.at(k), copies.path.at(k)
+            np.testing.assert_array_equal(ours.support, theirs.support)
+            assert theirs.squared_residual == pytest.approx(ours.squared_residual)
+            np.testing.assert_allclose(theirs.coef, np.outer(ours.coef, np.ones(3)), rtol=1e-9)
+        assert copies.lower_bounds == pytest.approx(one.lower_bounds)
+
+
+def test_scales_of_targets_do_not_matter():
+    A, Y = with_targets(FAMILIES["tall"](5), 3)
+    scales = [1e6, 1e-6, -1e140]
+    plain, scaled = best_subset(A, Y, sparsity=6), best_subset(A, Y * scales, sparsity=6)
+    for k in range(1, 7):
+        ours, theirs = plain.path.at(k), scaled.path.at(k)
+        np.testing.assert_array_equal(ours.support, theirs.support)
+        np.testing.assert_allclose(theirs.coef, ours.coef * scales, rtol=1e-8)
+    assert scaled.gaps == plain.gaps
+
+
+def test_weights_of_targets_decide():
+    A, Y = np.eye(4), np.eye(4)[:, :2] + 0.1
+    for weights, column in (([2, 1], 0), ([1, 2], 1), (None, 0)):
+        assert best_subset(A, Targets(Y, weights), sparsity=1).support.tolist() == [column]
+
+
+def test_equal_fits_of_all_targets_go_to_the_lowest_columns():
+    found = best_subset(np.eye(6)[:, ::-1], np.ones((6, 3)), sparsity=3)
+    assert found.support.tolist() == [0, 1, 2]
+    A, Y = with_targets(FAMILIES["tall"](4), 2)
+    doubled = best_subset(np.column_stack([A, -3 * A]), Y, sparsity=4)
+    assert doubled.support.tolist() == best_subset(A, Y, sparsity=4).support.tolist()
+
+
+def test_an_exact_fit_is_one_of_all_targets():
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((10, 6))
+    Y = np.column_stack([A[:, 0], A[:, :3] @ [1.0, 2.0, 3.0]])
+    solution = best_subset(A, Y, sparsity=5)
+    assert solution.stop is Stop.EXACT_FIT
+    assert solution.support.tolist() == [0, 1, 2]
+
+
+def test_targets_of_zeros_are_no_trouble():
+    A, Y = with_targets(FAMILIES["tall"](3), 2)
+    padded = best_subset(A, np.insert(Y, 1, 0.0, axis=1), sparsity=3)
+    assert padded.support.tolist() == best_subset(A, Y, sparsity=3).support.tolist()
+    assert not padded.coef[:, 1].any()
+    assert best_subset(A, np.zeros((30, 2)), sparsity=3).stop is Stop.ZERO_TARGET
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_promised_out_of_time_holds_for_several_targets(seed):
+    A, Y = with_targets(FAMILIES["tall"](seed), 4)
+    early, proved = (best_subset(A, Y, sparsity=8, time_limit=limit) for limit in (0.0, None))
+    for k in range(1, 9):
+        least = proved.path.at(k).squared_residual
+        assert early.lower_bounds[k] <= least * (1 + 1e-9)
+        assert early.path.at(k).squared_residual >= least * (1 - 1e-9)
 
 
 # --- out of time ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from sparsewise import best_subset, certify
 from sparsewise.compiled import load_leaps
 from tests.compiled.tracing import idle
 from tests.guarantees.subsets import best
-from tests.problems import correlated, gaussian
+from tests.problems import correlated, gaussian, normal
 
 
 @pytest.mark.parametrize("kind", [float, complex])
@@ -28,5 +28,12 @@ def test_every_function(kind):
         A = np.column_stack([p.A, p.A[:, first[0]]])
         tied = certify(A, p.y, first, time_limit=None).ties
         assert tied == (tuple(sorted({*first.tolist(), 9} - {int(first[0])})),)
+        # Several targets, and more of them than columns.
+        rng = np.random.default_rng(0)
+        for q in (2, 12):
+            Y = normal(rng, 14, q, kind=kind)
+            Y /= np.linalg.norm(Y, axis=0)
+            found = best_subset(p.A, Y, sparsity=3)
+            assert tuple(found.support) == best(p.A, Y, 3)[0]
 
     assert not idle(load_leaps(), run)

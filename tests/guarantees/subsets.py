@@ -37,12 +37,12 @@ def bases(A: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 def residual_norms(A: np.ndarray, y: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """‖r‖ of the least-squares fit on each subset."""
-    y = doubled(y)
+    """‖r‖ of the least-squares fit on each subset; of several targets √Σ_t‖r_t‖²."""
+    Y = doubled(y).reshape(len(y), -1)
     if not sets.shape[1]:
-        return np.full(len(sets), np.linalg.norm(y))
+        return np.full(len(sets), np.linalg.norm(Y))
     Q = bases(A, sets)
-    return np.linalg.norm(y - np.einsum("snk,sk->sn", Q, Q.conj().transpose(0, 2, 1) @ y), axis=1)
+    return np.linalg.norm(Y - Q @ (Q.conj().transpose(0, 2, 1) @ Y), axis=(1, 2))
 
 
 def residual_norm(A: np.ndarray, y: np.ndarray, columns: Iterable[int]) -> float:

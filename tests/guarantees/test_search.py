@@ -135,55 +135,59 @@ def test_how_many_columns_can_be_searched():
 # --- its parts ------------------------------------------------------------------------------------
 
 
-def triangle(seed, width, kind):
+KINDS = st.sampled_from([float, complex])
+
+
+def triangle(seed, width, kind, targets):
+    """A, Y and what a node holds of them: R, t with one target a row, and ‖r‖²."""
     rng = np.random.default_rng(seed)
-    A, y = normal(rng, 12, width, kind=kind), normal(rng, 12, kind=kind)
+    A, Y = normal(rng, 12, width, kind=kind), normal(rng, 12, targets, kind=kind)
     Q, R = np.linalg.qr(A)
-    t = Q.conj().T @ y
-    return A, y, np.ascontiguousarray(R), t, np.linalg.norm(y - Q @ t) ** 2
+    t = Q.conj().T @ Y
+    return A, Y, np.ascontiguousarray(R), t.T.copy(), np.linalg.norm(Y - Q @ t) ** 2
 
 
-@given(st.integers(0, 10**6), st.integers(1, 7), st.sampled_from([float, complex]), st.data())
-def test_dropping_a_column_by_rotations(seed, width, kind, data):
+@given(st.integers(0, 10**6), st.integers(1, 7), KINDS, st.integers(1, 3), st.data())
+def test_dropping_a_column_by_rotations(seed, width, kind, targets, data):
     leaps = load_leaps()
-    A, y, R, t, rss = triangle(seed, width, kind)
+    A, Y, R, t, rss = triangle(seed, width, kind, targets)
     i = data.draw(st.integers(0, width - 1))
     S, s = np.full_like(R, np.nan), np.full_like(t, np.nan)
     grown = leaps.without(R, t, width, i, S, s)
     rest = [j for j in range(width) if j != i]
-    assert rss + grown == pytest.approx(residual_norm(A, y, rest) ** 2)
+    assert rss + grown == pytest.approx(residual_norm(A, Y, rest) ** 2)
     part = S[:, : width - 1]
     np.testing.assert_allclose(np.tril(part, -1), 0, atol=1e-14)
     np.testing.assert_allclose(
         part.conj().T @ part, (A[:, rest].conj().T @ A[:, rest]), atol=1e-12 * np.abs(A).sum() ** 2
     )
-    np.testing.assert_allclose(part.conj().T @ s, A[:, rest].conj().T @ y, atol=1e-10)
+    np.testing.assert_allclose(part.conj().T @ s.T, A[:, rest].conj().T @ Y, atol=1e-10)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 7), st.sampled_from([float, complex]))
-def test_losses_are_what_dropping_costs(seed, width, kind):
+@given(st.integers(0, 10**6), st.integers(1, 7), KINDS, st.integers(1, 3))
+def test_losses_are_what_dropping_costs(seed, width, kind, targets):
     leaps = load_leaps()
-    A, y, R, t, rss = triangle(seed, width, kind)
+    A, Y, R, t, rss = triangle(seed, width, kind, targets)
     loss = np.zeros(width)
     leaps.measure_losses(R, t, width, 0, np.zeros_like(R), loss)
     without = [
-        residual_norm(A, y, [j for j in range(width) if j != i]) ** 2 - rss for i in range(width)
+        residual_norm(A, Y, [j for j in range(width) if j != i]) ** 2 - rss for i in range(width)
     ]
     np.testing.assert_allclose(loss, without, rtol=1e-7, atol=1e-10)
 
 
-@given(st.integers(0, 10**6), st.integers(2, 7), st.sampled_from([float, complex]), st.data())
-def test_reflections_restore_the_triangle(seed, width, kind, data):
+@given(st.integers(0, 10**6), st.integers(2, 7), KINDS, st.integers(1, 3), st.data())
+def test_reflections_restore_the_triangle(seed, width, kind, targets, data):
     leaps = load_leaps()
-    _, _, R, t, _ = triangle(seed, width, kind)
+    _, _, R, t, _ = triangle(seed, width, kind, targets)
     fixed = data.draw(st.integers(0, width - 1))
     order = np.r_[:fixed, fixed + np.random.default_rng(seed).permutation(width - fixed)]
     M = R[:, order].copy()
-    gram, inner = M.conj().T @ M, M.conj().T @ t
-    leaps.triangular(M, t, fixed, width, np.zeros_like(t))
+    gram, inner = M.conj().T @ M, M.conj().T @ t.T
+    leaps.triangular(M, t, fixed, width, np.zeros_like(R[0]))
     np.testing.assert_allclose(np.tril(M, -1), 0, atol=1e-13)
     np.testing.assert_allclose(M.conj().T @ M, gram, atol=1e-11)
-    np.testing.assert_allclose(M.conj().T @ t, inner, atol=1e-11)
+    np.testing.assert_allclose(M.conj().T @ t.T, inner, atol=1e-11)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.data())

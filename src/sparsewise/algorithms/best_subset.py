@@ -17,6 +17,7 @@ from sparsewise.guarantees.exchanges import lowest_of_equals
 from sparsewise.guarantees.fit import Fit
 from sparsewise.guarantees.search import MOST_COLUMNS, Search
 from sparsewise.parameters import check_columns, check_tolerance
+from sparsewise.problem import Targets
 from sparsewise.results import BestSubsets, Progress, Stop
 
 TIME_LIMIT = 10.0
@@ -31,7 +32,7 @@ PATIENCE = 1.0
 
 def best_subset(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     *,
     sparsity: int,
     time_limit: float | None = TIME_LIMIT,
@@ -44,14 +45,15 @@ def best_subset(
     By leaps and bounds (Furnival and Wilson 1974): no subset of a set of columns fits better than
     the set, so whole branches of the tree of all 2^m subsets are ruled out at once. 30 columns take
     a fraction of a second and 40 typically a few; the time grows exponentially with m. Of subsets
-    that fit as well as each other, the one of the lowest columns is taken.
+    that fit as well as each other, the one of the lowest columns is taken. Several targets get one
+    support: what counts is the sum of their squared residuals, each relative to its target.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from, at most 200 of them.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that are to share their columns.
     sparsity : int
         The largest size.
     time_limit : float or None

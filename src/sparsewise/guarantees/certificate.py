@@ -19,7 +19,7 @@ from sparsewise.guarantees.fit import Fit
 from sparsewise.guarantees.recovery import extreme_singular_values
 from sparsewise.guarantees.search import Search, can_search
 from sparsewise.parameters import check_columns, check_constraints, check_tolerance
-from sparsewise.problem import problem
+from sparsewise.problem import Targets, problem
 from sparsewise.wording import shortened
 
 Proof = Literal["bound", "search"]
@@ -39,7 +39,9 @@ class HasSupport(Protocol):
 class Certificate:
     """What can be said of a subset: the best of its size, beaten by another, or unknown.
 
-    Subsets that lack a column of `include` or have one of `exclude` don't count.
+    Subsets that lack a column of `include` or have one of `exclude` don't count. Of several targets
+    with one support, ‖r‖ is the root mean square of theirs, weighted as `Targets` says, and so is
+    the size of a coefficient.
 
     Attributes
     ----------
@@ -173,7 +175,7 @@ def _listed(columns: Iterable[int], names: Sequence[str] | None) -> str:
 
 def certify(
     A: Any,
-    y: ArrayLike,
+    y: ArrayLike | Targets,
     solution: HasSupport | Iterable[int],
     *,
     swaps: bool = False,
@@ -194,7 +196,8 @@ def certify(
 
     S is the unique best subset of at most k columns (docs/guarantees.md has the proof). This is
     more than the s/√(2(2 - s²)) · min|x_i| of Thm. 4.6, and min|x_i| for orthonormal columns, where
-    no more is possible. s² is the best of
+    no more is possible. All of this holds for several targets with one support, ‖r‖² and |x_i|²
+    being sums over them. s² is the best of
 
     - the square of the smallest singular value of A, where it has full column rank;
     - 1 - μ₁(k + d - 1), by the Babel function;
@@ -208,8 +211,8 @@ def certify(
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns there are to choose from.
-    y : array-like of shape (n,)
-        The target.
+    y : array-like of shape (n,) or (n, q), or Targets
+        The target, or several that share the support, as the algorithm got them.
     solution : Solution or iterable of int
         What an algorithm returned, or the columns of your own choice.
     swaps : bool

@@ -258,7 +258,7 @@ def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:
         table = np.concatenate([R, ridge * np.eye(m, m + len(targets), dtype=kind)])
         R = np.linalg.qr(table, mode="r")
     rss = float(np.square(np.abs(R[m:, m:])).sum())
-    t = R[:m, m:].T
+    t: Any = R[:m, m:].T
     t = np.linalg.qr(t, mode="r") if len(t) > m else t.copy()
     return np.ascontiguousarray(R[:m, :m]), t, rss, ridge
 
