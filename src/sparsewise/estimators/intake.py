@@ -392,6 +392,6 @@ def check_one_target(y: Any, who: str | None) -> None:
 def _shape(y: Any) -> tuple[int, ...]:
     """The shape of a target; empty if it has none."""
     try:
-        return tuple(y.shape if hasattr(y, "shape") else np.asarray(y).shape)
+        return np.shape(y) if isinstance(y, (list, tuple)) else getattr(y, "shape", ())
     except ValueError:  # of lists that are no array, which scikit-learn tells
         return ()

@@ -415,7 +415,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         if n * m <= room:
             return design.stored(), y
         if 2 * m <= n and m * m <= room:
-            return design.condensed(y)
+            design, (y,) = design.condensed(y[None])
         return design, y
 
     # ------------------------------------------------------------------ the algorithm
