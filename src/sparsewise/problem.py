@@ -303,7 +303,8 @@ def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem
     passes = Passes()
     given = y if isinstance(y, Targets) else Targets(y)
     if is_dask(A) or isinstance(A, DaskDesign):
-        design, given.Y = system(A, given.Y)
+        design, Y = system(A, given.Y)
+        given = Targets(Y, given.weights)  # the caller's own stays as it is
         passes = OnePass() if design.dense else passes
     else:
         design = as_design(A)

@@ -574,14 +574,6 @@ def test_relevance_vectors_are_of_one_target():
         RelevanceVectorRegressor().fit(X, Y)
 
 
-def test_chunks_are_of_one_target():
-    X, Y = problem_of_three()
-    with pytest.raises(InputError, match=r"^y has 3 columns, but rows that come in chunks have"):
-        StepwiseRegressor().partial_fit(X, Y)
-    with pytest.raises(InputError, match=r"Chunk 0 .*y has 3 columns"):
-        StepwiseRegressor().fit([(X, Y)])
-
-
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
