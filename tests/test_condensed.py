@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 import sparsewise as sw
 from sparsewise import Condensed, InputError, certify
 from sparsewise.algorithms import ALGORITHMS
+from sparsewise.design import DenseDesign
 from sparsewise.selection.choice import forward_path
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.cross_validation import cross_validate
@@ -212,7 +213,7 @@ def test_what_was_not_saved_is_refused(tmp_path):
         (b"", "not a Condensed"),
         (b"{}", "not a Condensed"),
         (good[:-1], "changed or cut off"),
-        (good.replace(b"condensed 1", b"condensed 2"), "version 2"),
+        (good.replace(b"condensed 1", b"condensed 3"), "version 3"),
         (good[:200] + b"!" + good[201:], "changed or cut off"),
     ):
         path.write_bytes(bad)
@@ -281,3 +282,150 @@ def test_nothing_to_work_with():
     assert "2 rows of 1 feature" in repr(Condensed().update([[1.0], [2.0]], [1.0, 3.0]))
     with pytest.raises(TypeError):
         Condensed() + 1
+
+
+# --- several targets ------------------------------------------------------------------------------
+
+SHARED = [name for name in BY_COLUMNS if ALGORITHMS[name].several]
+
+
+def targets(kind=float, q=3):
+    """Rows whose targets share three features; their sizes differ by decades."""
+    X, _, w = rows(kind=kind)
+    rng = np.random.default_rng(5)
+    B = np.zeros((M, q), kind)
+    B[[1, 4, 7]] = normal(rng, 3, q, kind=kind)
+    Y = 2 + X @ B + 0.3 * normal(rng, N, q, kind=kind)
+    return X, Y * np.logspace(3, -3, q), w
+
+
+def shared(weighted, intercept=False, kind=float):
+    """The same problem of several targets from a triangle and from all rows."""
+    X, Y, w = targets(kind)
+    w = w if weighted else np.ones(N)
+    root, total = np.sqrt(w)[:, None], w.sum()
+    A, B = X - intercept * (w @ X) / total, Y - intercept * (w @ Y) / total
+    full = DenseDesign(root * A, rows=total - intercept), root * B
+    return in_chunks(X, Y, w).system(intercept), full
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize(("weighted", "intercept"), [(False, False), (True, True)])
+def test_algorithms_find_one_support_for_targets_as_in_all_rows(name, weighted, intercept):
+    small, full = shared(weighted, intercept)
+    run, own = ALGORITHMS[name], call(name, *small)
+    one, other = run(*small, **own), run(*full, **own)
+    assert one.support.tolist() == other.support.tolist()
+    assert one.coef.shape == (M, 3)
+    np.testing.assert_allclose(one.coef / full[1].std(axis=0), other.coef / full[1].std(axis=0),
+                               rtol=1e-9, atol=1e-9)  # fmt: skip
+    assert one.residual_norm == pytest.approx(other.residual_norm, rel=1e-9)
+    np.testing.assert_allclose(
+        one.check(*small).residual_norms, other.check(*full).residual_norms, rtol=1e-9
+    )
+    for fact in ("sigma", "log_evidence", "chance"):
+        if hasattr(other, fact):
+            assert getattr(one, fact) == pytest.approx(getattr(other, fact), rel=1e-9)
+    if hasattr(other, "std"):
+        np.testing.assert_allclose(one.std, other.std, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["forward", "rmp0", "rmp"])
+def test_complex_targets(name):
+    small, full = shared(True, kind=complex)
+    own = {"sparsity": 3} if name == "forward" else call(name, *small)
+    one, other = (ALGORITHMS[name](*data, **own) for data in (small, full))
+    assert one.support.tolist() == other.support.tolist()
+    size = np.abs(other.coef).max(axis=0)
+    np.testing.assert_allclose(one.coef / size, other.coef / size, rtol=1e-9, atol=1e-12)
+
+
+def test_one_column_of_targets_is_the_target_itself():
+    X, y, w = rows()
+    one, column = in_chunks(X, y, w), in_chunks(X, y[:, None], w)
+    assert (one.n_targets, column.n_targets) == (None, 1)
+    (A, target), (B, targets) = one.system(), column.system()
+    np.testing.assert_array_equal(A.A, B.A)
+    np.testing.assert_array_equal(target[:, None], targets)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_squared_errors_of_each_target(weighted, intercept):
+    X, Y, w = targets()
+    w = w if weighted else np.ones(N)
+    data = Triangles(condensed=in_chunks(X, Y, w), intercept=intercept, include=[], exclude=[])
+    columns = np.array([1, 7])
+    coefs = np.random.default_rng(0).standard_normal((2, 4, 3))
+    means, level = data.reduced.means, data.reduced.level
+    if intercept:
+        np.testing.assert_allclose(means, w @ X / w.sum())
+        np.testing.assert_allclose(level, w @ Y / w.sum())
+    apart = (Y - level)[:, None, :] - np.einsum("nk,kst->nst", (X - means)[:, columns], coefs)
+    errors = data.squared_errors(columns, coefs, means[columns], level)
+    np.testing.assert_allclose(errors, np.einsum("n,nst->st", w, apart**2))
+    for t in range(3):
+        single = Triangles(
+            condensed=in_chunks(X, Y[:, t], w), intercept=intercept, include=[], exclude=[]
+        )
+        of_one = single.squared_errors(columns, coefs[..., t], means[columns], level[t])
+        np.testing.assert_allclose(errors[:, t], of_one)
+
+
+def test_targets_are_saved_and_read_back_exactly(tmp_path):
+    X, Y, w = targets()
+    names = ["a", "b", "c"]
+    condensed = Condensed().update(X, pd.DataFrame(Y, columns=names), w, fold=np.arange(N) % 2)
+    condensed.save(tmp_path / "rows")
+    assert (tmp_path / "rows").read_bytes().startswith(b"sparsewise-condensed 2 ")
+    for twin in (Condensed.load(tmp_path / "rows"), pickle.loads(pickle.dumps(condensed))):
+        assert (twin.n_targets, twin.target_names) == (3, names)
+        for one, other in zip(twin.system(), condensed.system(), strict=True):
+            np.testing.assert_array_equal(getattr(one, "A", one), getattr(other, "A", other))
+    assert "12 features and 3 targets in 2 folds" in repr(condensed)
+
+
+def test_one_target_is_saved_as_ever(tmp_path):
+    X, y, _ = rows()
+    in_chunks(X, y).save(tmp_path / "rows")
+    saved = (tmp_path / "rows").read_bytes()
+    assert saved.startswith(b"sparsewise-condensed 1 ")
+    assert b"n_targets" not in saved
+
+
+def test_targets_add_up():
+    X, Y, w = targets()
+    parts = [Condensed().update(X[at], Y[at], w[at]) for at in np.split(np.arange(N), [5, 99])]
+    merged = parts[0] + (parts[1] + parts[2])
+    one, other = (sw.forward(*c.system(), sparsity=5) for c in (merged, in_chunks(X, Y, w)))
+    size = np.abs(other.coef).max(axis=0)
+    np.testing.assert_allclose(one.coef / size, other.coef / size, rtol=1e-9, atol=1e-12)
+
+
+PAIR = [[1.0, 2.0]]
+BAD_TARGETS = [
+    ([1.0], "y has a single target, but the rows so far have 2 target columns; give the same"),
+    ([[1.0, 2.0, 3.0]], "y has 3 target columns, but the rows so far have 2 target columns"),
+    ([[1.0, np.nan]], "y has 1 NaN or infinite entry, the first at row 0, column 1"),
+    (
+        [[1.0], [2.0]],
+        r"y must have shape \(1,\) or \(1, q\), one row per row of X, not \(2, 1\); pass",
+    ),
+    ([[1.0, 2.0]] * 3, r"y must have shape \(1,\) or \(1, q\), .*, not \(3, 2\)\."),
+    ([[]], "y has no columns, and so no targets"),
+    ([[PAIR]], r"y must have shape \(1,\)"),
+    (pd.DataFrame(PAIR), "y has names for its columns, unlike the rows so far; give the same tar"),
+]
+
+
+@pytest.mark.parametrize(("y", "why"), BAD_TARGETS)
+def test_bad_targets_are_refused_and_none_taken_in(y, why):
+    condensed = Condensed().update([[1.0, 2.0], [3.0, 5.0]], [[1.0, 2.0], [0.0, 3.0]])
+    with pytest.raises(InputError, match=why):
+        condensed.update(PAIR, y)
+    assert condensed.n_rows == 2
+    with pytest.raises(InputError, match="the rows so far have a single target"):
+        Condensed().update(PAIR, [1.0]).update(PAIR, PAIR)
+    one, other = (Condensed().update(PAIR, pd.DataFrame(PAIR, columns=[*n])) for n in ("ac", "bc"))
+    with pytest.raises(InputError, match='y has "b" for column 0, which was "a" so far'):
+        one + other

@@ -125,6 +125,78 @@ def test_the_choice_is_made_by_shape(monkeypatch, n, m, tall):
     assert is_tall(X[X[:, 0] > 0] if np.isnan(n) else X) == tall
 
 
+# --- several targets ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def targets(tall):
+    A, y = tall
+    rng = np.random.default_rng(13)
+    return np.column_stack([y, 1e3 * A[:, 11] + rng.standard_normal(3000), y - 0.01 * A[:, 2]])
+
+
+@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
+def test_workers_find_one_support_for_targets(dask_client, tall, targets, chunks):
+    A, _ = tall
+    X = da.from_array(A, chunks=chunks)
+    expected = sw.forward(A, targets, sparsity=5)
+    for Y in (targets, da.from_array(targets, chunks=(999, 2))):
+        found = sw.forward(X, Y, sparsity=5)
+        same(found, expected)
+        assert found.n_passes == 1
+        assert found.check(X, Y).ok
+
+
+def test_targets_of_wide_data(dask_client):
+    rng = np.random.default_rng(14)
+    A = rng.standard_normal((60, 400))
+    Y = A[:, [3, 50, 399]] @ rng.standard_normal((3, 4)) + 0.1 * rng.standard_normal((60, 4))
+    X = da.from_array(A, chunks=(25, 90))
+    for run in (sw.rmp, sw.fast_sbl, lambda *data: sw.rmp0(*data, delta=0.5)):
+        found, expected = run(X, da.from_array(Y, chunks=(20, 3))), run(A, Y)
+        same(found, expected)
+        assert "blocks of columns" in found.note
+
+
+def test_targets_weighted_by_the_caller_stay_theirs(tall, targets):
+    A, _ = tall
+    X, own = da.from_array(A, chunks=(500, 30)), sw.Targets(targets, weights=[1.0, 1.0, 5.0])
+    for _ in range(2):
+        same(sw.forward(X, own, sparsity=3), sw.forward(A, own, sparsity=3))
+    assert own.Y is targets
+
+
+def test_many_targets_make_data_less_tall():
+    X = da.zeros((4000, 900), chunks=(1000, 900))
+    assert is_tall(X)
+    assert is_tall(X, np.empty((4000, 101)))
+    assert not is_tall(X, np.empty((4000, 102)))
+
+
+def test_frames_of_targets_keep_their_names(tall, targets):
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    A, _ = tall
+    X, Y = (
+        dd.from_pandas(pd.DataFrame(values, columns=[f"{letter}{j}" for j in range(width)]), 4)
+        for values, letter, width in ((A, "x", 30), (targets, "y", 3))
+    )
+    found = condense(X, Y)
+    assert found.target_names == ["y0", "y1", "y2"]
+    assert found.feature_names[-1] == "x29"
+    same(sw.forward(X, Y, sparsity=4), sw.forward(A, targets, sparsity=4))
+
+
+def test_bad_targets_are_told_with_row_and_column(tall, targets):
+    A, _ = tall
+    X, Y = da.from_array(A, chunks=(500, 30)), targets.copy()
+    with pytest.raises(sw.InputError, match=r"^y must have shape \(3000,\) or \(3000, q\)"):
+        sw.forward(X, Y[:9], sparsity=1)
+    Y[1234, 1] = np.nan
+    with pytest.raises(sw.InputError, match=r"^y has 1 NaN .* row 1234, column 1"):
+        sw.forward(X, Y, sparsity=1)
+
+
 # --- condense -------------------------------------------------------------------------------------
 
 

@@ -374,6 +374,83 @@ def test_what_is_no_sum_is_refused_in_one_sentence(change, sentence):
     assert str(told.value).endswith(".")
 
 
+# --- several targets ------------------------------------------------------------------------------
+
+
+def of_targets(X, Y, w, *, squares=False, means=True):
+    Z, n = w[:, None] * X, w.sum()
+    yty = Y.conj().T @ (w[:, None] * Y)
+    known = {"X_mean": Z.sum(axis=0) / n, "y_mean": w @ Y / n} if means else {}
+    yty = yty.diagonal().real if squares else yty
+    return sw.from_gram(X.conj().T @ Z, Z.conj().T @ Y, yty, n, **known)
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("squares", [False, True])
+def test_sums_of_several_targets(kind, intercept, squares):
+    rng = np.random.default_rng(4)
+    X, w = normal(rng, 300, 9, kind=kind) + 1, rng.uniform(0.5, 2, 300)
+    noise = normal(rng, 300, 3, kind=kind) + normal(rng, 300, 1, kind=kind)  # in part shared
+    Y = X[:, [2, 5]] @ normal(rng, 2, 3, kind=kind) + 3 + 0.5 * noise
+    sums, rows = of_targets(X, Y, w, squares=squares), sw.Condensed().update(X, Y, w)
+    assert sums.n_targets == 3
+    (A, B), (D, E) = sums.system(intercept), rows.system(intercept)
+    np.testing.assert_allclose(A.A.conj().T @ B, D.A.conj().T @ E, rtol=1e-10, atol=1e-9)
+    inner, known = B.conj().T @ B, E.conj().T @ E
+    np.testing.assert_allclose(inner.diagonal(), known.diagonal())
+    if squares and intercept:  # what the features leave of the targets is uncorrelated
+        rest = inner - B.conj().T @ A.A @ np.linalg.pinv(A.A) @ B
+        assert np.abs(rest - np.diag(rest.diagonal())).max() < 1e-9 * np.abs(rest).max()
+    elif not squares:
+        np.testing.assert_allclose(inner, known)
+    for run in (sw.rmp, lambda *data: sw.forward(*data, sparsity=4)):
+        one, other = run(A, B), run(D, E)
+        assert one.support.tolist() == other.support.tolist()
+        np.testing.assert_allclose(one.coef, other.coef, rtol=1e-6, atol=1e-9)
+
+
+SEVERAL = GOOD | {"Xty": [[1.0, 0.2], [0.5, 0.1]], "yty": [[3.0, 1.0], [1.0, 4.0]]}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"Xty": np.ones((3, 2))}, r"Xty must have shape \(2, 2\), one row per column of G"),
+        ({"Xty": np.ones((2, 0))}, "Xty has no columns, and so no targets"),
+        ({"yty": 3.0}, r"yty must have shape \(2,\), one entry per target, but its shape is \(\)"),
+        ({"yty": np.eye(3)}, r"yty must have shape \(2, 2\), one row per target"),
+        ({"yty": [3.0, 1j]}, "yty must be sums of squares, real numbers"),
+        ({"yty": [3.0, -1.0]}, "yty has -1 for target 1: that is no sum of squares"),
+        ({"yty": [[3.0, 1.0], [0.5, 4.0]]}, r"yty must be symmetric .* \(0, 1\) and \(1, 0\)"),
+        ({"yty": [[3.0, 9.0], [9.0, 4.0]]}, "G does not go with Xty and yty"),
+        ({"yty": [3.0, 0.001]}, "G does not go with Xty and yty"),
+        (
+            {"X_mean": [0.1, 0.1], "y_mean": 0.1},
+            r"y_mean must have shape \(2,\), one entry per tar",
+        ),
+        (
+            {"X_mean": [0.1, 0.1], "y_mean": [0.1, 2.0]},
+            "y_mean and n don't belong to that of target 1 in yty, which is 4:",
+        ),
+    ],
+)
+def test_what_are_no_sums_of_targets_is_refused(change, sentence):
+    assert sw.from_gram(**SEVERAL).n_targets == 2
+    with pytest.raises(InputError) as told:
+        sw.from_gram(**(SEVERAL | change))
+    assert re.search(sentence, str(told.value))
+    assert str(told.value).endswith(".")
+
+
+def test_a_target_far_from_zero_is_named():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((50, 3)), rng.standard_normal((50, 2))
+    Y[:, 1] += 5e5
+    with pytest.raises(InputError, match=r"^The target 1 is known to"):
+        of_targets(X, Y, np.ones(50)).system()
+
+
 # --- estimators ----------------------------------------------------------------------------------
 
 CONDENSABLE = [name for name in WITHOUT_FOLDS if "loo" not in name]

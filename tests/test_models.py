@@ -191,7 +191,7 @@ def test_other_texts(text, message):
     assert message in refused(text)
 
 
-@pytest.mark.parametrize("version", [2, 17, 10**30])
+@pytest.mark.parametrize("version", [3, 17, 10**30])
 def test_newer_versions(version):
     line = refused(sealed(GOOD | {"version": version, "something": "new"}))
     assert "written by a newer sparsewise" in line
@@ -675,3 +675,77 @@ def test_predictions_are_those_of_the_estimator(weights):
         one.predict(chosen, return_std=True), fitted.predict(X, return_std=True), strict=True
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+# --- several targets ------------------------------------------------------------------------------
+
+
+def of_two(**changes):
+    fields = {
+        "target": ("y", "z"),
+        "coef": [[1.5, -2.0], [0.0, 0.1]],
+        "intercept": [0.25, -1.0],
+        "noise": [0.5, 0.0],
+    }
+    return model(**(fields | changes))
+
+
+def test_several_targets_come_back_exactly():
+    one = of_two()
+    content = json.loads(one.to_json())
+    assert (content["format"], content["version"]) == (FORMAT, 2)
+    assert content["target"] == ["y", "z"]
+    again = LinearModel.from_json(one.to_json())
+    assert again == one
+    assert again.target == ("y", "z")
+    assert again.coef.shape == (2, 2)
+    assert json.loads(model().to_json())["version"] == 1
+
+
+def test_several_targets_predict_as_each_of_them():
+    one, X = of_two(), np.random.default_rng(0).standard_normal((7, 2))
+    mean, std = one.predict(X, return_std=True)
+    assert mean.shape == std.shape == (7, 2)
+    for t in range(2):
+        noise = float(one.noise[t])
+        covariance = one.covariance * (noise / 0.5) ** 2  # of those that have noise: the first
+        single = model(
+            coef=one.coef[t], intercept=float(one.intercept[t]), noise=noise, covariance=covariance
+        )
+        np.testing.assert_allclose(mean[:, t], single.predict(X))
+        np.testing.assert_allclose(std[:, t], single.predict(X, return_std=True)[1])
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_several_targets_of_an_estimator(intercept, tmp_path):
+    from sparsewise import StepwiseRegressor
+
+    X, y = load_diabetes(return_X_y=True)
+    Y = np.column_stack([y, 1e-4 * y**2])
+    fit = StepwiseRegressor(fit_intercept=intercept).fit(X, Y)
+    LinearModel.from_estimator(fit, target=["a", "b"]).save(tmp_path / "model.json")
+    saved = LinearModel.load(tmp_path / "model.json")
+    new = X[:9, fit.get_support()]
+    for found, expected in zip(
+        saved.predict(new, return_std=True), fit.predict(X[:9], return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"target": []}, "target must have a name at least"),
+        ({"target": ["y", 3]}, "target must be text"),
+        ({"target": "y"}, "target must be a list, in version 2"),
+        ({"version": 1}, "target must be text, in version 1"),
+        ({"coef": [1.5, -2.0]}, "coef must have"),
+        ({"coef": [[1.5, -2.0]]}, "coef must have 2 x 2 numbers, as the model has 2 features"),
+        ({"intercept": 0.5}, "intercept must have 2 numbers, as the model has 2 targets"),
+        ({"noise": [0.5]}, "noise must have 2 numbers, as the model has 2 targets"),
+        ({"noise": [0.5, -1.0]}, "noise must not be negative"),
+        ({"has_intercept": False, "means": [0.0, 0.0]}, "without an intercept"),
+    ],
+)
+def test_several_targets_that_do_not_fit(changes, words):
+    assert words in refused(sealed(json.loads(of_two().to_json()) | changes))

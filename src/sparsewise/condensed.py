@@ -28,7 +28,8 @@ from sparsewise.files import read_file, write_file
 from sparsewise.wording import count, quoted
 
 FORMAT = "sparsewise-condensed"
-VERSION = 1
+VERSIONS = b"1", b"2"
+"""The format of one target, and that of several: it has `n_targets` and `target_names` besides."""
 NOT_OURS = "this is not a Condensed that sparsewise saved"
 
 MOST_BYTES = 1 << 32
@@ -44,7 +45,8 @@ class Condensed:
     Holds R of the QR of [1 X y], rows times the roots of their weights: (m + 2)² numbers, however
     many rows there were. Algorithms and estimators find in it what they find in all rows, since
     they see these through inner products alone. It is made chunk by chunk, in any order,
-    on any machine: triangles add up.
+    on any machine: triangles add up. Several targets that share their features are so many columns
+    in place of y.
 
     Attributes
     ----------
@@ -54,6 +56,10 @@ class Condensed:
         Columns of X; None before the first rows.
     feature_names : list of str or None
         Their names, if X was a data frame.
+    n_targets : int or None
+        Columns of y; None if it has one dimension, and before the first rows.
+    target_names : list of str or None
+        Their names, if y was a data frame.
     dtype : numpy.dtype or None
         The precision of the rows.
     folds : list
@@ -79,6 +85,8 @@ class Condensed:
         self._total: Triangle | None = None
         self.n_features: int | None = None
         self.feature_names: list[str] | None = None
+        self.n_targets: int | None = None
+        self.target_names: list[str] | None = None
         self.dtype: np.dtype[Any] | None = None
 
     @property
@@ -106,6 +114,7 @@ class Condensed:
             return "Condensed()"
         rows = f"{self.n_rows:g} row{'' if self.n_rows == 1 else 's'} of "
         rows += count(self.n_features, "feature")
+        rows += "" if self.n_targets is None else f" and {count(self.n_targets, 'target')}"
         return f"<Condensed: {rows}{f' in {len(self.folds)} folds' if self.folds else ''}>"
 
     def update(
@@ -122,8 +131,8 @@ class Condensed:
         ----------
         X : array-like, data frame or sparse matrix of shape (n, m)
             The features; complex ones, too.
-        y : array-like of shape (n,)
-            The target.
+        y : array-like of shape (n,) or (n, q)
+            The target, or several, one a column.
         sample_weight : array-like of shape (n,), optional
             How often each row counts; one of weight 0 is as good as not there.
         fold : int, str or array-like of shape (n,), optional
@@ -135,19 +144,25 @@ class Condensed:
         Condensed
             Itself.
         """
-        names = column_names(X)
+        names, target_names = column_names(X), column_names(y)
         features, target = as_design(X), as_floats(y, "y")
-        self._check(features, target, names)
-        n = features.shape[0]
+        n, m = features.shape
+        check_targets(target, n)
+        n_targets = None if target.ndim == 1 else target.shape[1]
+        if self.n_features is not None:
+            check_alike(m, names, self.n_features, self.feature_names)
+            self._check_targets_alike(n_targets, target_names)
+        columns = as_design(target.reshape(n, -1))
+        check_size(m, columns.shape[1])
         weights = None if sample_weight is None else checked_weights(sample_weight, n)
-        column = as_design(target[:, None])
         parts = dict(self._parts)
         for label, rows in _by_fold(fold, weights, n):
-            grown = parts[label].copy() if label in parts else Triangle(features.shape[1] + 1)
-            grown.update([features, column], weights, rows)
+            grown = parts[label].copy() if label in parts else Triangle(m + columns.shape[1])
+            grown.update([features, columns], weights, rows)
             parts[label] = grown
         self._parts, self._total = parts, None
-        self.n_features, self.feature_names = features.shape[1], names
+        self.n_features, self.feature_names = m, names
+        self.n_targets, self.target_names = n_targets, target_names if n_targets else None
         kinds = [features.dtype, *([] if self.dtype is None else [self.dtype])]
         kinds += [np.dtype(np.complex64)] if target.dtype.kind == "c" else []
         self.dtype = np.result_type(*kinds)
@@ -160,6 +175,7 @@ class Condensed:
         if self.n_features is None or other.n_features is None:
             return (self if other.n_features is None else other).copy()
         check_alike(other.n_features, other.feature_names, self.n_features, self.feature_names)
+        self._check_targets_alike(other.n_targets, other.target_names)
         merged = self.copy()
         for label, part in other._parts.items():
             own = merged._parts.get(label)
@@ -177,10 +193,10 @@ class Condensed:
 
         Returns
         -------
-        A : Design of shape (at most m + 2, m)
+        A : Design of shape (at most m + 2, m), or (at most m + q + 1, m)
             It remembers how many rows it stands for.
         y : ndarray
-            As many entries as A has rows.
+            As many entries as A has rows, or as many rows, with one target a column.
         """
         total = self.total
         matrix = total.centred() if intercept else total.plain()
@@ -190,8 +206,10 @@ class Condensed:
             matrix = rounded
         if not len(matrix):
             raise InputError("There is 1 row, but a model with an intercept needs at least 2.")
-        rows, error = self.n_rows - intercept, total.error_of(matrix)
-        return DenseDesign(matrix[:, :-1], rows=rows, error=error), matrix[:, -1].copy()
+        m, rows = self.n_features, self.n_rows - intercept
+        error = total.error_of(matrix, self.n_targets or 1)
+        target = matrix[:, -1] if self.n_targets is None else matrix[:, m:]
+        return DenseDesign(matrix[:, :m], rows=rows, error=error), target.copy()
 
     @property
     def total(self) -> Triangle:
@@ -225,11 +243,14 @@ class Condensed:
             "feature_names": self.feature_names,
             "dtype": None if self.dtype is None else self.dtype.str,
         }
+        version = VERSIONS[self.n_targets is not None].decode()
+        if self.n_targets is not None:
+            header |= {"n_targets": self.n_targets, "target_names": self.target_names}
         arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
         content = io.BytesIO()
         np.savez(content, allow_pickle=False, **arrays)
         body = content.getvalue()
-        first = f"{FORMAT} {VERSION} {hashlib.sha256(body).hexdigest()}\n"
+        first = f"{FORMAT} {version} {hashlib.sha256(body).hexdigest()}\n"
         write_file(path, first.encode() + body)
 
     @classmethod
@@ -239,9 +260,9 @@ class Condensed:
         words = first.split(b" ")
         if len(words) != 3 or words[0] != FORMAT.encode():
             raise _refused(path, f"{NOT_OURS}.")
-        if words[1] != str(VERSION).encode():
+        if words[1] not in VERSIONS:
             raise _refused(path, f"it has version {words[1].decode('ascii', 'replace')} of the "
-                           f"format, but this sparsewise reads {VERSION}.")  # fmt: skip
+                           "format, but this sparsewise reads 1 and 2.")  # fmt: skip
         if words[2] != hashlib.sha256(body).hexdigest().encode():
             raise _refused(path, "it was changed or cut off since it was saved.")
         try:
@@ -256,9 +277,10 @@ class Condensed:
         header = json.loads(arrays["header"].tobytes())
         loaded = cls()
         loaded.n_features, loaded.feature_names = header["n_features"], header["feature_names"]
+        loaded.n_targets, loaded.target_names = map(header.get, ("n_targets", "target_names"))
         loaded.dtype = None if header["dtype"] is None else np.dtype(header["dtype"])
         for number, label in enumerate(header["labels"]):
-            part = Triangle(loaded.n_features + 1)
+            part = Triangle(loaded.n_features + (loaded.n_targets or 1))
             for name, value in vars(part).items():
                 stored = arrays[f"{name}_{number}"]
                 setattr(part, name, stored if isinstance(value, np.ndarray) else stored.item())
@@ -268,27 +290,29 @@ class Condensed:
     def _with(self, parts: dict[Label, Triangle]) -> Condensed:
         """The same features, with other rows."""
         twin = Condensed()
-        twin.n_features, twin.feature_names, twin.dtype = (
-            self.n_features,
-            self.feature_names,
-            self.dtype,
-        )
-        twin._parts = parts
+        vars(twin).update(vars(self))
+        twin._parts, twin._total = parts, None
         return twin
 
-    def _check(self, features: Design, target: Array, names: list[str] | None) -> None:
-        n = features.shape[0]
-        _check_one_each(target, n, "y")
-        if self.n_features is not None:
-            check_alike(features.shape[1], names, self.n_features, self.feature_names)
-        check_size(features.shape[1])
+    def _check_targets_alike(self, targets: int | None, names: list[str] | None) -> None:
+        """Refuse rows of other targets than those of the rows so far."""
+        if targets == self.n_targets:
+            check_names(names, self.target_names, "y")
+            return
+        has, had = (
+            "a single target" if number is None else count(number, "target column")
+            for number in (targets, self.n_targets)
+        )
+        wrong = f"has {has}, but the rows so far have {had}"
+        raise InputError(wrong, "give the same targets every time.", parameter="y")
 
 
-def check_size(features: int) -> None:
+def check_size(features: int, targets: int = 1) -> None:
     """Refuse what makes a triangle too large, before time is lost with it."""
-    size = 8 * (features + 2) ** 2
+    size = 8 * (features + targets + 1) ** 2
     if size > MOST_BYTES:
-        wrong = f"has {features} columns, whose triangle would take {size / 2**30:.3g} GB"
+        besides = "" if targets == 1 else f" beside the {targets} of y"
+        wrong = f"has {features} columns{besides}, whose triangle would take {size / 2**30:.3g} GB"
         advice = "give all rows at once, as an array or a Dask array, or fewer columns."
         raise InputError(wrong, advice, parameter="X")
 
@@ -297,19 +321,25 @@ def check_alike(
     features: int, names: Sequence[str] | None, known_features: int, known: Sequence[str] | None
 ) -> None:
     """Refuse rows of other features than those of the rows so far."""
-    same = "give the same features every time."
     if features != known_features:
         wrong = f"has {count(features, 'column')}, but the rows so far have {known_features}"
-        raise InputError(wrong, same, parameter="X")
+        raise InputError(wrong, "give the same features every time.", parameter="X")
+    check_names(names, known, "X")
+
+
+def check_names(names: Sequence[str] | None, known: Sequence[str] | None, parameter: str) -> None:
+    """Refuse columns of other names than there were; their number is looked at elsewhere."""
+    same = f"give the same {'targets' if parameter == 'y' else 'features'} every time."
     if names is None and known is None:
         return
     if names is None or known is None:
         has = "no names" if names is None else "names"
-        raise InputError(f"has {has} for its columns, unlike the rows so far", same, parameter="X")
-    for j, (name, former) in enumerate(zip(names, known, strict=True)):
+        wrong = f"has {has} for its columns, unlike the rows so far"
+        raise InputError(wrong, same, parameter=parameter)
+    for j, (name, former) in enumerate(zip(names, known, strict=False)):
         if name != former:
             wrong = f"has {quoted(name)} for column {j}, which was {quoted(former)} so far"
-            raise InputError(wrong, same, parameter="X")
+            raise InputError(wrong, same, parameter=parameter)
 
 
 def column_names(X: Any) -> list[str] | None:
@@ -319,14 +349,28 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def checked_target(y: ArrayLike, n: int) -> Array:
-    """The target of so many rows: real numbers."""
+    """The target of so many rows, or several of them, one a column: real numbers."""
     target = as_floats(y, "y")
-    _check_one_each(target, n, "y")
+    check_targets(target, n)
     if target.dtype.kind == "c":
         raise InputError("must be real numbers.", parameter="y")
-    if (bad := np.flatnonzero(~np.isfinite(target))).size:
-        raise not_finite("y", bad.size, f"row {bad[0]}")
+    if len(bad := np.argwhere(~np.isfinite(target))):
+        where = zip(("row", "column"), bad[0], strict=False)
+        raise not_finite("y", len(bad), ", ".join(f"{axis} {i}" for axis, i in where))
     return target
+
+
+def check_targets(target: Array, n: int) -> None:
+    """Refuse what is not one number for each row, nor one for each target besides."""
+    if target.ndim != 2:
+        _check_one_each(target, n, "y")
+    elif len(target) != n:
+        wrong = f"must have shape ({n},) or ({n}, q), one row per row of X, not {target.shape}"
+        if target.shape[1] == n:
+            raise InputError(wrong, "pass y.T.", parameter="y")
+        raise InputError(f"{wrong}.", parameter="y")
+    elif not target.size:
+        raise InputError("has no columns, and so no targets.", parameter="y")
 
 
 def checked_weights(sample_weight: ArrayLike, n: int) -> Array:

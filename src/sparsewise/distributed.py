@@ -1,8 +1,8 @@
 """Dask collections: which way they go, and tall ones into a triangle.
 
 Tall data condense: every block of rows into a triangle where it is, and these, a few at a time,
-into one. That reads the data once, and (m + 2)² numbers travel. Wide data stay as blocks of
-columns (`design/dask.py`), of which products are asked.
+into one. That reads the data once, and (m + q + 1)² numbers travel, for q targets. Wide data stay
+as blocks of columns (`design/dask.py`), of which products are asked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.cluster import workers
-from sparsewise.condensed import Condensed
+from sparsewise.condensed import Condensed, check_targets, column_names
 from sparsewise.design.base import Array, Design, not_finite
 from sparsewise.design.choose import as_design, as_floats
 from sparsewise.design.choose import is_dask as is_dask
@@ -37,13 +37,16 @@ TOGETHER = 8
 """Triangles that are merged by one task."""
 
 
-def is_tall(X: Any) -> bool:
+def is_tall(X: Any, y: Any = None) -> bool:
     """Whether a dask.array is to be condensed, rather than spread by its columns.
 
     If it is tall (n ≥ 4 m), and narrow: at most 1024 columns, or 8192 if workers can't hold it. If
     nobody knows how many rows there are, few columns will do: they need not be counted then.
+    Further targets are further columns of the triangle.
     """
     n, m = X.shape
+    shape = np.shape(y)
+    m += shape[1] - 1 if len(shape) == 2 else 0
     if n < TALL * m:
         return False
     return m <= NARROW or (m <= NARROWEST and X.nbytes > workers().memory)
@@ -58,9 +61,9 @@ def condense(
     ----------
     X : dask.array.Array or dask.dataframe.DataFrame of shape (n, m)
         The features, in any chunks.
-    y : dask array or series, or array-like, of shape (n,)
-        The target.
-    sample_weight : the same, optional
+    y : dask array, series or data frame, or array-like, of shape (n,) or (n, q)
+        The target, or several, one a column.
+    sample_weight : dask array or series, or array-like, of shape (n,), optional
         How often each row counts.
     fold : the same, int or str, optional
         The fold that the rows, or each of them, belong to.
@@ -92,6 +95,8 @@ def condense(
         parts = [merge(parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
     (condensed,) = by.results(by.compute(parts))
     condensed.feature_names = known if names is None else names
+    if condensed.n_targets is not None:
+        condensed.target_names = as_dask_array(y, "y")[1] if is_dask(y) else column_names(y)
     return condensed
 
 
@@ -101,7 +106,7 @@ def system(A: Any, y: Any) -> tuple[Design, Array]:
     A is a Dask collection, or a `DaskDesign` that was made of one.
     """
     array = A.array if isinstance(A, DaskDesign) else as_dask_array(A, "A")[0]
-    if array.ndim == 2 and is_tall(array):
+    if array.ndim == 2 and is_tall(array, y):
         return _of_triangle(array, y)
     return A if isinstance(A, DaskDesign) else DaskDesign(array), as_floats(here(y), "y")
 
@@ -147,17 +152,25 @@ def here(values: Any) -> Any:
     """A Dask collection's values; anything else as it is."""
     if not is_dask(values):
         return values
-    array, _ = as_dask_array(values, "y")
-    by = workers()
+    array, by = _whole_rows(as_dask_array(values, "y")[0]), workers()
     return np.concatenate(by.results(by.compute(array.to_delayed().ravel())))
 
 
 def by_rows(
-    function: Callable[[Array], Array], X: Any, columns: Array, dtype: np.dtype[Any]
+    function: Callable[[Array], Array],
+    X: Any,
+    columns: Array,
+    dtype: np.dtype[Any],
+    each: tuple[int, ...] = (),
 ) -> Any:
-    """A number for each row, from these columns of it, as a dask.array that nobody has computed."""
+    """A number for each row, from these columns of it, as a dask.array that nobody has computed.
+
+    Or as many numbers as `each` holds.
+    """
     array, _ = as_dask_array(X)
     some = array[:, columns].rechunk({1: max(len(columns), 1)})
+    if each:
+        return some.map_blocks(function, chunks=(some.chunks[0], each), dtype=dtype)
     return some.map_blocks(function, drop_axis=1, dtype=dtype)
 
 
@@ -193,18 +206,25 @@ def _by_rows(values: Any, heights: Sequence[float], name: str) -> list[Any]:
         if np.ndim(values) == 0:
             return [values] * len(heights)
         values = np.asarray(values)
-        _check_rows(values, sum(heights), name)
+        _check_rows(values, int(sum(heights)), name)
         return np.split(values, np.cumsum(heights)[:-1])
-    values, _ = as_dask_array(values, name)
+    values = _whole_rows(as_dask_array(values, name)[0])
     if not np.isnan(sum(heights)):
         values = counted(values)
-        _check_rows(values, sum(heights), name)
+        _check_rows(values, int(sum(heights)), name)
         values = values.rechunk({0: tuple(heights)})
     return list(values.to_delayed().ravel())
 
 
-def _check_rows(values: Any, n: float, name: str) -> None:
-    if values.shape != (n,):
+def _whole_rows(array: Any) -> Any:
+    """A dask.array whose chunks are whole rows, if it has columns."""
+    return array.rechunk({1: -1}) if array.ndim == 2 else array
+
+
+def _check_rows(values: Any, n: int, name: str) -> None:
+    if name == "y":
+        check_targets(values, n)
+    elif values.shape != (n,):
         raise InputError(
             f"must have shape ({n},), one entry per row of X, not {values.shape}.", parameter=name
         )
@@ -228,7 +248,8 @@ def _condensed(X: Any, y: Any, weights: Any, fold: Any, first: float) -> Condens
             count, where = design.faults()
             if where is not None and not np.isnan(first):
                 row, column = int(first) + where[0], where[1]
-                at = f"row {row}, column {column}" if name == "X" else f"row {row}"
+                single = name == "y" and target.ndim == 1
+                at = f"row {row}" if single else f"row {row}, column {column}"
                 raise not_finite(name, count, at) from None
         raise
 

@@ -26,11 +26,11 @@ from sparsewise.wording import count
 def from_gram(
     G: ArrayLike,
     Xty: ArrayLike,
-    yty: float,
+    yty: ArrayLike,
     n: float,
     *,
     X_mean: ArrayLike | None = None,
-    y_mean: complex | None = None,
+    y_mean: ArrayLike | None = None,
 ) -> Condensed:
     """Rows of which nothing is left but sums of squares and products.
 
@@ -38,16 +38,18 @@ def from_gram(
     ----------
     G : array-like, data frame or sparse matrix of shape (m, m)
         X*X: the inner products of the features, not centred; Σ w x_i x_j where rows have weights.
-    Xty : array-like of shape (m,)
-        X*y: those of the features with the target.
-    yty : float
-        ‖y‖².
+    Xty : array-like of shape (m,) or (m, q)
+        X*y: those of the features with the target, or with several, one a column.
+    yty : float, or array-like of shape (q, q) or (q,)
+        ‖y‖². Of several targets Y*Y, or the squares alone: what the features (and the means, if
+        they are known) don't explain of them then counts as uncorrelated. That is of no consequence
+        but for how many independent targets there are, by which `solve` charges a feature.
     n : float
         How many rows there were, or Σ w.
     X_mean : array-like of shape (m,), optional
         The means of the features, Σ w x / n: without them no intercept can be taken out.
-    y_mean : float, optional
-        That of the target.
+    y_mean : float or array-like of shape (q,), optional
+        That of the target, or of each.
 
     Returns
     -------
@@ -91,7 +93,9 @@ def from_gram(
     """
     sums = _checked(G, Xty, yty, n, X_mean, y_mean)
     made = Condensed()
-    made.n_features, made.feature_names, made.dtype = len(sums.M) - 1, column_names(G), sums.dtype
+    made.n_features, made.feature_names, made.dtype = sums.features, column_names(G), sums.dtype
+    if np.ndim(Xty) == 2:
+        made.n_targets, made.target_names = len(sums.M) - sums.features, column_names(Xty)
     made._parts = {None: _root(sums)}
     return made
 
@@ -101,11 +105,15 @@ class _Sums(NamedTuple):
 
     Attributes
     ----------
-    M : ndarray of shape (m + 1, m + 1)
-        Inner products of the features and the target, [[G, X*y], [y*X, ‖y‖²]].
+    M : ndarray of shape (m + q, m + q)
+        Inner products of the features and the targets, [[G, X*Y], [Y*X, Y*Y]].
+    features : int
+        m.
+    squares : bool
+        Whether of Y*Y but the diagonal is known.
     n : float
         Σ w.
-    means : ndarray of shape (m + 1,) or None
+    means : ndarray of shape (m + q,) or None
         If they are known.
     dtype : numpy.dtype
         That of the features, complex if anything is.
@@ -114,6 +122,8 @@ class _Sums(NamedTuple):
     """
 
     M: Array
+    features: int
+    squares: bool
     n: float
     means: Array | None
     dtype: np.dtype[Any]
@@ -127,11 +137,9 @@ def _checked(G: Any, Xty: Any, yty: Any, n: Any, X_mean: Any, y_mean: Any) -> _S
     gram = _numbers(G.toarray() if hasattr(G, "toarray") else G, "G")
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
         raise InputError(f"must be square, but its shape is {gram.shape}.", parameter="G")
-    m = len(gram)
-    square = _numbers(yty, "yty", ())
-    if square.imag:
-        raise InputError(f"must be a sum of squares, a real number, not {yty}.", parameter="yty")
-    given = [gram, _numbers(Xty, "Xty", (m,)), square.real]
+    m, products = len(gram), _products(Xty, len(gram))
+    q = () if products.ndim == 1 else products.shape[1:]
+    given = [gram, products, squares := _squares(yty, q)]
     weight = check_number(n, "n")
     if not 1 <= weight < math.inf:
         raise InputError(f"must be a number of rows, at least 1, not {n}.", parameter="n")
@@ -139,22 +147,47 @@ def _checked(G: Any, Xty: Any, yty: Any, n: Any, X_mean: Any, y_mean: Any) -> _S
         missing = "X_mean" if X_mean is None else "y_mean"
         raise InputError("is missing: an intercept needs all means.", parameter=missing)
     if X_mean is not None:
-        given += [_numbers(X_mean, "X_mean", (m,)), _numbers(y_mean, "y_mean", ())]
+        given += [_numbers(X_mean, "X_mean", (m,)), _numbers(y_mean, "y_mean", q, "target")]
     eps = max(float(precision(each.dtype).eps) for each in given)
-    M = np.zeros((m + 1, m + 1), np.result_type(*given, np.float64))
-    M[:m, :m], M[:m, m], M[m, :m] = _hermitian(gram, eps), given[1], given[1].conj()
-    M[m, m] = given[2]
-    _check_squares(M)
+    corner = _hermitian(squares, eps, "yty") if squares.ndim == 2 else np.diag(np.ravel(squares))
+    beside = products.reshape(m, -1)
+    M = np.block([[_hermitian(gram, eps, "G"), beside], [beside.conj().T, corner]])
+    M = M.astype(np.result_type(M, np.float64), copy=False)
+    _check_squares(M, m)
     dtype = np.result_type(gram, np.complex64) if M.dtype.kind == "c" else gram.dtype
     means = np.append(*given[3:]) if given[3:] else None
-    return _Sums(M, weight, means, dtype.newbyteorder("="), eps)
+    return _Sums(M, m, squares.ndim == 1, weight, means, dtype.newbyteorder("="), eps)
 
 
-def _numbers(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Array:
+def _products(Xty: Any, m: int) -> Array:
+    """Inner products of the features with a target, or with several, one a column."""
+    if np.ndim(Xty) != 2:
+        return _numbers(Xty, "Xty", (m,))
+    products = _numbers(Xty, "Xty", (m, np.shape(Xty)[1]))
+    if not products.size:
+        raise InputError("has no columns, and so no targets.", parameter="Xty")
+    return products
+
+
+def _squares(yty: Any, q: tuple[int, ...]) -> Array:
+    """‖y‖²; of several targets Y*Y, or what is on its diagonal."""
+    if np.ndim(yty) == 2:
+        return _numbers(yty, "yty", (*q, *q), "target")
+    squares = _numbers(yty, "yty", q, "target")
+    if np.any(squares.imag):
+        kind = "sums of squares, real numbers" if q else "a sum of squares, a real number"
+        raise InputError(f"must be {kind}, not {yty}.", parameter="yty")
+    return squares.real
+
+
+def _numbers(
+    values: Any, name: str, shape: tuple[int, ...] | None = None, per: str = "column of G"
+) -> Array:
     """Finite numbers of this shape."""
     array = as_floats(values, name)
     if shape is not None and array.shape != shape:
-        wanted = f"have shape {shape}, one entry per column of G" if shape else "be a number"
+        entry = "row" if len(shape) == 2 else "entry"
+        wanted = f"have shape {shape}, one {entry} per {per}" if shape else "be a number"
         raise InputError(f"must {wanted}, but its shape is {array.shape}.", parameter=name)
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
@@ -169,7 +202,7 @@ def _numbers(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Ar
     return array
 
 
-def _hermitian(gram: Array, eps: float) -> Array:
+def _hermitian(gram: Array, eps: float, name: str) -> Array:
     """The same on both sides of the diagonal, as it is but for rounding."""
     mirrored = gram.conj().T
     sizes = np.sqrt(np.abs(gram.diagonal()))
@@ -179,16 +212,16 @@ def _hermitian(gram: Array, eps: float) -> Array:
         raise InputError(
             f"must be symmetric (Hermitian, if complex), but its entries ({i}, {j}) and ({j}, {i}) "
             f"are {gram[i, j]:.6g} and {gram[j, i]:.6g}.",
-            parameter="G",
+            parameter=name,
         )
     return (gram + mirrored) / 2
 
 
-def _check_squares(M: Array) -> None:
+def _check_squares(M: Array, m: int) -> None:
     """Refuse squares that are none, or that are so small that digits are lost."""
-    last = len(M) - 1
     for j, square in enumerate(M.diagonal().real.tolist()):
-        name, where = ("yty", "") if j == last else ("G", f" on its diagonal, column {j}")
+        of_target = "" if len(M) == m + 1 else f" for target {j - m}"
+        name, where = ("G", f" on its diagonal, column {j}") if j < m else ("yty", of_target)
         if square < 0 or (square == 0 and M[j].any()):
             besides = "" if square < 0 else ", and inner products besides that aren't zero"
             wrong = f"has {square:g}{where}{besides}: that is no sum of squares."
@@ -206,9 +239,11 @@ def _root(sums: _Sums) -> Triangle:
     """
     columns = len(sums.M)
     norms, level, T = _about_means(sums)
+    if sums.squares:
+        T = _uncorrelated(T, sums.features, sums.eps)
     left = T.diagonal().real
     size = np.where(left > CONSTANT * sums.eps, np.sqrt(np.maximum(left, 0.0)) * norms, 0.0)
-    root, eps = _square_root(T, sums.eps)
+    root, eps = _square_root(T, sums.features, sums.eps)
     R = np.asarray(np.linalg.qr(root, mode="r")) * np.where(size > 0, norms, 0.0)
 
     made = Triangle(columns)
@@ -237,7 +272,9 @@ def _about_means(sums: _Sums) -> tuple[Array, Array, Array]:
         excess = np.square(np.abs(taken)) - (norms > 0)
     j = int(np.argmax(excess))
     if not excess[j] <= math.sqrt(sums.eps):
-        of, square = ("y_mean", "yty") if j == len(norms) - 1 else ("X_mean", f"G[{j}, {j}]")
+        target = j - sums.features
+        of_target = "yty" if len(norms) == sums.features + 1 else f"that of target {target} in yty"
+        of, square = ("X_mean", f"G[{j}, {j}]") if target < 0 else ("y_mean", of_target)
         raise InputError(
             f"and n don't belong to {square}, which is {norms[j] ** 2:.6g}: n times the square of "
             f"a mean of {sums.means[j]:.6g} is more than that.",
@@ -246,7 +283,17 @@ def _about_means(sums: _Sums) -> tuple[Array, Array, Array]:
     return norms, sums.means, T - np.multiply.outer(taken.conj(), taken)
 
 
-def _square_root(T: Array, eps: float) -> tuple[Array, float]:
+def _uncorrelated(T: Array, m: int, eps: float) -> Array:
+    """The same where products of targets are those of what the features explain of them."""
+    inverse = np.linalg.pinv(T[:m, :m], rcond=len(T) * eps, hermitian=True)
+    explained = T[m:, :m] @ inverse @ T[:m, m:]
+    np.fill_diagonal(explained, T.diagonal()[m:])
+    told = T.copy()
+    told[m:, m:] = (explained + explained.conj().T) / 2
+    return told
+
+
+def _square_root(T: Array, m: int, eps: float) -> tuple[Array, float]:
     """Λ^½ V*, without what is rounding, and the rounding that T shows: at least eps.
 
     Entries are off by eps, and eigenvalues by eps for each row. Where one is negative, sums are off
@@ -255,7 +302,7 @@ def _square_root(T: Array, eps: float) -> tuple[Array, float]:
     values, V = np.linalg.eigh(T)
     shown = -float(values[0]) / len(T)
     if shown > math.sqrt(eps):
-        of_features = np.linalg.eigvalsh(T[:-1, :-1])
+        of_features = np.linalg.eigvalsh(T[:m, :m])
         if of_features.min(initial=0.0) < -len(T) * math.sqrt(eps):
             wrong, values = "is no matrix of inner products", of_features
         else:

@@ -27,7 +27,8 @@ FloatArray = npt.NDArray[np.float64]
 Scalar = str | float | int | bool | None
 
 FORMAT = "sparsewise-model"
-VERSION = 1
+VERSION, VERSION_OF_SEVERAL = 1, 2
+"""Of the format: models of one target are written as they always were."""
 NOT_OURS = "this is not a model that sparsewise saved"
 MOST_BYTES = 2**30
 """A covariance of 6,000 features takes as much; what is larger is no model of ours."""
@@ -72,23 +73,25 @@ class LinearModel:
         σ² (1 + 1/n) + (x - x̄)ᵀ Σ (x - x̄)
 
     that is noise, the mean of the target, and the coefficients; without an intercept x̄ and 1/n
-    are zero.
+    are zero. Several targets that share their features have coefficients, an intercept and a noise
+    each, and Σ is proportional to the variance of the noise.
 
     Parameters
     ----------
-    target : str
-        What is predicted.
+    target : str, or tuple of str
+        What is predicted: one target, or q of them.
     features : sequence of str
         The chosen features, as `Source.features` calls them.
-    coef : array of shape (k,)
+    coef : array of shape (k,), or (q, k)
         Their coefficients.
-    intercept : float
+    intercept : float, or array of shape (q,)
         The constant; 0 if the model has none.
     means : array of shape (k,)
         Means of the features in the data of the fit; zeros if the model has no intercept.
     covariance : array of shape (k, k), optional
-        Of the coefficients; None where it is not known.
-    noise : float, optional
+        Of the coefficients; None where it is not known. Of several targets, that of one whose noise
+        is the root mean square (of those that have any).
+    noise : float, or array of shape (q,), optional
         Standard deviation of the noise; None where it is not known.
     rows : float
         Rows of the fit, or the sum of their weights.
@@ -102,13 +105,13 @@ class LinearModel:
         What else is worth knowing, by name: text, numbers, truth values or None.
     """
 
-    target: str
+    target: str | tuple[str, ...]
     features: tuple[str, ...]
     coef: FloatArray
-    intercept: float
+    intercept: Any
     means: FloatArray
     covariance: FloatArray | None
-    noise: float | None
+    noise: Any
     rows: float
     has_intercept: bool = True
     encoding: tuple[Source, ...] = ()
@@ -127,7 +130,7 @@ class LinearModel:
         cls,
         estimator: Any,
         *,
-        target: str,
+        target: str | Sequence[str],
         names: Sequence[str] | None = None,
         encoding: Iterable[Source] | None = None,
         method: str = "",
@@ -140,8 +143,8 @@ class LinearModel:
         estimator : SparseLinearModel
             Or anything with ``coef_``, ``intercept_``, ``means_``, ``covariance_``, ``noise_``,
             ``n_rows_``, ``fit_intercept`` and ``get_support``.
-        target : str
-            What it predicts.
+        target : str, or sequence of str
+            What it predicts: a name for each target where ``coef_`` has a row for each.
         names : sequence of str, optional
             Names of all features it was fitted to; by default those it knows, or x0, x1, ...
         encoding : iterable of Source, optional
@@ -155,7 +158,7 @@ class LinearModel:
         if names is None:
             names = getattr(estimator, "feature_names_in_", None)
         if names is None:
-            names = [f"x{j}" for j in range(coef.size)]
+            names = [f"x{j}" for j in range(coef.shape[-1])]
         chosen = np.flatnonzero(estimator.get_support())
         features = [str(names[int(j)]) for j in chosen]
         has_intercept = bool(estimator.fit_intercept)
@@ -165,13 +168,15 @@ class LinearModel:
             lower = np.asarray(covariance, dtype=np.float64)
             covariance = np.tril(lower) + np.tril(lower, -1).T  # exactly symmetric
         return cls(
-            target=target,
+            target=target if isinstance(target, str) else tuple(target),
             features=tuple(features),
-            coef=coef[chosen],
-            intercept=float(exact.intercept_) if has_intercept else 0.0,
+            coef=coef[..., chosen],
+            intercept=_number_or_array(
+                exact.intercept_ if has_intercept else np.zeros(coef.shape[:-1])
+            ),
             means=np.asarray(exact.means_, float) if has_intercept else np.zeros(chosen.size),
             covariance=covariance,
-            noise=None if exact.noise_ is None else float(exact.noise_),
+            noise=None if exact.noise_ is None else _number_or_array(exact.noise_),
             rows=float(estimator.n_rows_),
             has_intercept=has_intercept,
             encoding=tuple(_used(encoding or (), features)),
@@ -189,12 +194,14 @@ class LinearModel:
         return hash(_dump(_plain(self)))
 
     @property
-    def level(self) -> float:
-        """The prediction where all features are at their means."""
+    def level(self) -> Any:
+        """The prediction where all features are at their means; of several targets, one each."""
         with np.errstate(over="ignore"):
-            parts = [self.intercept, *(self.means * self.coef).tolist()]
-        # Summed exactly; what is beyond numbers is left to `predict` to refuse.
-        return math.fsum(parts) if max(map(abs, parts)) < 1e300 else sum(parts)
+            parts = np.column_stack(
+                [np.ravel(self.intercept), np.atleast_2d(self.means * self.coef)]
+            )
+        levels = [_sum(row) for row in parts.tolist()]
+        return levels[0] if isinstance(self.target, str) else np.array(levels)
 
     @overload
     def predict(self, X: npt.ArrayLike, return_std: Literal[False] = False) -> FloatArray: ...
@@ -225,7 +232,7 @@ class LinearModel:
         # much larger than their sum.
         with np.errstate(over="ignore", invalid="ignore"):
             Z = X - self.means
-            mean = self.level + Z @ self.coef
+            mean = self.level + Z @ self.coef.T
         _check_finite(mean, "the prediction is too large for a number")
         return (mean, self._std(Z)) if return_std else mean
 
@@ -245,7 +252,8 @@ class LinearModel:
 
     def to_json(self) -> str:
         """The model as JSON: ASCII, a line for each field; `from_json` reads it back exactly."""
-        content = {"format": FORMAT, "version": VERSION, **_plain(self)}
+        version = VERSION if isinstance(self.target, str) else VERSION_OF_SEVERAL
+        content = {"format": FORMAT, "version": version, **_plain(self)}
         content["sha256"] = _checksum(content)
         lines = (f" {json.dumps(name)}: {_dump(value)}" for name, value in content.items())
         return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -280,6 +288,16 @@ class LinearModel:
             raise InputError(f"{name} is not a model that sparsewise saved") from None
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
+
+
+def _number_or_array(value: Any) -> Any:
+    """A float, or an array of several."""
+    return np.asarray(value, np.float64) if np.ndim(value) else float(value)
+
+
+def _sum(parts: list[float]) -> float:
+    """Summed exactly; what is beyond numbers is left to `predict` to refuse."""
+    return math.fsum(parts) if max(map(abs, parts)) < 1e300 else sum(parts)
 
 
 def _used(encoding: Iterable[Source], features: Sequence[str]) -> Iterable[Source]:
@@ -354,26 +372,32 @@ def _unsealed(content: Any) -> dict[str, Any]:
     """The fields of a model, without what only guards them."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(NOT_OURS)
-    _check_version(content.get("version"))
+    version = content.get("version")
+    _check_version(version)
     if content.get("sha256") != _checksum(content):
         raise InputError("the model was changed after it was saved: save it again from the fit")
     names = {one.name for one in fields(LinearModel)}
     found = content.keys() - {"format", "version", "sha256"}
     if found != names:
         odd = sorted(found ^ names)
-        raise _broken(f"its fields are not those of version {VERSION}: {listing(odd)}")
+        raise _broken(f"its fields are not those of version {version}: {listing(odd)}")
+    if isinstance(content["target"], list) != (version == VERSION_OF_SEVERAL):
+        kind = "text" if version == VERSION else "a list"
+        raise _broken(f"target must be {kind}, in version {version}")
     return {name: content[name] for name in names}
 
 
 def _check_version(version: Any) -> None:
-    if type(version) is int and version == VERSION:
+    known = VERSION, VERSION_OF_SEVERAL
+    if type(version) is int and version in known:
         return
-    if type(version) is int and version > VERSION:
+    reads = " and ".join(map(str, known))
+    if type(version) is int and version > max(known):
         raise InputError(
             f"the model was written by a newer sparsewise: its format version is "
-            f"{str(version)[:9]}, and this one reads {VERSION}; update sparsewise"
+            f"{str(version)[:9]}, and this one reads {reads}; update sparsewise"
         )
-    raise InputError(f"the model's format version is unknown: this sparsewise reads {VERSION}")
+    raise InputError(f"the model's format version is unknown: this sparsewise reads {reads}")
 
 
 def _broken(why: str) -> InputError:
@@ -386,28 +410,42 @@ def _broken(why: str) -> InputError:
 def _checked(content: dict[str, Any]) -> dict[str, Any]:
     """The fields of a model from plain ones, each of its type and fitting the others."""
     features = _texts(content["features"], "features")
-    k = len(features)
+    k, (target, each) = len(features), _targets(content["target"])
     has_intercept, noise = content["has_intercept"], content["noise"]
     _require(isinstance(has_intercept, bool), "has_intercept must be true or false")
     checked: dict[str, Any] = {
-        "target": _text(content["target"], "target"),
+        "target": target,
         "features": features,
-        "coef": _array(content["coef"], (k,), "coef"),
-        "intercept": _number(content["intercept"], "intercept"),
+        "coef": _array(content["coef"], (*each, k), "coef"),
+        "intercept": _each(content["intercept"], each, "intercept"),
         "means": _array(content["means"], (k,), "means"),
         "covariance": _covariance(content["covariance"], k),
-        "noise": None if noise is None else _number(noise, "noise"),
+        "noise": None if noise is None else _each(noise, each, "noise"),
         "rows": _number(content["rows"], "rows"),
         "has_intercept": has_intercept,
         "encoding": _encoding(content["encoding"], features),
         "method": _text(content["method"], "method"),
         "facts": _facts(content["facts"]),
     }
-    _require(noise is None or checked["noise"] >= 0, "noise must not be negative")
+    _require(noise is None or np.all(checked["noise"] >= 0), "noise must not be negative")
     _require(checked["rows"] > 0, "rows must be positive")
-    if not has_intercept and (checked["intercept"] != 0 or checked["means"].any()):
+    if not has_intercept and (np.any(checked["intercept"]) or checked["means"].any()):
         raise _broken("without an intercept, intercept and means must be 0")
     return checked
+
+
+def _targets(value: Any) -> tuple[str | tuple[str, ...], tuple[int, ...]]:
+    """What is predicted, and the shape of what there is of it: (), or (q,) of several targets."""
+    if not isinstance(value, list | tuple):
+        return _text(value, "target"), ()
+    names = tuple(_text(name, "target") for name in value)
+    _require(len(names) > 0, "target must have a name at least")
+    return names, (len(names),)
+
+
+def _each(value: Any, each: tuple[int, ...], name: str) -> Any:
+    """A number, or an array of one for each target."""
+    return _array(value, each, name, "target") if each else _number(value, name)
 
 
 def _require(is_so: bool | np.bool_, what: str) -> None:
@@ -440,12 +478,13 @@ def _number(value: Any, name: str) -> float:
     return number
 
 
-def _array(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
+def _array(values: Any, shape: tuple[int, ...], name: str, by: str = "feature") -> FloatArray:
     """A read-only array of finite floats of this shape, from an array or nested lists."""
     if not isinstance(values, np.ndarray):
-        values = _nested(values, shape, name)
+        values = _nested(values, shape, name, by)
     _require(
-        values.dtype.kind in "fiu" and values.shape == shape, f"{name} must have {_numbers(shape)}"
+        values.dtype.kind in "fiu" and values.shape == shape,
+        f"{name} must have {_numbers(shape, by)}",
     )
     array = np.array(values, dtype=np.float64)
     _require(np.isfinite(array).all(), f"{name} must be finite")
@@ -453,20 +492,20 @@ def _array(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     return array
 
 
-def _nested(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
+def _nested(values: Any, shape: tuple[int, ...], name: str, by: str) -> FloatArray:
     """An array of this shape from nested lists; NumPy would take texts for numbers, too."""
     _require(
         isinstance(values, list | tuple) and len(values) == shape[0],
-        f"{name} must have {_numbers(shape)}",
+        f"{name} must have {_numbers(shape, by)}",
     )
     if len(shape) == 1:
         return np.array([_number(value, name) for value in values], dtype=np.float64)
-    rows = [_nested(row, shape[1:], name) for row in values]
+    rows = [_nested(row, shape[1:], name, by) for row in values]
     return np.array(rows, dtype=np.float64).reshape(shape)
 
 
-def _numbers(shape: tuple[int, ...]) -> str:
-    return f"{' x '.join(map(str, shape))} numbers, as the model has {count(shape[0], 'feature')}"
+def _numbers(shape: tuple[int, ...], by: str) -> str:
+    return f"{' x '.join(map(str, shape))} numbers, as the model has {count(shape[-1], by)}"
 
 
 def _covariance(values: Any, k: int) -> FloatArray | None:

@@ -210,13 +210,9 @@ class Problem(NamedTuple):
     def independent_targets(self) -> float:
         """How many independent targets tell as much: 1 for copies of one, q if all are orthogonal.
 
-        1/Σ_st |y_s* y_t|², the participation ratio of the eigenvalues of Y Y*. Of targets that have
-        much in common, so may their noise.
+        Of targets that have much in common, so may their noise.
         """
-        if len(self.Y) == 1:
-            return 1.0
-        inner = self.Y.conj() @ self.Y.T
-        return max(1.0 / float(np.square(np.abs(inner)).sum() or 1.0), 1.0)
+        return independent_rows(self.Y)
 
     @property
     def noise_scales(self) -> Array:
@@ -299,12 +295,21 @@ class Problem(NamedTuple):
         return Units(self.scale, self.scales, self.inverse_norms, self.dtype, moderate)
 
 
+def independent_rows(Y: Array) -> float:
+    """1/Σ_st |y_s* y_t|² of rows with Σ_t‖y_t‖² = 1: the participation ratio of their energies."""
+    if len(Y) == 1:
+        return 1.0
+    inner = Y.conj() @ Y.T
+    return max(1.0 / float(np.square(np.abs(inner)).sum() or 1.0), 1.0)
+
+
 def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem:
     """Check a design and a target, or several of them, and bring them together."""
     passes = Passes()
     given = y if isinstance(y, Targets) else Targets(y)
     if is_dask(A) or isinstance(A, DaskDesign):
-        design, given.Y = system(A, given.Y)
+        design, Y = system(A, given.Y)
+        given = Targets(Y, given.weights)  # the caller's own stays as it is
         passes = OnePass() if design.dense else passes
     else:
         design = as_design(A)

@@ -45,6 +45,17 @@ def test_the_same_model_by_workers(run, folder, address, words):
     assert same(here, there)
 
 
+@pytest.mark.parametrize("words", ["by itself", "weighted folds"])
+def test_the_same_model_of_several_targets_by_workers(run, folder, address, words):
+    args = ("fit", folder, "--target", "y,s4", *WORDS[words], "--json")
+    here, there = json.loads(run(*args)), json.loads(run(*args, "--dask", address))
+    assert there["notes"].pop() == "the rows were condensed into a triangle by 2 Dask workers"
+    for fit in (here, there):
+        for row in fit["path"]:
+            row.pop("loo", None)
+    assert same(here, there)
+
+
 def test_paths_by_workers(run, folder, address):
     args = ("path", folder, "--target", "y", *LESS, "--csv")
     here, there = run(*args), run(*args, "--dask", address)

@@ -381,7 +381,7 @@ def test_models_that_cannot_be_used(run, refuse, csv, tmp_path):
     text = saved.read_text()
     for change, message in [
         (text.replace('"bmi"', '"bmj"'), "changed after it was saved"),
-        (text.replace('"version": 1', '"version": 2'), "written by a newer sparsewise"),
+        (text.replace('"version": 1', '"version": 3'), "written by a newer sparsewise"),
         ("{}", "not a model that sparsewise saved"),
         ("a,b\n1,2\n", "not JSON"),
     ]:

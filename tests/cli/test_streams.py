@@ -101,6 +101,30 @@ def test_the_same_model_either_way(run, streamed, folder, words):
     assert same(whole, pieces)
 
 
+SHARED = {
+    "by itself": LESS,
+    "levels": ["--categorical", "site,group", "--exclude", "w,gaps"],
+    "weights": ["--weights", "w", "--exclude", "site,group,gaps", "--criterion", "bic"],
+    "no intercept": [*LESS, "--no-intercept", "--method", "rmp"],
+    "folds": [*LESS, "--cv", "4"],
+    "a column of folds": ["--exclude", "group,w,gaps", "--fold-column", "site"],
+    "rows left out": [*LESS, "--criterion", "loo"],
+    "sbl": [*LESS, "--method", "fast-sbl"],
+}
+
+
+@pytest.mark.parametrize("words", SHARED)
+def test_the_same_model_of_several_targets_either_way(run, streamed, folder, words):
+    args = ("fit", folder, "--target", "y,s4,s6", *SHARED[words], "--json")
+    whole, pieces = json.loads(run(*args)), json.loads(streamed(*args))
+    assert whole["target"] == ["y", "s4", "s6"]
+    assert len(whole["features"]) > 1
+    for fit in (whole, pieces):
+        for row in fit["path"]:
+            row.pop("loo", None)
+    assert same(whole, pieces)
+
+
 def test_the_page_is_the_same_but_for_what_needs_rows(run, streamed, folder):
     args = ("fit", folder, "--target", "y", *LESS, "--method", "forward", "--criterion", "bic")
     assert streamed(*args) == run(*args)

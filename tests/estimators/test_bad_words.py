@@ -280,7 +280,7 @@ def test_bad_tables(name):
         (X[:0], y[:0]),
         (X + 1j, y),
         (np.full((20, 2), "a"), y),
-        (X, np.column_stack([y, y])),
+        (X, np.column_stack([y, y])[:, :, None]),
         (X, None),
     ):
         with pytest.raises(ValueError):  # noqa: PT011  (scikit-learn's words)

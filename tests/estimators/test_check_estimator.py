@@ -64,7 +64,14 @@ COUNTS = np.random.default_rng(2).integers(1, 3, 60)
 @pytest.mark.filterwarnings("ignore:.*was still improving at:UserWarning")
 # One calls partial_fit after fit: that the rows of fit are not there is true, too.
 @pytest.mark.filterwarnings("ignore:partial_fit begins anew:UserWarning")
-@parametrize_with_checks([SETTINGS[name] for name in CHECKED])
+@parametrize_with_checks(
+    [SETTINGS[name] for name in CHECKED],
+    expected_failed_checks=lambda estimator: (
+        {"check_regressor_multioutput": "cp needs more rows than features, which has 11 and 10"}
+        if getattr(estimator, "criterion", None) == "cp"
+        else {}
+    ),
+)
 def test_all_checks_of_scikit_learn(estimator, check):
     check(estimator)
 

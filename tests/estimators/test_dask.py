@@ -16,6 +16,7 @@ from tests.estimators.conftest import (
     quietly,
     table,
 )
+from tests.estimators.test_several_targets import SEVERAL, TARGETS, targets
 
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
 
@@ -83,6 +84,48 @@ def test_folds_of_wide_arrays(name):
     model, full = make(name).fit(*spread(X, y)), make(name).fit(X, y)
     assert_same(model, full, X)
     np.testing.assert_allclose(model.cv_errors_.by_fold, full.cv_errors_.by_fold, rtol=1e-8)
+
+
+SHARED = [name for name in SOME if name in SEVERAL]
+
+
+@over(SHARED + [name for name in BY_FOLDS if name in SEVERAL])
+def test_several_targets_of_tall_arrays(name):
+    X, y, w = tall(weighted=True)
+    w, Y = w + 1.0, targets(X, y)
+    full = make(name).fit(X, Y, w)
+    D, _, weights = spread(X, y, w)
+    frame = pd.DataFrame(Y, columns=TARGETS)
+    for given in (Y, da.from_array(Y, chunks=(33, 2)), frame):
+        model = make(name).fit(D, given, weights)
+        assert_same(model, full, X, rtol=1e-9, leave_out=ROWS_ONLY)
+        assert "condensed into a triangle" in whole(model)
+    assert model.target_names_.tolist() == TARGETS
+    lazy = model.predict(D, return_std=True)
+    for found, expected in zip(lazy, full.predict(X, return_std=True), strict=True):
+        assert_close(found.compute(), expected, 1e-8)
+
+
+@over(SHARED)
+def test_several_targets_of_wide_arrays(name):
+    X, y, w = wide(weighted=True)
+    Y = targets(X, y)
+    D, _, weights = spread(X, y, w)
+    model = quietly(make(name).fit, D, da.from_array(Y, chunks=(33, 2)), weights)
+    assert_same(model, quietly(make(name).fit, X, Y, w), X, rtol=1e-8)
+    assert "blocks of columns" in whole(model)
+
+
+def test_several_targets_where_one_is_taken():
+    X, y, _ = tall()
+    with pytest.raises(InputError, match="y has 3 columns, but BasisPursuitRegressor takes one"):
+        make("ard").fit(spread(X, y)[0], targets(X, y))
+    D, column, _ = spread(X, y)
+    one, other = (make("ard").fit(D, target) for target in (column[:, None], column))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    D, column, _ = spread(*wide()[:2])
+    one, other = (make("ard").fit(D, target) for target in (column[:, None], column))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
 
 
 def whole(model):

@@ -38,6 +38,7 @@ from tests.estimators.conftest import (
     table,
     told,
 )
+from tests.estimators.test_several_targets import SEVERAL, TARGETS, problem_of_three
 
 CONDENSABLE = [name for name in WITHOUT_FOLDS if "loo" not in name]
 ONE_EACH = ["forward", "rmp", "search", "ard", "omp"]
@@ -637,3 +638,78 @@ def test_the_summary_says_what_became_of_the_rows():
         model = StepwiseRegressor().fit(chunks)
         assert f"rows        {rows}, condensed\n" in str(model.summary())
     assert "condensed" not in str(StepwiseRegressor().fit(X, y).summary())
+
+
+# --- several targets ------------------------------------------------------------------------------
+
+SHARED = [name for name in CONDENSABLE if name in SEVERAL]
+
+
+def named(Y):
+    return pd.DataFrame(Y, columns=TARGETS)
+
+
+@over(SHARED)
+def test_several_targets_in_chunks(name):
+    X, Y = problem_of_three()
+    w = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
+    full = make(name).fit(X, named(Y), w)
+    rows = Condensed()
+    for chunk in chunked(X, Y, w):
+        rows.update(chunk[0], named(chunk[1]), chunk[2])
+    frames = [(A, named(B), c) for A, B, c in chunked(X, Y, w)]
+    for model in (gathered(make(name), frames), make(name).fit(iter(frames)), make(name).fit(rows)):
+        assert_like_fit(model, full, X)
+        assert model.target_names_.tolist() == TARGETS
+        assert model.coef_.shape == (3, X.shape[1])
+        assert "yield, temperature, pressure explained" in str(model.summary())
+
+
+@over([name for name in BY_FOLDS if name in SEVERAL])
+def test_chunks_of_several_targets_are_folds(name):
+    X, Y = problem_of_three()
+    folds = np.repeat([0, 1, 2], 20)
+    chunks = [(X[folds == k], Y[folds == k]) for k in range(3)]
+    model = gathered(make(name, cv=3), chunks)
+    assert_like_fit(model, make(name, cv=PredefinedSplit(folds)).fit(X, Y), X)
+
+
+def test_chunks_of_several_targets_without_rows():
+    X, Y = problem_of_three()
+    chunks = [(X[:0], named(Y[:0])), (X[:30], named(Y[:30])), (X[:0], named(Y[:0]))]
+    model = make("forward").fit([*chunks, (X[30:], named(Y[30:]))])
+    assert_like_fit(model, make("forward").fit(X, named(Y)), X)
+    assert model.target_names_.tolist() == TARGETS
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda Y: Y.iloc[:, :2], "y has 2 target columns, but the rows so far have 3"),
+        (lambda Y: Y["yield"], "y has a single target, but the rows so far have 3 target columns"),
+        (lambda Y: Y.to_numpy(), "y has no names for its columns, unlike the rows so far"),
+        (lambda Y: Y[TARGETS[::-1]], 'y has "pressure" for column 0, which was "yield" so far'),
+    ],
+)
+def test_targets_that_differ_from_those_so_far(spoil, sentence):
+    X, Y = problem_of_three()
+    model = StepwiseRegressor().partial_fit(X, named(Y))
+    before = snapshot(model)
+    with pytest.raises(InputError, match=sentence):
+        model.partial_fit(X, spoil(named(Y)))
+    assert snapshot(model) == before
+    with pytest.raises(InputError, match=rf"^Chunk 1 .*{sentence}"):
+        StepwiseRegressor().fit([(X, named(Y)), (X, spoil(named(Y)))])
+
+
+@pytest.mark.parametrize("model", [BasisPursuitRegressor(), PursuitRegressor("mp", sparsity=2)])
+def test_one_target_where_one_is_taken(model):
+    X, Y = problem_of_three()
+    with pytest.raises(InputError, match=r"y has 3 columns, but .* takes one target"):
+        clone(model).fit(Condensed().update(X, Y))
+    with pytest.raises(InputError, match=r"y has 3 columns, but .* takes one target"):
+        clone(model).partial_fit(X, Y)
+    column = clone(model).fit(Condensed().update(X, Y[:, :1]))
+    np.testing.assert_array_equal(
+        column.coef_, clone(model).fit(Condensed().update(X, Y[:, 0])).coef_
+    )

@@ -320,7 +320,7 @@ def test_errors_of_held_out_rows():
     Z = X[40:][:, columns] - X[:40][:, columns].mean(axis=0)
     residuals = Y[40:, None] - Y[:40].mean() - Z @ coefs
     expected = np.average(residuals**2, axis=0, weights=np.arange(20.0) + 1)
-    assert_close(held_out_errors(fold, held, columns, coefs), expected)
+    assert_close(held_out_errors(fold, fold, held, columns, coefs), expected)
 
 
 # --- edges ---------------------------------------------------------------------------------------

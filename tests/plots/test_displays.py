@@ -635,3 +635,64 @@ def test_displays_are_found_at_the_top_without_importing_matplotlib():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["True", "False"]
+
+
+# --- several targets ------------------------------------------------------------------------------
+
+
+def two_targets():
+    X, y = table()
+    return X, np.column_stack([y, 1e3 * (X[:, 1] + np.random.default_rng(1).normal(size=60))])
+
+
+@pytest.mark.parametrize("units", ["norm", "own"])
+def test_coefficients_of_several_targets_have_colours_of_their_own(units):
+    X, Y = two_targets()
+    model = StepwiseRegressor(sparsity=3).fit(X, Y)
+    display = CoefficientDisplay.from_estimator(model, units=units, intercept=True)
+    shown = [None if name == "(intercept)" else int(name[1:]) for name in display.shown_]
+    own = units == "own"
+    for t, (points, bars) in enumerate(zip(display.points_, display.bars_, strict=True)):
+        unit = 1.0 if own else Y[:, t].std()
+        for i, j in enumerate(shown):
+            spread = 1.0 if own or j is None else X[:, j].std()
+            value = model.intercept_[t] if j is None else model.coef_[t, j]
+            std = model.intercept_std_[t] if j is None else model.coef_std_[t, j]
+            assert points.get_xdata()[i] == pytest.approx(value * spread / unit)
+            left, right = bars.get_segments()[i][:, 0]
+            assert right - left == pytest.approx(4 * std * spread / unit)
+    assert len({points.get_color() for points in display.points_}) == 2
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["y0", "y1"]
+    assert display.points_[0].get_ydata()[0] < display.points_[1].get_ydata()[0]
+
+
+def test_a_path_of_several_targets_shows_their_root_mean_square():
+    X, Y = two_targets()
+    model = StepwiseRegressor().fit(X, Y)
+    display = PathDisplay.from_estimator(model, whole=True)
+    expected = naive_models(model) / Y.std(axis=0)
+    for line, name in zip(display.lines_, display.feature_names, strict=True):
+        j = int(name[1:])
+        values = np.sqrt(np.square(expected[:, j] * X[:, j].std()).mean(axis=1))
+        found = line.get_ydata()
+        seen = ~np.isnan(found)
+        np.testing.assert_allclose(found[seen], values[seen], rtol=1e-9)
+    assert "root mean square over targets" in display.ax_.get_ylabel()
+    assert display.mark_.get_xdata()[0] == model.solution_.support.size
+
+
+@pytest.mark.parametrize("name", ["forward", "cv", "no intercept", "omp", "exchange", "em"])
+def test_a_figure_of_several_targets(name, tmp_path):
+    X, Y = two_targets()
+    model = clone(ESTIMATORS[name]).fit(X, Y)
+    model_figure(model).savefig(tmp_path / "model.png")
+    model_figure(model, beside="path", units="own").savefig(tmp_path / "path.png")
+
+
+def test_a_figure_of_no_features_for_several_targets():
+    X, _ = table()
+    model = StepwiseRegressor(sparsity=0).fit(X, X[:, :2])
+    display = CoefficientDisplay.from_estimator(model, intercept=True)
+    assert display.shown_ == ["(intercept)"]
+    model_figure(model)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 from sparsewise import solve
 from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, Criteria, first_least
@@ -396,3 +396,24 @@ def test_first_of_the_equal(costs, rounding, unit):
 def test_what_is_not_a_number_is_not_the_least():
     assert first_least([3.0, math.nan, 1.0, math.nan]) == 2
     assert first_least([math.nan, -math.inf]) == 1
+
+
+# --- several targets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_targets_share_the_choice_of_features(parts):
+    """What the number of features adds is shared by as many targets as are independent."""
+    one = Criteria(50, 20, True, 10.0, 0.1, parts=parts)
+    four = Criteria(50, 20, True, 10.0, 0.1, parts=parts, targets=4.0)
+    rss, size = np.array([5.0, 2.0]), np.array([2, 3])
+    for name in BY_RESIDUAL:
+        if name not in ("ric", "ebic"):
+            np.testing.assert_array_equal(one.values(name, rss, size), four.values(name, rss, size))
+    bic = one.values("bic", rss, size)
+    np.testing.assert_allclose(
+        4 * (four.values("ebic", rss, size) - bic), one.values("ebic", rss, size) - bic
+    )
+    charge = (one.values("ric", rss, size) - four.values("ric", rss, size)) / size
+    rarely = chi2(parts).sf(2 * math.log(20))
+    np.testing.assert_allclose(charge, 2 * math.log(20) - chi2(4 * parts).isf(rarely) / 4)

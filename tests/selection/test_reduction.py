@@ -407,3 +407,43 @@ def test_as_few_rows_as_there_may_be():
     for weights in (None, np.array([3.0])):
         with pytest.raises(ValueError, match=r"There is 1 row, but .* intercept needs at least 2"):
             reduce(X[:1], y[:1], weights, True)
+
+
+# --- several targets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_each_target_as_by_itself(keep, weighted, intercept, large, monkeypatch):
+    """A column of y is what it is alone; condensed, its inner products are."""
+    if large:
+        monkeypatch.setattr("sparsewise.selection.reduction.COPIED", 0)
+    rng = np.random.default_rng(3)
+    X, Y = keep(rng.standard_normal((60, 4)) + 5), rng.standard_normal((60, 3)) * [1, 1e6, 1e-6] + 9
+    weights = rng.integers(1, 4, 60) / 2 if weighted else None
+    several = reduce(X, Y, weights, intercept)
+    assert several.target.shape == (several.design.shape[0], 3)
+    assert several.level.shape == (3,)
+    for t in range(3):
+        one = reduce(X, np.ascontiguousarray(Y[:, t]), weights, intercept)
+        np.testing.assert_allclose(several.level[t], one.level, rtol=1e-14)
+        target = several.target[:, t]
+        np.testing.assert_allclose(
+            several.design.rmatvec(np.ascontiguousarray(target)),
+            one.design.rmatvec(np.ascontiguousarray(one.target)),
+            rtol=1e-9,
+            atol=1e-9 * np.linalg.norm(one.target),
+        )
+        np.testing.assert_allclose(target @ target, one.target @ one.target)
+        if not several.condensed:
+            size = np.abs(one.target).max() + abs(one.level)
+            np.testing.assert_allclose(target, one.target, rtol=0, atol=1e-14 * size)
+
+
+def test_so_many_targets_that_no_triangle_is_made(monkeypatch):
+    monkeypatch.setattr("sparsewise.selection.reduction.COPIED", 0)
+    rng = np.random.default_rng(4)
+    X, Y = normal(rng, 60, 4), normal(rng, 60, 30)
+    assert reduce(X, Y[:, :5], None, True).condensed
+    assert not reduce(X, Y, None, True).condensed

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparsewise.condensed import Condensed
 from sparsewise.errors import InputError
 from sparsewise.tables import encode, open_table, predicted, scan, select, stored
 from sparsewise.tables.stored import ParquetFile, TextFile, _last_row_end
@@ -374,6 +375,29 @@ def test_rows_that_a_model_cannot_use_are_found_first(tmp_path, pieces, change, 
             next(rows)
     with pytest.raises(InputError, match=message):
         encode(open_table([str(path)]), table.encoding, table.names)
+
+
+# --- several targets ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("rows", [1, 3, 100])
+def test_pieces_with_several_targets(tmp_path, pieces, form, rows):
+    pieces(rows)
+    path = tmp_path / f"t.{form}"
+    getattr(FRAME, f"write_{form}")(path)
+    words = {"target": ["y", "x"], "categorical": ["colour"], "fold": "f", "drop_missing": True}
+    table, stream = both(path, **words)
+    assert_same(table, stream)
+    assert table.y.shape == (7, 2)
+    found = stream.condensed()
+    assert (found.n_targets, found.target_names) == (2, ["y", "x"])
+    expected = Condensed().update(table.X, table.y, fold=table.fold_labels)
+    for one, other in zip(found.system(), expected.system(), strict=True):
+        one, other = (getattr(each, "A", each) for each in (one, other))
+        np.testing.assert_allclose(one.T @ one, other.T @ other, atol=1e-12)
+    words["drop_missing"] = False
+    assert 'missing values (of 11 rows): "x" 2, "on" 1, "colour" 1' in refused(path, **words)
 
 
 # --- memory ---------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from sparsewise.tables import (
     read_table,
     select,
     split_names,
+    target_names,
 )
 
 
@@ -552,3 +553,67 @@ def test_the_example_is_a_table():
     assert table.X.shape == (442, 10)
     assert table.weights is None
     assert [source.name for source in table.encoding] == list(table.names)
+
+
+# --- several targets ------------------------------------------------------------------------------
+
+TWO = 'x,y,z,"a,b",on\n1,2,3,4,true\n2,3,5,NA,false\n4,1,7,9,true\n'
+
+
+def test_several_targets_are_columns_and_no_features():
+    raw = text_table(TWO)
+    table = select(raw, target=["z", "y"], exclude=["a,b"])
+    assert table.targets == ("z", "y")
+    assert table.target == ["z", "y"]
+    assert table.names == ("x", "on")
+    np.testing.assert_array_equal(table.y, [[3, 2], [5, 3], [7, 1]])
+    single = select(raw, target=["z"], exclude=["a,b"])
+    assert single.target == "z"
+    np.testing.assert_array_equal(single.y, [3, 5, 7])
+    truths = select(raw, target=["y", "on"], exclude=["a,b"])
+    np.testing.assert_array_equal(truths.y, [[2, 1], [3, 0], [1, 1]])
+
+
+def test_rows_without_one_of_the_targets_are_missing():
+    raw = text_table(TWO)
+    with pytest.raises(InputError, match=r'missing values \(of 3 rows\): "a,b" 1'):
+        select(raw, target=["y", "a,b"])
+    table = select(raw, target=["y", "a,b"], drop_missing=True)
+    assert (table.rows, table.dropped) == (2, 1)
+    np.testing.assert_array_equal(table.y, [[2, 4], [1, 9]])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"target": ["y", "z", "y"]}, '--target names "y" more than once'),
+        ({"target": ["y", "q"]}, 'there is no column "q"'),
+        ({"target": ["y", "c"]}, 'the target "c" holds text .*: use numbers'),
+        ({"target": ["y", "z"], "features": ["x", "z"]}, '"z" can\'t be a target and a feature'),
+        ({"target": ["y", "z"], "weights": "z"}, '"z" can\'t be a target and the weights at once'),
+        ({"target": ["y", "z"], "fold": "y"}, '"y" can\'t be a target and the folds at once'),
+        ({"target": ["y", "z"], "categorical": ["z"]}, '"z" can\'t be a target and categorical'),
+        ({"target": ["x", "y", "z", "c"]}, "no features are left: .* besides the targets"),
+    ],
+)
+def test_targets_that_cannot_be(words, message):
+    raw = text_table("x,y,z,c\n1,2,3,u\n2,3,5,v\n")
+    with pytest.raises(InputError) as told:
+        select(raw, **words)
+    assert re.search(message, sentence(told.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("y", ["y"]),
+        ("y,z", ["y", "z"]),
+        (" y , z ", ["y", "z"]),
+        ("a,b", ["a,b"]),  # a column that is called just that
+        ('"a,b",y', ["a,b", "y"]),
+        ("b,a", ["b", "a"]),
+        ("", [""]),
+    ],
+)
+def test_names_of_targets(text, names):
+    assert target_names(text, text_table(TWO).names) == names

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from sparsewise.cli import options
 from sparsewise.errors import InputError
-from sparsewise.wording import count, listing, quoted
+from sparsewise.wording import count, listing
 
 if TYPE_CHECKING:
+    from sparsewise.problem import Problem
     from sparsewise.selection.reduction import Reduced
-    from sparsewise.tables import FloatArray, Layout
+    from sparsewise.tables import Layout
 
 
 def add(command: options.Command) -> None:
@@ -54,6 +55,7 @@ def run(args: argparse.Namespace) -> None:
     from sparsewise.cli.patience import patience
     from sparsewise.description.terminal import Page
     from sparsewise.description.verdict import Certified, show_certificate
+    from sparsewise.problem import problem
     from sparsewise.tables import split_names
 
     raw = options.read(args)
@@ -71,6 +73,7 @@ def run(args: argparse.Namespace) -> None:
     columns = table.positions(chosen)
     plain = options.reduced(table, not args.no_intercept)
     _check_choice(plain, columns, table, not args.no_intercept)
+    units = problem(plain.design, plain.target, several=True)
     with patience("certifying"):
         certificate = guarantees.certify(
             plain.design,
@@ -83,18 +86,19 @@ def run(args: argparse.Namespace) -> None:
     better = certificate.better
     certified = Certified(
         label=table.label,
-        target=table.target,
+        target=", ".join(table.targets),
         names=table.names,
         rows=table.rows,
         certificate=certificate,
         intercept=not args.no_intercept,
-        total=_norm(plain.target),
-        better_residual=None if better is None else _residual(plain, list(better)),
+        total=units.scale,
+        better_residual=None if better is None else _residual(units, list(better)),
         time_limit=args.time_limit,
     )
     if args.json:
         # As ASCII: it can be written in any encoding.
-        print(json.dumps(certified.fields(), indent=2, allow_nan=False))
+        fields = certified.fields() | {"target": table.target}
+        print(json.dumps(fields, indent=2, allow_nan=False))
     else:
         show_certificate(certified, Page())
 
@@ -109,12 +113,15 @@ def _check_choice(plain: Reduced, columns: Sequence[int], table: Layout, interce
             f"{count(n, 'row')} can't tell {count(k, 'feature')}{besides} apart: choose fewer"
         )
     if not plain.target.any():
-        raise InputError(f"the target {quoted(table.target)} is {constant}: any choice explains it")
+        what, them = ("target", "it") if len(table.targets) == 1 else ("targets", "them")
+        verb = _is(table.targets)
+        raise InputError(
+            f"the {what} {listing(table.targets)} {verb} {constant}: any choice explains {them}"
+        )
     norms = plain.design.norms()
     zero = [table.names[j] for j in columns if norms[j] == 0]
     if zero:
-        verb = "is" if len(zero) == 1 else "are"
-        raise InputError(f"{listing(zero)} {verb} {constant}: leave {_them(zero)} out")
+        raise InputError(f"{listing(zero)} {_is(zero)} {constant}: leave {_them(zero)} out")
     dependent = [table.names[j] for j in options.dependent_columns(plain.design, columns)]
     if dependent:
         depends = "depends" if len(dependent) == 1 else "depend"
@@ -124,24 +131,16 @@ def _check_choice(plain: Reduced, columns: Sequence[int], table: Layout, interce
         )
 
 
-def _residual(plain: Reduced, columns: list[int]) -> float:
+def _residual(units: Problem, columns: list[int]) -> float:
     """Return the residual (norm) of a least-squares fit on these columns, none of them zero."""
     import numpy as np
 
-    A: FloatArray = plain.design.columns(np.array(columns))
-    U, size = A / np.abs(A).max(axis=0), np.abs(plain.target).max()
-    target = plain.target / size
-    return float(np.linalg.norm(target - U @ np.linalg.lstsq(U, target, rcond=None)[0])) * float(
-        size
-    )
+    U, Y = units.design.unit_columns(np.array(columns)), units.Y.T
+    return float(np.linalg.norm(Y - U @ np.linalg.lstsq(U, Y, rcond=None)[0])) * units.scale
 
 
-def _norm(target: FloatArray) -> float:
-    """Return the norm of a target that is not zero, whose squares may be out of range."""
-    import numpy as np
-
-    size = np.abs(target).max()
-    return float(np.linalg.norm(target / size)) * float(size)
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _them(names: Sequence[str]) -> str:

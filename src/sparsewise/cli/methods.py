@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
@@ -61,6 +61,16 @@ def choose(method: str | None, parameters: dict[str, Any]) -> str:
     name = method.replace("-", "_")
     look_up([name], ALGORITHMS, "method")
     return name
+
+
+def check_targets(method: str, targets: Sequence[str]) -> None:
+    """Raise an error for several targets where a method takes one."""
+    if len(targets) > 1 and not ALGORITHMS[method].several:
+        raise InputError(
+            f"names {len(targets)} columns, but method {method} takes one",
+            f"fit them one by one, or by a method that finds features for all, such as {DEFAULT}.",
+            parameter="target",
+        )
 
 
 def check_names(parameters: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from sparsewise.cli.methods import check_targets
 from sparsewise.errors import InputError, Parameter
 from sparsewise.wording import count, listing, quoted
 
@@ -79,7 +80,12 @@ def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
     data = parser.add_argument_group("data")
     data.add_argument("data", nargs="*", metavar="DATA", help=FILES)
     data.add_argument("--example", metavar="NAME", help="a built-in table instead: diabetes")
-    data.add_argument("--target", metavar="COLUMN", help="the column to explain")
+    data.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="the column to explain; or several, by commas, that are to share their features, each "
+        "weighed by its size",
+    )
     data.add_argument("--features", metavar="NAMES", help=features)
     data.add_argument("--exclude", metavar="NAMES", default="", help="columns to leave out")
     data.add_argument(
@@ -125,12 +131,13 @@ def workers(args: argparse.Namespace) -> Iterator[Cluster | None]:
 
 
 def load(
-    args: argparse.Namespace, cluster: Cluster | None = None
+    args: argparse.Namespace, method: str, cluster: Cluster | None = None
 ) -> tuple[Table | Stream, list[str]]:
     """Read the table, choose its columns, and tell which features must be in the model."""
     from sparsewise.tables import open_files, split_names
 
     stored = read(args) if cluster is None else open_files(args.data)
+    check_targets(method, targets(stored, args) or ())
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)
     refuse_both(include, split_names(args.exclude), "included")
@@ -150,7 +157,7 @@ def select(
     from sparsewise.tables.far import scan_far
 
     names |= {
-        "target": args.target,
+        "target": targets(stored, args),
         "exclude": tables.split_names(args.exclude),
         "categorical": tables.split_names(args.categorical),
         "weights": args.weights,
@@ -169,6 +176,13 @@ def select(
         rows = count(table.counted_rows, "row")
         raise InputError(f"{rows} can't tell a model: more are needed")
     return table
+
+
+def targets(stored: Stored, args: argparse.Namespace) -> list[str] | None:
+    """Return the targets that the arguments name, if they do."""
+    from sparsewise.tables import target_names
+
+    return None if args.target is None else target_names(args.target, stored.columns)
 
 
 def gathered(stream: Stream) -> Table:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -24,7 +26,8 @@ def add(command: Command) -> None:
         "--save wrote. The table needs the columns that the model uses, by the same names; others "
         "are ignored.",
         epilog="What is printed is CSV: a header, then a line for each row of the table, with all "
-        "digits.",
+        "digits. Its columns are prediction and std; of several targets those are called after "
+        "them, and the standard deviations, which come last, std(NAME).",
     )
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="what sparsewise fit --save wrote")
@@ -47,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
         for text in lines:
             sys.stdout.write(text)
     else:
-        write_file(args.out, (text.encode("ascii") for text in lines))
+        write_file(args.out, (text.encode() for text in lines))
 
 
 def _lines(model: LinearModel, sources: list[str], std: bool) -> Iterator[str]:
@@ -66,9 +69,22 @@ def _lines(model: LinearModel, sources: list[str], std: bool) -> Iterator[str]:
 
 def _csv(model: LinearModel, blocks: Iterator[Any], std: bool) -> Iterator[str]:
     """Yield columns of numbers as text that reads back exactly."""
-    header = "prediction,std\n" if std else "prediction\n"
+    import numpy as np
+
+    header = _header(model, std)
     for X in blocks:
         columns = model.predict(X, return_std=True) if std else (model.predict(X),)
-        rows = zip(*(values.tolist() for values in columns), strict=True)
+        rows = np.column_stack(columns).tolist()
         yield header + "".join(",".join(map(repr, row)) + "\n" for row in rows)
         header = ""
+
+
+def _header(model: LinearModel, std: bool) -> str:
+    """Return what the columns are called: after the targets, where there are several."""
+    names, deviations = ["prediction"], ["std"]
+    if not isinstance(model.target, str):
+        names = list(model.target)
+        deviations = [f"std({name})" for name in names]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow([*names, *(deviations if std else ())])
+    return text.getvalue()

@@ -106,7 +106,7 @@ def fit_table(
     model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
     start = methods.beginning(method, parameters, args.start)
     with workers(args) as cluster:
-        table, include = load(args, cluster)
+        table, include = load(args, method, cluster)
         rows = _rows(table, model)
     if start != "auto":
         model.set_params(start=start if isinstance(start, str) else _features(table, start))
@@ -134,7 +134,9 @@ def fit_table(
         notes.append(WITHOUT_INTERCEPT)
     if interrupted:
         notes.append("Ctrl-C ended it early: the model is the one met so far")
-    description = replace(describe(model), target=table.target)
+    description = describe(model)
+    if isinstance(table.target, str):  # of several, the model knows the names
+        description = replace(description, target=table.target)
     return TableFit(method, model, description, table, args.weights, tuple(notes), interrupted)
 
 
@@ -174,7 +176,12 @@ def _rows(table: Table | Stream, model: SparseLinearModel) -> tuple[Any, ...]:
         model.set_params(cv=PredefinedSplit([table.folds.index(one) for one in table.fold_labels]))
     # By rows: of an array of as many rows as columns polars might take one for the other.
     X = pl.DataFrame(table.X, schema=list(table.names), orient="row")
-    return X, pl.Series(table.target, table.y), table.weights
+    y: pl.Series | pl.DataFrame
+    if isinstance(table.target, str):
+        y = pl.Series(table.target, table.y)
+    else:
+        y = pl.DataFrame(table.y, schema=table.target, orient="row")
+    return X, y, table.weights
 
 
 def _check_included(

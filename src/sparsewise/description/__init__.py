@@ -3,7 +3,14 @@
 Rich, which the terminal needs, is imported by `description.terminal` alone.
 """
 
-from sparsewise.description.contents import Coefficient, Description, Fact, Folds, PathRow
+from sparsewise.description.contents import (
+    Coefficient,
+    Description,
+    Fact,
+    Folds,
+    PathRow,
+    Response,
+)
 from sparsewise.description.text import Summary
 
-__all__ = ["Coefficient", "Description", "Fact", "Folds", "PathRow", "Summary"]
+__all__ = ["Coefficient", "Description", "Fact", "Folds", "PathRow", "Response", "Summary"]

@@ -20,11 +20,33 @@ NOTE = "note"
 
 
 class Coefficient(NamedTuple):
-    """A feature, its coefficient, and the standard deviation of that, where it is known."""
+    """A feature, its coefficient, and the standard deviation of that, where it is known.
+
+    Of several targets both are tuples, with an entry for each.
+    """
 
     name: str
-    value: float
-    std: float | None
+    value: Any
+    std: Any
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The coefficient of each target."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
+
+    @property
+    def stds(self) -> tuple[float, ...]:
+        """Their standard deviations, where they are to be shown."""
+        return self.std if isinstance(self.std, tuple) else (self.std or 0.0,)
+
+
+class Response(NamedTuple):
+    """One of several targets: its name, what is explained of it, and its noise."""
+
+    name: str
+    r2: float | None
+    loss: float
+    noise: float | None
 
 
 class PathRow(NamedTuple):
@@ -56,6 +78,8 @@ class Description:
     ----------
     target : str
         What is explained.
+    targets : tuple of Response
+        What is explained of each, where there are several; else empty.
     candidates : int
         How many features there were.
     intercept : Coefficient or None
@@ -65,9 +89,10 @@ class Description:
     std_title : str
         What the standard deviations are called; empty where there are none to be shown.
     r2, loss : float or None, float
-        The share of the target that is explained, and the squared residual.
+        The share of the target that is explained, and the squared residual; of several targets, the
+        mean of the shares, and the weighted mean of the residuals.
     noise : float or None
-        Its standard deviation, where it is known.
+        Its standard deviation, where it is known; of several targets, the root mean square.
     log_evidence, price : float or None, float
         Of a Bayesian model, and what a feature had to raise it by.
     criterion : str or None
@@ -103,11 +128,13 @@ class Description:
     stop: Stop
     path: tuple[PathRow, ...]
     passes: int
+    targets: tuple[Response, ...] = ()
 
     @property
     def title(self) -> str:
         """What is explained by how much."""
-        share = "" if self.r2 is None else f", R² = {r_squared(self.r2)}"
+        mean = "mean " if len(self.targets) > 1 else ""
+        share = "" if self.r2 is None else f", {mean}R² = {r_squared(self.r2)}"
         chosen = f"{len(self.features)} of {count(self.candidates, 'feature')}"
         return f"{printable(self.target)} explained by {chosen}{share}"
 
@@ -123,7 +150,8 @@ class Description:
     def fields(self, spelling: Spelling = in_python) -> dict[str, Any]:
         """The model, ready for JSON: None for what is infinite or unknown."""
         constant = self.intercept
-        return {
+        several = {"targets": [one._asdict() for one in self.targets]} if self.targets else {}
+        return several | {
             "intercept": None if constant is None else constant.value,
             "intercept_std": None if constant is None else constant.std,
             "features": [

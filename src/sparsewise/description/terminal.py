@@ -15,7 +15,7 @@ from rich.text import Text
 
 from sparsewise.description.contents import Description, PathRow
 from sparsewise.description.shares import r_squared
-from sparsewise.description.text import MARGIN, WIDTH, beside, coefficient_cells
+from sparsewise.description.text import MARGIN, WIDTH, beside, coefficient_cells, side_by_side
 from sparsewise.numerals import numerals
 from sparsewise.selection.criteria import SHORT_NAMES
 from sparsewise.wording import count, folded, padded, printable, width
@@ -94,11 +94,14 @@ def show_model(description: Description, facts: Iterable[tuple[str, str]], page:
     """Print the chosen features, the path, and these facts."""
     page.title(description.title)
     page.heading("Chosen features")
-    header, *rows = coefficient_cells(description)
-    if rows:
-        page.table({title: "right" if i else "left" for i, title in enumerate(header)}, rows)
-    else:
+    cells = coefficient_cells(description)
+    if len(cells) == 1:
         page.print("  nothing: every prediction is 0")
+    for i, (header, *rows) in enumerate(side_by_side(cells, page.width - 2)):
+        if i:
+            page.print()
+        if rows:
+            page.table({title: "right" if j else "left" for j, title in enumerate(header)}, rows)
     page.heading("Path")
     is_way_back = description.path[0].size > len(description.features)
     ends = (FIRST_BACK, LAST_BACK) if is_way_back else (FIRST_STEPS, LAST_STEPS)

@@ -164,15 +164,20 @@ class Triangle:
         R[:1] += self.R[:1, :1] * self.shift
         return R
 
-    def error_of(self, matrix: Array) -> float:
-        """By how much columns of a matrix with these inner products may be off, relatively."""
+    def error_of(self, matrix: Array, targets: int = 1) -> float:
+        """By how much columns of a matrix with these inner products may be off, relatively.
+
+        So many of them, the last, are targets.
+        """
         if not self.error.any():
             return 0.0
         norms = DenseDesign(matrix).norms()
         off = np.divide(self.error, norms, out=np.zeros(norms.size), where=norms > 0)
         j = int(np.argmax(off))
         if off[j] > COARSE:
-            which = "The target" if j == off.size - 1 else f"Column {j}"
+            first = off.size - targets
+            which = f"Column {j}" if j < first else "The target"
+            which += f" {j - first}" if j >= first and targets > 1 else ""
             wrong = f"{which} is known to {off[j]:.2g} of its length only, as sums of squares go"
             advice = "sum in double precision, about numbers near the means, without constants."
             raise InputError(wrong, advice)
@@ -256,6 +261,7 @@ def _out_of_range(pieces: list[Array], rows: Any) -> InputError:
         at, columns = np.nonzero(~np.isfinite(piece))
         if at.size:
             row = rows.start + at[0] if isinstance(rows, slice) else rows[at[0]]
-            where = f"row {row}, column {columns[0]}" if name == "X" else f"row {row}"
+            single = name == "y" and piece.shape[1] == 1
+            where = f"row {row}" if single else f"row {row}, column {columns[0]}"
             return not_finite(name, at.size, where)
     return InputError("X or y is so large that differences are out of range", "divide it by ten.")

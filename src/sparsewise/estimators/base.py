@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from sparsewise.algorithms import Algorithm
+from sparsewise.algorithms import ALGORITHMS, Algorithm
 from sparsewise.design.base import Array
 from sparsewise.design.choose import is_dask_array
 from sparsewise.distributed import (
@@ -38,9 +38,12 @@ from sparsewise.estimators.prediction import Exact, Predictor
 from sparsewise.parameters import check_number
 from sparsewise.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
+from sparsewise.results.solution import UncertainSolution
 from sparsewise.selection.choice import path_sizes
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.data import Data
+from sparsewise.selection.shrinkage import each_sigma
+from sparsewise.spread import shares, typical
 from sparsewise.wording import listing
 
 if TYPE_CHECKING:
@@ -71,18 +74,24 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
     underscore, public or not, and is forgotten at the next one: if that fails, nothing is left. It
     has the precision of X, unless a number is beyond its range.
 
+    Several targets, y of shape (n, q), share their features. Each counts by its norm (about its
+    mean), so that none drowns the others whatever its units: squared residuals, criteria and errors
+    of cross-validation are weighted means over targets, and R² the mean of theirs.
+
     Attributes
     ----------
-    coef_ : ndarray of shape (m,)
-        Coefficients, zero for features that were not chosen.
-    intercept_ : float
+    coef_ : ndarray of shape (m,), or (q, m)
+        Coefficients, zero for features that were not chosen; of q targets a row for each.
+    intercept_ : float, or ndarray of shape (q,)
         The constant.
-    noise_ : float or None
+    noise_ : float, ndarray of shape (q,), or None
         Standard deviation of the noise; None where no row is left to tell it.
     covariance_ : ndarray of shape (k, k) or None
         Of the chosen coefficients, given that these features are the right ones; None where they
-        are shrunk, or the noise is not known.
-    coef_std_, intercept_std_ : ndarray of shape (m,) and float, or None
+        are shrunk, or the noise is not known. Of several targets, that of one whose noise is the
+        root mean square of `noise_` (of those that have any): it is proportional to the variance of
+        the noise.
+    coef_std_, intercept_std_ : as coef_ and intercept_, or None
         Standard deviations of coefficients and intercept, with the same proviso.
     path_ : data frame
         Every step: action, feature, size, RSS, and what the models are worth.
@@ -100,6 +109,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         What `fit` has warned of; `summary` says it, too.
     n_features_in_, feature_names_in_
         As in scikit-learn.
+    target_names_ : ndarray of str
+        Names of the targets, where y was a data frame.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -147,8 +158,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
             ``(X, y, sample_weight, fold)``, each of which is condensed as it comes. With
             ``criterion="cv"`` chunk i is in fold i modulo `cv` unless `fold` says another, for the
             chunk or for each of its rows.
-        y : array-like of shape (n,)
-            The target.
+        y : array-like or data frame of shape (n,), or (n, q)
+            The target, or several that are to share their features, one a column.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: 2 is the same as the row given twice, 0 as leaving it out.
 
@@ -212,9 +223,9 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
 
         Returns
         -------
-        mean : ndarray of shape (n,)
+        mean : ndarray of shape (n,), or (n, q) for several targets
             The expected targets; of a Dask collection a dask.array that nobody has computed.
-        std : ndarray of shape (n,)
+        std : ndarray of the same shape
             Of a new observation, given that the right features were chosen: noise, and uncertainty
             of coefficients and intercept. Only if `return_std`.
         """
@@ -233,12 +244,13 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         array = self._alike(X)
         predictor, chosen = self._predictor(array.dtype), self.solution_.support
         wanted = [predictor.mean, predictor.std] if return_std else [predictor.mean]
-        lazy = [by_rows(one, array, chosen, predictor.dtype) for one in wanted]
+        each = self.coef_.shape[:-1]
+        lazy = [by_rows(one, array, chosen, predictor.dtype, each) for one in wanted]
         return tuple(lazy) if return_std else lazy[0]
 
     def _predictor(self, dtype: np.dtype[Any]) -> Predictor:
         """What predictions of rows in this precision are made of."""
-        coef = self.coef_[self.solution_.support].astype(np.float64)
+        coef = self.solution_.coef[self.solution_.support].astype(np.float64)
         level = self.fit_intercept / self.n_rows_
         return Predictor(coef, self._exact_, level, np.result_type(dtype, self.coef_.dtype))
 
@@ -300,6 +312,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.multi_output = self._one_target is None
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -328,9 +341,10 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
     def _keep(self, data: Data) -> None:
         """Set all fitted attributes."""
         solution, support, reduced = self.solution_, self.solution_.support, data.reduced
-        self.coef_ = solution.coef
+        self.coef_ = np.ascontiguousarray(solution.coef.T)  # of several targets, one a row
         means, level = reduced.means[support], reduced.level
-        intercept = float(level - means @ self.coef_[support])
+        intercept = level - means @ solution.coef[support]
+        intercept = intercept if data.several else float(intercept)
         noise, covariance = _noise_and_covariance(data, solution)
         self._exact_ = Exact(means, level, intercept, noise, covariance)
         self.n_rows_ = data.rows
@@ -338,6 +352,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         self.means_, self.intercept_ = single(means), single(intercept)
         self.noise_, self.covariance_ = single(noise), single(covariance)
         self.coef_std_, self.intercept_std_ = map(single, self._spread())
+        self._losses_, self._totals_ = data.losses(solution), data.totals
         self.criteria_ = data.criteria(self._full_variance(data))
         is_whole = solution.stop is not Stop.INTERRUPTED
         if self.certify is not False and support.size and data.total > 0 and is_whole:
@@ -370,7 +385,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         except InputError as error:
             self.uncertified_ = str(error)
 
-    def _spread(self) -> tuple[Array | None, float | None]:
+    def _spread(self) -> tuple[Any, Any]:
         """Standard deviations of the coefficients and the intercept, where they are known.
 
         The mean of the target and the coefficients are independent given the noise, and the
@@ -379,11 +394,14 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         means, _, _, noise, covariance = self._exact_
         if covariance is None or noise is None:
             return None, None
-        of_coef = np.zeros(self.coef_.size)
+        of_coef = np.zeros(self.n_features_in_)
         of_coef[self.solution_.support] = np.sqrt(np.diagonal(covariance))
         shift = max(float(means @ covariance @ means), 0.0)
-        of_intercept = math.sqrt(noise**2 / self.n_rows_ + shift)
-        return of_coef, of_intercept if self.fit_intercept else None
+        of_intercept = math.sqrt(typical(noise) ** 2 / self.n_rows_ + shift)
+        if not np.ndim(noise):
+            return of_coef, of_intercept if self.fit_intercept else None
+        of_each = shares(noise)
+        return np.outer(of_each, of_coef), of_intercept * of_each if self.fit_intercept else None
 
     @property
     def _out_of_range(self) -> bool:
@@ -425,6 +443,12 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         return columns
 
 
+def alone(algorithm: str) -> str | None:
+    """That an algorithm takes one target only, if it does: for `Intake._one_target`."""
+    record = ALGORITHMS.get(algorithm)  # a wrong name is refused elsewhere
+    return None if record is None or record.several else f"{algorithm} takes"
+
+
 def known(values: Iterable[float]) -> list[float | None]:
     """The values, None for NaN."""
     return [None if math.isnan(value) else float(value) for value in values]
@@ -440,10 +464,11 @@ def indistinguishable(names: Iterable[str]) -> InputError:
 OUT_OF_RANGE = "their squares are too large or too small for numbers, so use other units"
 
 
-def _noise_and_covariance(data: Data, solution: Solution) -> tuple[float | None, Array | None]:
+def _noise_and_covariance(data: Data, solution: Solution) -> tuple[Any, Array | None]:
     """Standard deviation of the noise, covariance of the chosen coefficients; None if unknown.
 
-    It is as good as unknown where units are such that their squares are no numbers.
+    It is as good as unknown where units are such that their squares are no numbers. Several targets
+    have a noise each, and the covariance is that of one with the typical noise.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         noise, covariance = _estimated(data, solution)
@@ -451,21 +476,30 @@ def _noise_and_covariance(data: Data, solution: Solution) -> tuple[float | None,
             return noise, None
         means, variances = data.reduced.means[solution.support], np.diagonal(covariance)
         is_told = np.isfinite(covariance).all() and np.isfinite(means @ covariance @ means)
-        is_told &= noise == 0 or bool((variances >= np.finfo(covariance.dtype).tiny).all())
+        is_told &= not np.any(noise) or bool((variances >= np.finfo(covariance.dtype).tiny).all())
     return noise, covariance if is_told else None
 
 
-def _estimated(data: Data, solution: Solution) -> tuple[float | None, Array | None]:
-    """Both from the posterior, or from the squared residual."""
-    if solution.posterior is not None:
-        return solution.posterior
+def _estimated(data: Data, solution: Solution) -> tuple[Any, Array | None]:
+    """Both from the posterior, or from the squared residuals."""
+    if isinstance(solution, UncertainSolution):
+        if not data.several:
+            return solution.posterior
+        noise = each_sigma(solution)
+        return noise, solution.covariance * (typical(noise) / (solution.sigma or 1.0)) ** 2
     support = solution.support
     left = data.rows - support.size - data.intercept
     if left <= 0:
         return None, None
-    rss = solution.residual_norm**2
-    noise = 0.0 if data.is_exact(rss) else math.sqrt(rss / left)
-    return noise, _covariance(data, support, noise) if solution.least_squares else None
+    exact = data.design.tolerances.exact
+    noise = np.array(
+        [
+            0.0 if loss <= exact * total else math.sqrt(loss / left)
+            for loss, total in zip(data.losses(solution), data.totals, strict=True)
+        ]
+    )
+    covariance = _covariance(data, support, typical(noise)) if solution.least_squares else None
+    return noise if data.several else noise[0].item(), covariance
 
 
 def _covariance(data: Data, support: Array, noise: float) -> Array:

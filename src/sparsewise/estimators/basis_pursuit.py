@@ -114,6 +114,10 @@ class BasisPursuitRegressor(SparseLinearModel):
         solver = record.name if record.takes("penalty") else "auto"
         return cls(own_weights(record), solver=solver, **parameters)
 
+    @property
+    def _one_target(self) -> str | None:
+        return None if all(one.several for one in L1.values()) else "BasisPursuitRegressor takes"
+
     def _solve(self, data: Data) -> Solution:
         self._check_parameters()
         self.residual_ = None if self.penalty is not None else self._bound(data)

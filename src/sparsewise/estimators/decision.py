@@ -176,7 +176,12 @@ def _(model: SparseRegressor) -> Decision:
         )
     else:
         name, formula = model.criterion.upper(), CHARGES[model.criterion]  # type: ignore[index]
-        rule = f"least {name}: {charge}" + (f" = {formula}" if "log" in formula else "")
+        told = f" = {formula}" if "log" in formula else ""
+        targets = model.solution_.goal.targets
+        if targets > 1 and "m" in formula:
+            told = f" in the mean of targets, as rare for noise in {targets:.3g} independent ones "
+            told += f"as {formula} in one"
+        rule = f"least {name}: {charge}{told}"
         rule += f", being one of {m}" if "m" in formula else ""
     return Decision(
         rule,

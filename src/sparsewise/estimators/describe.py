@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from sparsewise.description.contents import NOTE, Coefficient, Description, Fact, PathRow
-from sparsewise.description.shares import rounded, share
+import numpy as np
+
+from sparsewise.description.contents import (
+    NOTE,
+    Coefficient,
+    Description,
+    Fact,
+    PathRow,
+    Response,
+)
+from sparsewise.description.shares import r_squared, rounded, share
 from sparsewise.errors import Either, InputWarning, Words
 from sparsewise.estimators.base import OUT_OF_RANGE, SparseLinearModel
 from sparsewise.estimators.decision import Decision, decide
 from sparsewise.results import Stop
 from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, NAMES
+from sparsewise.spread import typical
 from sparsewise.wording import printable, shortened
+
+MOST_TARGETS = 24
+"""Something is said of each of so many targets."""
 
 NOTHING_LEFT = "there are no more rows than coefficients"
 
@@ -34,15 +48,16 @@ def describe(model: SparseLinearModel) -> Description:
     is_exact, loss = _is_exact(model, decision), _loss(model, model.solution_.residual_norm**2)
     no_std = _no_std(model, decision, is_exact)
     criteria = dict(_criteria(model, decision, loss))
+    targets = tuple(_responses(model))
     return Description(
-        target=model._target,
+        target=shortened([one.name for one in targets]) or model._target,
         candidates=model.n_features_in_,
         intercept=_intercept(model, is_exact),
         features=tuple(_features(model, is_exact)),
         std_title="" if no_std else _std_title(model),
         r2=share(loss, model.criteria_.total),
         loss=loss,
-        noise=None if model.noise_ is None else float(model.noise_),
+        noise=None if model.noise_ is None else typical(model.noise_),
         log_evidence=decision.log_evidence,
         price=decision.price,
         criterion=decision.criterion,
@@ -52,6 +67,7 @@ def describe(model: SparseLinearModel) -> Description:
         stop=solution.stop,
         path=tuple(_path(model, is_exact)),
         passes=solution.n_passes,
+        targets=targets,
     )
 
 
@@ -64,28 +80,52 @@ def _loss(model: SparseLinearModel, squared: float) -> float:
 
 def _is_exact(model: SparseLinearModel, decision: Decision) -> bool:
     """Whether there is no noise to speak of: the evidence has no bound then."""
-    if model.noise_ == 0 or decision.sigma_given:
-        return model.noise_ == 0
+    is_none = model.noise_ is not None and not np.any(model.noise_)
+    if is_none or decision.sigma_given:
+        return is_none
     rows = model.n_rows_ - model.fit_intercept
     return model.solution_.is_noiseless(model.criteria_.total, rows)
+
+
+def _responses(model: SparseLinearModel) -> Iterator[Response]:
+    """What is explained of each target, where there are columns of them."""
+    if model.coef_.ndim == 1:
+        return
+    q = len(model.coef_)
+    noise: list[Any] = [None] * q if model.noise_ is None else model.noise_.tolist()
+    each = zip(model._targets(q), model._losses_, model._totals_, noise, strict=True)
+    for name, squared, total, sigma in each:
+        loss = rounded(float(squared), float(total), model.criteria_.exact)
+        yield Response(name, share(loss, float(total)), loss, sigma)
 
 
 def _intercept(model: SparseLinearModel, is_exact: bool) -> Coefficient | None:
     """The constant; zero where it is the rounding error of a difference."""
     if not model.fit_intercept:
         return None
-    value, std = float(model.intercept_), model.intercept_std_
-    shift = float(model._exact_.means_ @ model.coef_[model.solution_.support])
-    is_rounding = abs(value) <= math.sqrt(EXACT) * max(abs(value + shift), abs(shift))
-    known = None if std is None else 0.0 if is_exact else float(std)
-    return Coefficient("(intercept)", 0.0 if is_rounding else value, known)
+    values, std = np.asarray(model.intercept_, np.float64), model.intercept_std_
+    shift = model._exact_.means_ @ model.solution_.coef[model.solution_.support]
+    size = np.maximum(np.abs(values + shift), np.abs(shift))
+    values = np.where(np.abs(values) <= math.sqrt(EXACT) * size, 0.0, values)
+    return Coefficient("(intercept)", _plain(values), _known(std, is_exact))
 
 
 def _features(model: SparseLinearModel, is_exact: bool) -> Iterator[Coefficient]:
     stds = model.coef_std_
     for j in model.solution_.support.tolist():
-        std = None if stds is None else 0.0 if is_exact else float(stds[j])
-        yield Coefficient(model._name(j), float(model.coef_[j]), std)
+        std = None if stds is None else stds[..., j]
+        yield Coefficient(model._name(j), _plain(model.coef_[..., j]), _known(std, is_exact))
+
+
+def _known(std: Any, is_exact: bool) -> Any:
+    """Standard deviations, where there are any: zero if the fit is exact."""
+    return None if std is None else _plain(np.zeros_like(std) if is_exact else std)
+
+
+def _plain(values: Any) -> Any:
+    """A float; of several targets a tuple of them."""
+    values = np.asarray(values, np.float64)
+    return tuple(values.tolist()) if values.ndim else values.item()
 
 
 def _criteria(
@@ -134,6 +174,8 @@ def _facts(
     if std := _std(model, no_std):
         yield _std_title(model) if not no_std else "std. error", std
     yield "rows", _rows(model)
+    if model.coef_.ndim == 2 and len(model.coef_) > 1:
+        yield from _shared(model)
     for parameter in ("include", "exclude"):
         if columns := model._columns(parameter):
             yield f"{parameter}d", shortened([printable(model._name(j)) for j in columns])
@@ -154,6 +196,23 @@ def _facts(
         yield "stopped", solution.stop.reason
     for warning in model.warnings_:
         yield NOTE, _clause(warning)
+
+
+def _shared(model: SparseLinearModel) -> Iterator[Fact]:
+    """That several targets share their features, how they are weighed, and what is explained."""
+    about = " about its mean" if model.fit_intercept else ""
+    yield (
+        "targets",
+        f"{len(model.coef_)}, with the same features; each counts by its norm{about}, and squared "
+        "residuals and criteria are means over them",
+    )
+    yield "R²", _by_target(model, [r_squared(one.r2) for one in _responses(model)])
+
+
+def _by_target(model: SparseLinearModel, words: list[str]) -> str:
+    """Something of each target, by name."""
+    pairs = zip(model._targets(len(words)), words, strict=True)
+    return shortened([f"{printable(name)}: {word}" for name, word in pairs], MOST_TARGETS)
 
 
 def _clause(warning: InputWarning) -> Words:
@@ -224,7 +283,11 @@ def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
     if model.noise_ is None:
         return f"unknown: {NOTHING_LEFT}"
     fitted = "that of the residual" if decision.log_evidence is None else "inferred"
-    return f"σ = {model.noise_:.4g}, {'as given' if decision.sigma_given else fitted}"
+    origin = "as given" if decision.sigma_given else fitted
+    values = [f"{value:.4g}" for value in np.ravel(model.noise_)]
+    if len(values) > 1:
+        return f"σ of {_by_target(model, values)}; {origin}"
+    return f"σ = {values[0]}, {origin}"
 
 
 def _subset(model: SparseLinearModel) -> Iterator[Fact]:

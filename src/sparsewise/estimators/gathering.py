@@ -47,8 +47,8 @@ class Gathered:
         ----------
         X : ndarray or sparse matrix of shape (n, m)
             The features.
-        y : ndarray of shape (n,)
-            The target.
+        y : ndarray of shape (n,) or (n, q)
+            The target, or several, one a column.
         weights : array-like of shape (n,), optional
             How often each row counts.
         fold : int, str or array-like of shape (n,), optional

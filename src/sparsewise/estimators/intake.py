@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names, validate_data
 
-from sparsewise.condensed import Condensed, check_alike, checked_target, checked_weights
+from sparsewise.condensed import (
+    Condensed,
+    check_alike,
+    check_names,
+    checked_target,
+    checked_weights,
+    column_names,
+)
 from sparsewise.design import DaskDesign
 from sparsewise.design.base import Array, not_finite
 from sparsewise.design.choose import is_dask_array
@@ -47,8 +54,8 @@ ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 """What X may be without being converted."""
 
 
-SEEN = ("n_features_in_", "feature_names_in_")
-"""What scikit-learn's checks note of X, to compare the next one with."""
+SEEN = ("n_features_in_", "feature_names_in_", "target_names_")
+"""What checks note of X and y, to compare the next ones with."""
 
 BEGINS_ANEW = (
     "partial_fit begins anew, without the rows of fit, which were not kept",
@@ -65,6 +72,8 @@ class Intake(BaseEstimator):  # type: ignore[misc]
     ----------
     n_features_in_, feature_names_in_
         As in scikit-learn.
+    target_names_ : ndarray of str
+        The names of the targets, where y was a data frame.
     """
 
     fit_intercept: bool
@@ -72,6 +81,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
     exclude: Sequence[int | str] | None
     n_features_in_: int
     feature_names_in_: Array
+    target_names_: Array
     _gathered_: Gathered
 
     def _data(self, X: Any, y: ArrayLike | None, weights: ArrayLike | None) -> Data:
@@ -109,17 +119,53 @@ class Intake(BaseEstimator):  # type: ignore[misc]
             data.warn(InputWarning(*BEGINS_ANEW))
         return data
 
+    @property
+    def _one_target(self) -> str | None:
+        """Who takes one target only, if one does with these settings: "mp takes", say."""
+        return None
+
     def _table(self, X: Any, y: Any, **how: Any) -> tuple[Any, Array]:
-        """Features and target as numbers, checked; their names, unless these are known."""
+        """Features and target as numbers, checked; their names, unless these are known.
+
+        A target of one column is one target, unless there may be several.
+        """
+        check_one_target(y, self._one_target)
+        rows, *columns = _shape(y) or (1,)
+        several = bool(columns) and self._one_target is None
+        if several and hasattr(y, "nnz"):
+            raise InputTypeError("is a sparse matrix", "pass y.toarray().", parameter="y")
+        if columns == [0]:
+            raise InputError("has no columns, and so no targets.", parameter="y")
         if how.get("reset", True):
-            self._frame, self._target = frame_kind(X), str(getattr(y, "name", None) or "y")
-        table: tuple[Any, Array] = validate_data(self, X, y, y_numeric=True, **ACCEPTED, **how)
+            self._frame = frame_kind(X)
+            self._name_targets(y)
+        elif several:
+            known = getattr(self, "target_names_", None)
+            check_names(column_names(y), None if known is None else known.tolist(), "y")
+        if several and not rows:  # of which scikit-learn takes one dimension only
+            y, several = np.empty(0), False
+        table: tuple[Any, Array] = validate_data(
+            self, X, y, y_numeric=True, multi_output=several, **ACCEPTED, **how
+        )
         is_single, most = table[0].dtype == np.float32, np.finfo(np.float32).max
         if is_single and np.abs(table[1]).max(initial=0.0) > most:
             raise InputError(
                 "is beyond the range of float32, in which X is", "scale it.", parameter="y"
             )
         return table
+
+    def _name_targets(self, y: Any) -> None:
+        """Take note of what the target is called, or each of several."""
+        names = column_names(y) or []
+        if names and self._one_target is None:
+            self.target_names_ = np.array(names, object)
+        self._target = names[0] if len(names) == 1 else str(getattr(y, "name", None) or "y")
+
+    def _targets(self, q: int) -> tuple[str, ...]:
+        """The names of q targets."""
+        if hasattr(self, "target_names_"):
+            return tuple(self.target_names_)
+        return (self._target,) if q == 1 else tuple(f"y{t}" for t in range(q))
 
     def _model(self) -> dict[str, Any]:
         """What the model must be: whether it has a constant, and constraints as columns."""
@@ -198,8 +244,11 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         if rows.dtype is not None and rows.dtype.kind == "c":
             wrong = "holds complex numbers, but estimators take real ones"
             raise InputError(wrong, "use an algorithm with its system().", parameter="X")
+        check_one_target(np.empty((0, rows.n_targets or 1)), self._one_target)
         self._frame, self._target = frame_kind(rows), "y"
         self.n_features_in_ = rows.n_features or 0
+        if rows.target_names is not None and self._one_target is None:
+            self.target_names_ = np.array(rows.target_names, object)
         if rows.feature_names is not None:
             self.feature_names_in_ = np.array(rows.feature_names, object)
 
@@ -210,6 +259,9 @@ class Intake(BaseEstimator):  # type: ignore[misc]
             there = "There is 1 row" if rows.count else "There are no rows"
             model = "a model with an intercept" if self.fit_intercept else "a model"
             raise InputError(f"{there} of positive weight, but {model} needs at least {needed}.")
+        if self._one_target is not None and rows.n_targets is not None:  # one column, that is
+            rows = rows.copy()
+            rows.n_targets = None
         data = Triangles(condensed=rows, **self._model())
         self._look_over(data)
         return data
@@ -227,12 +279,15 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         if array.dtype.kind not in "biuf":
             wrong = f"is of type {array.dtype}, but estimators take real numbers."
             raise InputTypeError(wrong, parameter="X")
-        self._frame = "polars" if names is None else "pandas"
-        self._target = "y" if is_dask_array(y) else str(getattr(y, "name", None) or "y")
+        check_one_target(y, self._one_target)
+        self._frame, self._target = "polars" if names is None else "pandas", "y"
+        if not is_dask_array(y):  # which has a name, too, but none of the user's
+            self._name_targets(y)
         self.n_features_in_ = int(array.shape[1])
         if names is not None:
             self.feature_names_in_ = np.array(names, object)
-        return self._tall(array, y, weights) if is_tall(array) else self._wide(array, y, weights)
+        way = self._tall if is_tall(array, y) else self._wide
+        return way(array, y, weights)
 
     def _tall(self, array: Any, y: Any, weights: Any) -> Data:
         """The triangle of all rows, made by the workers."""
@@ -256,6 +311,8 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         if where is not None:
             raise not_finite("X", found, f"row {where[0]}, column {where[1]}")
         target = checked_target(here(y), n)
+        if self._one_target is not None:
+            target = target.reshape(n)
         counts = None if weights is None else checked_weights(here(weights), n)
         data = Table.of(design, target, counts, **self._model())
         self._look_over(data)
@@ -318,3 +375,23 @@ class Intake(BaseEstimator):  # type: ignore[misc]
     def _name(self, j: int) -> str:
         names = getattr(self, "feature_names_in_", None)
         return f"x{j}" if names is None else str(names[j])
+
+
+def check_one_target(y: Any, who: str | None) -> None:
+    """Refuse several targets where somebody takes one."""
+    shape = () if who is None else _shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        raise InputError(
+            f"has {shape[1]} columns, but {who} one target",
+            "fit them one by one, or with an estimator that finds the same features for all, such "
+            "as SparseRegressor.",
+            parameter="y",
+        )
+
+
+def _shape(y: Any) -> tuple[int, ...]:
+    """The shape of a target; empty if it has none."""
+    try:
+        return np.shape(y) if isinstance(y, (list, tuple)) else getattr(y, "shape", ())
+    except ValueError:  # of lists that are no array, which scikit-learn tells
+        return ()

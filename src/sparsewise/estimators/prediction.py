@@ -12,12 +12,15 @@ from sparsewise.spread import observation_std
 
 
 class Exact(NamedTuple):
-    """In double precision, what single precision rounds: predictions are made of these."""
+    """In double precision, what single precision rounds: predictions are made of these.
+
+    Of several targets there are a level, an intercept and a noise for each.
+    """
 
     means_: Array
-    level: float
-    intercept_: float
-    noise_: float | None
+    level: Any
+    intercept_: Any
+    noise_: Any
     covariance_: Array | None
 
 
@@ -26,7 +29,7 @@ class Predictor(NamedTuple):
 
     Attributes
     ----------
-    coef : ndarray of shape (k,)
+    coef : ndarray of shape (k,), or (k, q) of several targets
         Coefficients of the chosen features.
     exact : Exact
         Their means, and the rest.
@@ -48,8 +51,9 @@ class Predictor(NamedTuple):
 
         The chosen features are these columns.
         """
-        mean = np.empty(rows.shape[0], self.dtype)
-        std = np.empty(rows.shape[0] if return_std else 0, self.dtype)
+        n, each = rows.shape[0], self.coef.shape[1:]
+        mean = np.empty((n, *each), self.dtype)
+        std = np.empty((n if return_std else 0, *each), self.dtype)
         # A few rows at a time: there may be so many that memory has no room for a copy.
         width = max(1, TILE_BYTES // (8 * max(self.coef.size, 1)))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -70,13 +74,18 @@ class Predictor(NamedTuple):
         exact, Z = self.exact, Z.astype(np.float64)
         if not isinstance(Z, np.ndarray):
             if not return_std:
-                return Z @ self.coef + exact.intercept_, np.empty(0)
+                return Z @ self.coef + exact.intercept_, self._nothing
             Z = Z.toarray()
         Z -= exact.means_
         mean = Z @ self.coef + exact.level
         if not return_std or exact.noise_ is None or exact.covariance_ is None:
-            return mean, np.empty(0)
+            return mean, self._nothing
         return mean, observation_std(Z, exact.covariance_, exact.noise_, self.level)
+
+    @property
+    def _nothing(self) -> Array:
+        """In place of standard deviations that nobody wants."""
+        return np.empty((0, *self.coef.shape[1:]))
 
     def mean(self, block: Array) -> Array:
         """Expected targets of rows that nobody has looked at, of the chosen features alone."""

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sparsewise.algorithms import ALGORITHMS, Algorithm
 from sparsewise.algorithms.there_and_back import there
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel
+from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, alone
 from sparsewise.parameters import check_number
 from sparsewise.results import Solution
 from sparsewise.selection import choice
@@ -83,6 +83,10 @@ class PursuitRegressor(SparseLinearModel):
     residual: float | None = None
     delta: float | None = None
     batch: int = 2
+
+    @property
+    def _one_target(self) -> str | None:
+        return alone(self.algorithm)
 
     def _solve(self, data: Data) -> Solution:
         run = PURSUITS[self.algorithm]

@@ -28,6 +28,7 @@ from sparsewise.engine.evidence import Evidence
 from sparsewise.engine.kernel_noise import Inferred, follow, infer_kernel_noise
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.fitted import afresh, in_precision
+from sparsewise.estimators.intake import check_one_target
 from sparsewise.estimators.kernels import (
     PROFILES,
     Scaled,
@@ -232,6 +233,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         with afresh(self):
             self._validate_params()
             self._parameters()  # refused before any work
+            check_one_target(y, "RelevanceVectorRegressor takes")
             rows, target = validate_data(self, X, y, dtype=FLOATING, y_numeric=True)
             # In double: smooth kernels are close to dependent, and what single precision saves in
             # memory it more than loses in columns measured anew.
@@ -413,7 +415,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         if n * m <= room:
             return design.stored(), y
         if 2 * m <= n and m * m <= room:
-            return design.condensed(y)
+            design, (y,) = design.condensed(y[None])
         return design, y
 
     # ------------------------------------------------------------------ the algorithm

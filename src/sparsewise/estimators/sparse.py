@@ -55,7 +55,8 @@ class SparseRegressor(SparseLinearModel):
         and both fit noise where they are not; "cv" what predicts rows left out best, of these
         three and the geometric means between them.
     sigma : float, optional
-        Standard deviation of the noise, in the units of y. None: it is found from the data.
+        Standard deviation of the noise, in the units of y. None: it is found from the data. Of
+        several targets, the root mean square: their noise is in proportion to their norms.
     effort : int
         Most starts of the search; it ends sooner where the answer is plain.
     debias : bool
@@ -83,7 +84,7 @@ class SparseRegressor(SparseLinearModel):
 
     Attributes
     ----------
-    sigma_ : float
+    sigma_ : float, or ndarray of shape (q,)
         Standard deviation of the noise, given or that of the least-squares residual; `noise_` is
         the same.
     charge_ : float
@@ -174,7 +175,9 @@ class SparseRegressor(SparseLinearModel):
         sigma = None if self.sigma is None else check_number(self.sigma, "sigma")
         found: MultistartSolution = data.run(solve, criterion=charge, sigma=sigma, **how)
         if sigma is None and data.is_exact(found.residual_norm**2):
-            return replace(found, sigma=0.0, covariance=np.zeros_like(found.covariance))
+            none = None if found.sigmas is None else np.zeros_like(found.sigmas)
+            covariance = np.zeros_like(found.covariance)
+            return replace(found, sigma=0.0, sigmas=none, covariance=covariance)
         return found if self.debias else shrunk(data, found)
 
     def _seed(self) -> int:
@@ -198,9 +201,9 @@ class SparseRegressor(SparseLinearModel):
         return columns | {"score": known(costs)}
 
     @property
-    def sigma_(self) -> float:
+    def sigma_(self) -> Any:
         """Standard deviation of the noise."""
-        return float(self.solution_.sigma) if self.noise_ is None else self.noise_
+        return self.noise_
 
     @property
     def charge_(self) -> float:

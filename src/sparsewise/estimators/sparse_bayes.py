@@ -14,7 +14,7 @@ from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.sbl import UPDATES
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, known
+from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, alone, known
 from sparsewise.estimators.fitted import in_precision
 from sparsewise.parameters import check_number
 from sparsewise.results import BayesianSolution
@@ -41,7 +41,8 @@ class SparseBayesRegressor(SparseLinearModel):
     updates : {"em", "mackay", "convex"}, optional
         The rule by which "sbl" does so: EM (also for None), MacKay's or the convex-bound updates.
     sigma : float, optional
-        Standard deviation of the noise, in the units of y. None: it is found from the data.
+        Standard deviation of the noise, in the units of y. None: it is found from the data. Of
+        several targets, the root mean square: their noise is in proportion to their norms.
     price : float, optional
         What a feature must raise the log evidence by. None: log m, as for one chosen among m; 0
         takes any that raises it, every third of worthless ones among them.
@@ -61,10 +62,11 @@ class SparseBayesRegressor(SparseLinearModel):
 
     Attributes
     ----------
-    sigma_ : float
+    sigma_ : float, or ndarray of shape (q,)
         Standard deviation of the noise, given or inferred; `noise_` is the same.
     gamma_ : ndarray of shape (m,)
-        Prior variances: zero for features that were not chosen, infinite for `include`.
+        Prior variances: zero for features that were not chosen, infinite for `include`. Several
+        targets share γ/σ²; these are those of one whose σ is the root mean square of `sigma_`.
     price_ : float
         What each feature had to raise the log evidence by.
     log_evidence_ : float
@@ -101,6 +103,10 @@ class SparseBayesRegressor(SparseLinearModel):
     noise_floor: float = 0.0
     solution_: BayesianSolution = field(init=False)
 
+    @property
+    def _one_target(self) -> str | None:
+        return alone(self.algorithm)
+
     def _solve(self, data: Data) -> BayesianSolution:
         run = BAYESIAN[self.algorithm]
         parameters: dict[str, Any] = {
@@ -130,9 +136,9 @@ class SparseBayesRegressor(SparseLinearModel):
         return columns | {"log_evidence": known([first, *evidences])}
 
     @property
-    def sigma_(self) -> float:
+    def sigma_(self) -> Any:
         """Standard deviation of the noise."""
-        return float(self.solution_.sigma) if self.noise_ is None else self.noise_
+        return self.noise_
 
     @property
     def gamma_(self) -> Array:

@@ -254,7 +254,8 @@ class StepwiseRegressor(SparseLinearModel):
     def _like_r(self, data: Data, most: int) -> Solution:
         """Add or drop whichever lowers the criterion."""
         costs = self._costs(data)
-        trace = Trace(self.criterion, self._target, self._name, self.fit_intercept)
+        names = self._targets(len(data.totals)) if data.several else self._target
+        trace = Trace(self.criterion, names, self._name, self.fit_intercept)
 
         def bounded(rss: float, size: int) -> float:
             return float(costs(rss, size)) if size <= most else np.inf

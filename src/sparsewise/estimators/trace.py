@@ -43,8 +43,8 @@ class Trace:
     ----------
     criterion : str
         One of `sparsewise.selection.BY_RESIDUAL`.
-    target : str
-        Name of the target.
+    target : str or tuple of str
+        Name of the target, or of several.
     name : callable
         From a column to its name.
     intercept : bool
@@ -52,7 +52,7 @@ class Trace:
     """
 
     criterion: str
-    target: str
+    target: str | tuple[str, ...]
     name: Callable[[int], str]
     intercept: bool = True
     first: bool = field(default=True, init=False)
@@ -73,7 +73,7 @@ class Trace:
 
 
 def round_text(
-    target: str,
+    target: str | tuple[str, ...],
     name: Callable[[int], str],
     criterion: str,
     decision: Round,
@@ -86,8 +86,8 @@ def round_text(
 
     Parameters
     ----------
-    target : str
-        Name of the target.
+    target : str or tuple of str
+        Name of the target, or of several.
     name : callable
         From a column to its name.
     criterion : str
@@ -111,11 +111,18 @@ def round_text(
     chosen = [quoted(name(j)) for j in decision.order]
     lines = [
         f"{'Start' if first else 'Step'}:  {criterion}={number(value)}",
-        *formula_lines(quoted(target), chosen, intercept),
+        *formula_lines(response(target), chosen, intercept),
         "",
         *table_lines(name, criterion, decision, sign),
     ]
     return ("" if first else "\n") + "".join(f"{line}\n" for line in lines)
+
+
+def response(target: str | tuple[str, ...]) -> str:
+    """What stands before the tilde: one target, or several as columns of a matrix."""
+    if isinstance(target, str):
+        return quoted(target)
+    return f"cbind({', '.join(map(quoted, target))})"
 
 
 def quoted(name: str) -> str:

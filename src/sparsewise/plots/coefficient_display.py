@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,14 +11,24 @@ from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
 from sparsewise.plots import style
-from sparsewise.plots.fitted import check_units, coefficient_label, fitted, spreads
+from sparsewise.plots.fitted import (
+    check_units,
+    coefficient_label,
+    fitted,
+    spreads,
+    target_spreads,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
 
 MOST = 40
 """More coefficients than this can't be read in one figure."""
+
+BESIDE = 0.7
+"""The part of the room between two features that the points of several targets take."""
 
 INTERCEPT = "(intercept)"
 
@@ -27,30 +37,34 @@ INTERCEPT = "(intercept)"
 class CoefficientDisplay:
     """The chosen coefficients, largest first, with bars of two standard deviations.
 
-    Best made by `from_estimator`.
+    Those of several targets are in colours of their own. Best made by `from_estimator`.
 
     Parameters
     ----------
-    coefs : array-like of shape (k,)
+    coefs : array-like of shape (k,), or (k, q) of several targets
         Coefficients of the chosen features, in their own units.
     feature_names : sequence of str
         Names of these features.
-    stds : array-like of shape (k,), optional
+    stds : array-like of the same shape, optional
         Standard errors, or posterior standard deviations.
     spreads : array-like of shape (k,), optional
         Standard deviations of the features, by which coefficients compare.
     intercept : (float, float or None), optional
-        The constant and its standard error, if the model has one.
+        The constant and its standard error, if the model has one; of several targets one each.
     note : str
         What the bars are, or that there are none; below the axis.
+    target_names : sequence of str, optional
+        Names of several targets.
+    target_spreads : array-like of shape (q,), optional
+        Their standard deviations, by which coefficients of different targets compare.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         Where it is drawn.
-    points_ : Line2D
-        The coefficients.
-    bars_ : LineCollection or None
+    points_ : Line2D, or list of them
+        The coefficients; of several targets, of each.
+    bars_ : LineCollection or None, or list of them
         Two standard deviations to both sides, where they are known.
     shown_ : list of str
         Names of what is drawn, from above.
@@ -60,8 +74,12 @@ class CoefficientDisplay:
     feature_names: Sequence[str]
     stds: ArrayLike | None = None
     spreads: ArrayLike | None = None
-    intercept: tuple[float, float | None] | None = None
+    intercept: tuple[Any, Any] | None = None
     note: str = "± 2 standard errors"
+    target_names: Sequence[str] | None = None
+    target_spreads: ArrayLike | None = None
+    points_: Any = field(init=False)
+    bars_: Any = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -92,10 +110,14 @@ class CoefficientDisplay:
         # An exact fit tells nothing of errors.
         title, constant = description.std_title, description.intercept
         what = "posterior sd" if model.solution_.posterior is not None else "standard errors"
+        shape = (len(description.features), *model.coef_.shape[:-1])
+        stds = [one.std or 0.0 for one in description.features]
         display = cls(
-            coefs=[one.value for one in description.features],
+            coefs=np.reshape([one.value for one in description.features], shape),
             feature_names=[one.name for one in description.features],
-            stds=[one.std or 0.0 for one in description.features] if title else None,
+            stds=np.reshape(stds, shape) if title else None,
+            target_names=[one.name for one in description.targets] or None,
+            target_spreads=target_spreads(model),
             spreads=spreads(model)[model.solution_.support],
             intercept=constant and (constant.value, constant.std if title else None),
             note=(
@@ -121,7 +143,8 @@ class CoefficientDisplay:
             Where to draw; by default a new figure.
         units : {"norm", "own"}
             "norm": a coefficient times the standard deviation of its feature, in the units of the
-            target, so that features compare. "own": as it is.
+            target, so that features compare; divided by the target's own where there are several.
+            "own": as it is.
         intercept : bool
             Whether to draw the intercept, too.
         most : int
@@ -136,47 +159,62 @@ class CoefficientDisplay:
         style.need_matplotlib()
         check_units(units, None if self.spreads is None else np.asarray(self.spreads))
         names, values, stds = self._rows(units, intercept)
-        order = np.argsort(-np.abs(values), kind="stable")[:most]
+        sizes = np.abs(values).max(axis=1, initial=0.0)
+        order = np.argsort(-sizes, kind="stable")[:most]
         self.shown_ = [names[i] for i in order]
         if ax is None:
-            ax = style.new_axes(6.4, 1.4 + 0.25 * max(len(order), 4))
+            lines = len(order) * (1 + 0.3 * (values.shape[1] - 1))
+            ax = style.new_axes(6.4, 1.4 + 0.25 * max(lines, 4))
         self.ax_, self.figure_ = ax, ax.figure
         self._draw(ax, values[order], None if stds is None else stds[order], bar_kwargs or {})
         if not len(order):
             return self
-        label = coefficient_label(units, self.intercept is not None)
+        label = coefficient_label(units, self.intercept is not None, values.shape[1] > 1)
         left_out = f" ({len(order)} largest of {len(names)})" if len(order) < len(names) else ""
         ax.set_xlabel(f"{label}{left_out}\n{self.note}", fontsize=style.small())
         return self
 
     def _rows(self, units: str, intercept: bool) -> tuple[list[str], Array, Array | None]:
-        """Names, values and standard deviations of all there is to draw."""
-        factors = 1.0 if units == "own" else np.asarray(self.spreads, float)
+        """Names, values and standard deviations of all there is to draw, one target a column."""
+        targets = np.shape(self.coefs)[1:] or (1,)
+        factors: Any = 1.0 if units == "own" else np.asarray(self.spreads, float)[:, None]
+        unit: Any = 1.0
+        if units == "norm" and targets != (1,) and self.target_spreads is not None:
+            unit = np.asarray(self.target_spreads, float)
         names = list(self.feature_names)
-        values = np.asarray(self.coefs, float) * factors
-        stds = None if self.stds is None else np.asarray(self.stds, float) * factors
-        if intercept and self.intercept is not None:
-            value, std = self.intercept
-            names, values = [INTERCEPT, *names], np.concatenate([[value], values])
-            stds = None if stds is None or std is None else np.concatenate([[std], stds])
-        return names, values, stds
+
+        def all_of(coefs: Any, constant: Any) -> Array:
+            values = np.asarray(coefs, float).reshape(-1, *targets) * factors
+            first = [] if not with_constant else [np.ravel(constant)]
+            return np.vstack([*first, values]) / unit
+
+        value, std = self.intercept or (None, None)
+        with_constant = intercept and self.intercept is not None
+        names = [INTERCEPT, *names] if with_constant else names
+        known = self.stds is not None and (std is not None or not with_constant)
+        return names, all_of(self.coefs, value), all_of(self.stds, std) if known else None
 
     def _draw(
         self, ax: Axes, values: Array, stds: Array | None, bar_kwargs: dict[str, Any]
     ) -> None:
-        places = np.arange(values.size)
-        look: dict[str, Any] = {
-            "fmt": "o",
-            "color": style.COLOURS[0],
-            "markersize": 5.5,
-            "elinewidth": 1.8,
-            "zorder": 2.5,
-        }
-        drawn = ax.errorbar(
-            values, places, xerr=None if stds is None else 2 * stds, **{**look, **bar_kwargs}
-        )
-        self.points_ = drawn.lines[0]
-        self.bars_: LineCollection | None = drawn.lines[2][0] if drawn.lines[2] else None
+        places, q = np.arange(len(values)), values.shape[1]
+        points: list[Line2D] = []
+        bars: list[LineCollection | None] = []
+        for t in range(q):
+            look: dict[str, Any] = {
+                "fmt": "o",
+                "color": style.COLOURS[t % len(style.COLOURS)],
+                "markersize": 5.5 if q == 1 else 4.0,
+                "elinewidth": 1.8 if q == 1 else 1.3,
+                "zorder": 2.5,
+            }
+            apart = places + BESIDE * ((t + 0.5) / q - 0.5)
+            xerr = None if stds is None else 2 * stds[:, t]
+            drawn = ax.errorbar(values[:, t], apart, xerr=xerr, **{**look, **bar_kwargs})
+            points.append(drawn.lines[0])
+            bars.append(drawn.lines[2][0] if drawn.lines[2] else None)
+        several = self.target_names is not None
+        self.points_, self.bars_ = (points, bars) if several else (points[0], bars[0])
         style.calm(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
@@ -185,6 +223,16 @@ class CoefficientDisplay:
             return
         ax.axvline(0, color=style.MUTED, linewidth=1.0, zorder=1)
         ax.set_yticks(places, [style.short(name) for name in self.shown_], parse_math=False)
-        ax.set_ylim(values.size - 0.4, -0.6)
+        ax.set_ylim(len(values) - 0.4, -0.6)
+        self._name_colours(ax, points)
         ax.grid(axis="y", color=style.FAINT, linewidth=0.5, alpha=0.5)
         ax.set_axisbelow(True)
+
+    def _name_colours(self, ax: Axes, points: list[Line2D]) -> None:
+        """Say which target is in which colour, where there are several and not too many."""
+        if self.target_names is None or not 1 < len(points) <= len(style.COLOURS):
+            return
+        names = [style.short(name) for name in self.target_names]
+        legend = ax.legend(points, names, frameon=False, fontsize=style.small())
+        for text in legend.get_texts():
+            text.set_parse_math(False)

@@ -43,6 +43,14 @@ def spreads(model: SparseLinearModel) -> Array:
     return model.solution_.path.norms / np.sqrt(model.n_rows_)
 
 
+def target_spreads(model: SparseLinearModel) -> Array | None:
+    """The same of each target, where there are several; one that doesn't vary counts as one."""
+    if model.coef_.ndim == 1:
+        return None
+    found = np.sqrt(model._totals_ / model.n_rows_)
+    return np.asarray(np.where(found > 0, found, 1.0))
+
+
 class Met(NamedTuple):
     """Models met on the way, and which of them was chosen.
 
@@ -71,15 +79,18 @@ def met(model: SparseLinearModel) -> Met:
 def _same(a: Model, b: Model, scale: Array) -> bool:
     if not np.array_equal(a.support, b.support):
         return False
-    difference = np.abs((a.coef - b.coef) * scale).max(initial=0.0)
-    return bool(difference <= SAME * np.abs(b.coef * scale).max(initial=0.0))
+    # Of several targets each by itself.
+    difference = np.abs((a.coef - b.coef).T * scale).max(axis=-1, initial=0.0)
+    return bool(np.all(difference <= SAME * np.abs(b.coef.T * scale).max(axis=-1, initial=0.0)))
 
 
-def coefficient_label(units: str, intercept: bool) -> str:
+def coefficient_label(units: str, intercept: bool, several: bool = False) -> str:
     """What an axis of coefficients shows."""
     if units == "own":
         return "coefficient, per unit of the feature"
     spread = "standard deviation" if intercept else "root mean square"
+    if several:
+        return f"coefficient × {spread} of the feature / that of the target"
     return f"coefficient × {spread} of the feature"
 
 

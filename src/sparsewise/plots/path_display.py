@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError
 from sparsewise.plots import style
-from sparsewise.plots.fitted import check_units, coefficient_label, fitted, met, spreads
+from sparsewise.plots.fitted import (
+    check_units,
+    coefficient_label,
+    fitted,
+    met,
+    spreads,
+    target_spreads,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +40,8 @@ BEYOND = 15
 class PathDisplay:
     """Coefficients against steps, or against the size of the model.
 
-    Best made by `from_estimator`.
+    Of several targets, the root mean square of a feature's coefficients, each in units of the
+    standard deviation of its target. Best made by `from_estimator`.
 
     Parameters
     ----------
@@ -51,6 +59,8 @@ class PathDisplay:
         Standard deviations of the features, by which coefficients compare.
     intercept : bool
         Whether the model has a constant; `spreads` are root mean squares if not.
+    several : bool
+        Whether `coefs` are root mean squares over several targets.
 
     Attributes
     ----------
@@ -79,6 +89,7 @@ class PathDisplay:
     feature_names: Sequence[str]
     spreads: ArrayLike | None = None
     intercept: bool = True
+    several: bool = False
     lines_: list[Line2D] = field(init=False)
     labels_: list[Text] = field(init=False)
     mark_: Line2D | None = field(init=False)
@@ -116,14 +127,16 @@ class PathDisplay:
                 f"draw but the coefficients; use CoefficientDisplay."
             )
         features = np.unique(np.concatenate([one.support for one in models]))
+        units_of_targets = target_spreads(model)
         display = cls(
-            coefs=np.array([one.coef[features] for one in models]),
+            coefs=_over_targets(np.array([one.coef[features] for one in models]), units_of_targets),
             sizes=np.array([one.support.size for one in models]),
             squared_residuals=np.array([one.squared_residual for one in models]),
             chosen=chosen,
             feature_names=[model._name(int(j)) for j in features],
             spreads=spreads(model)[features],
             intercept=model.fit_intercept,
+            several=units_of_targets is not None,
         )
         return display.plot(ax, by=by, units=units, whole=whole, line_kwargs=line_kwargs)
 
@@ -174,7 +187,8 @@ class PathDisplay:
             return self
         self._draw(ax, x, values, at, line_kwargs or {})
         ax.set_xlabel("number of features" if by == "size" else "step")
-        ax.set_ylabel(coefficient_label(units, self.intercept))
+        label = coefficient_label(units, self.intercept)
+        ax.set_ylabel(f"{label},\nroot mean square over targets" if self.several else label)
         return self
 
     def _points(self, by: str) -> tuple[Array, Array, int]:
@@ -223,6 +237,13 @@ class PathDisplay:
         self.labels_ = style.label_ends(ax, ends[named], names, [styles[f] for f in named], side)
         chosen_size = int(np.asarray(self.sizes)[self.chosen])
         self.mark_, _ = style.mark_choice(ax, float(x[at]), chosen_size)
+
+
+def _over_targets(coefs: Array, units: Array | None) -> Array:
+    """Coefficients as they are, or the root mean square of those of several targets."""
+    if units is None:
+        return coefs
+    return np.asarray(np.sqrt(np.square(coefs / units).mean(axis=-1)))
 
 
 def _named(chosen: Array, ends: Array) -> list[int]:

@@ -24,6 +24,8 @@ Search = Callable[[Data, float], Solution]
 class ChargeErrors(NamedTuple):
     """Mean squared errors of rows that were left out, by what a feature costs.
 
+    Of several targets, the mean over these, weighed as in the fit.
+
     Attributes
     ----------
     charges : ndarray
@@ -48,7 +50,9 @@ class ChargeErrors(NamedTuple):
 
 def charges_between(data: Data) -> Array:
     """Those of AIC, BIC and RIC, and the geometric means between them."""
-    named = np.unique([score(name, data.rows, data.candidates).charge for name in CHARGES])
+    targets = data.independent_targets
+    scores = (score(name, data.rows, data.candidates, targets=targets) for name in CHARGES)
+    named = np.unique([one.charge for one in scores])
     between = np.sqrt(named[1:] * named[:-1])
     return np.sort(np.concatenate([named, between]))
 
@@ -78,8 +82,9 @@ def _fold_errors(
     if interrupted():  # half a search says little of a charge
         raise KeyboardInterrupt
     columns = np.unique(np.concatenate([model.support for model in models]))
-    coefs = np.column_stack([model.coef[columns] for model in models]).astype(np.float64)
-    return held_out_errors(fold, held, columns, coefs), [model.support.size for model in models]
+    coefs = np.stack([model.coef[columns] for model in models], axis=1).astype(np.float64)
+    errors = held_out_errors(data, fold, held, columns, coefs)
+    return errors, [model.support.size for model in models]
 
 
 def _without_dependent(search: Search, fold: Data, charge: float) -> Solution:

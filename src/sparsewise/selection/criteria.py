@@ -38,7 +38,7 @@ EXACT = tolerances(np.dtype(np.float64)).exact
 
 @dataclass(frozen=True)
 class Criteria:
-    """Criteria of least-squares fits to one target; p = k + intercept coefficients, residual RSS.
+    """Criteria of least-squares fits; p = k + intercept coefficients, residual RSS.
 
     ======================  =====================================================================
     aic                     n log(RSS/n) + 2 p, as ``extractAIC`` of R has it
@@ -50,6 +50,12 @@ class Criteria:
     cp                      RSS/s² - n + 2 p, s² the residual variance with all features (Mallows)
     adjusted_r2             1 - (RSS/(n - p)) / (TSS/(n - intercept)); the largest is best
     ======================  =====================================================================
+
+    q targets that share their features have q n numbers of equal relative noise, and each feature
+    has q coefficients: RSS being their weighted mean (see `sparsewise.problem.Targets`), the
+    criteria are those of all targets divided by q, so that q copies of a target have those of one.
+    Which features they are is chosen once for all: what m adds to EBIC and RIC is shared by as many
+    `targets` as are independent.
 
     Parameters
     ----------
@@ -69,6 +75,8 @@ class Criteria:
         that the smallest of such models is best, and none wins that has hardly a row to spare.
     parts : int
         2 for complex data, which the RIC counts as twice as many measurements; else 1.
+    targets : float
+        How many independent targets share the features.
     """
 
     rows: float
@@ -78,6 +86,7 @@ class Criteria:
     variance: float | None = None
     exact: float = EXACT
     parts: int = 1
+    targets: float = 1.0
 
     def is_exact(self, rss: Array | float) -> Array:
         """Whether squared residuals are but rounding error."""
@@ -125,7 +134,7 @@ class Criteria:
 
         m = self.features
         choices = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
-        return self._bic(rss, k, p) + 2 * choices
+        return self._bic(rss, k, p) + 2 * choices / self.targets
 
     def _ric(self, rss: Array, k: Array, p: Array) -> Array:
         if self.total == 0:
@@ -135,8 +144,10 @@ class Criteria:
     @cached_property
     def _score(self) -> Score:
         """The RIC of a target of norm one: the intercept takes one of the rows."""
-        ric = score("ric", self.rows - self.intercept, self.features)
-        return ric._replace(parts=self.parts, exact=self.exact)
+        dtype = np.dtype(np.complex128 if self.parts == 2 else np.float64)
+        rows = self.rows - self.intercept
+        ric = score("ric", rows, self.features, dtype=dtype, targets=self.targets)
+        return ric._replace(exact=self.exact)
 
     def _cp(self, rss: Array, k: Array, p: Array) -> Array:
         if self.variance is None:

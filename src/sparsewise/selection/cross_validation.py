@@ -21,6 +21,8 @@ from sparsewise.selection.path_end import AHEAD, as_far_as, effortless, worth
 class Errors(NamedTuple):
     """Mean squared errors of rows that were left out, by size of the model.
 
+    Of several targets, the mean over these, weighed as in the fit.
+
     Attributes
     ----------
     sizes : ndarray of int
@@ -93,7 +95,7 @@ def _fold_errors(
     # A path that begins with all features has met all sizes, wanted or not.
     last = max(min(most, wanted) - len(data.include) + included, *run.path.sizes)
     columns, coefs = _coefficients(run.path, included, last)
-    return held_out_errors(fold, held, columns, coefs)
+    return held_out_errors(data, fold, held, columns, coefs)
 
 
 def _without_dependent(path: PathOf, fold: Data, most: int, wanted: int) -> tuple[Solution, int]:

@@ -16,6 +16,8 @@ import numpy as np
 from sparsewise.design.base import Array, Design
 from sparsewise.design.unit_columns import unit_factor
 from sparsewise.errors import InputError, InputWarning
+from sparsewise.problem import independent_rows, problem
+from sparsewise.results import Solution
 from sparsewise.selection.criteria import Criteria
 from sparsewise.selection.reduction import Reduced
 
@@ -91,10 +93,11 @@ class Data(ABC):
         """How many these are."""
 
     @abstractmethod
-    def squared_errors(self, columns: Array, coefs: Array, means: Array, level: float) -> Array:
+    def squared_errors(self, columns: Array, coefs: Array, means: Array, level: Any) -> Array:
         """Σ w (y - level - (x - means)·coef)² over the rows, for each column of coefs.
 
-        The features are the given columns.
+        The features are the given columns. Of several targets there is a level each, their
+        coefficients are along a third axis, and so are the sums along a second.
         """
 
     # ------------------------------------------------------------------ what follows
@@ -106,8 +109,19 @@ class Data(ABC):
 
     @property
     def target(self) -> Array:
-        """The target, as the algorithms see it."""
+        """The target, as the algorithms see it: one number a row, or a column for each target."""
         return self.reduced.target
+
+    @property
+    def several(self) -> bool:
+        """Whether there are columns of targets, be it one."""
+        return self.target.ndim == 2
+
+    @property
+    def targets(self) -> Array:
+        """All targets in double precision, one a row."""
+        target = np.asarray(self.target, np.float64)
+        return target.T if self.several else target[None]
 
     @cached_property
     def rows(self) -> float:
@@ -115,17 +129,62 @@ class Data(ABC):
         return self.reduced.rows
 
     @cached_property
+    def totals(self) -> Array:
+        """The squared norm of each target, about its mean if there is an intercept."""
+        return np.array([np.vdot(target, target) for target in self.targets])
+
+    @cached_property
     def total(self) -> float:
-        """The squared norm of the target, about its mean if there is an intercept."""
-        target = np.asarray(self.target, np.float64)
-        return float(np.vdot(target, target))
+        """The same of a single one; of several the mean, constant ones not counted.
+
+        It is the unit of squared residuals: see `mean_loss`.
+        """
+        some = self.totals[self.totals > 0]
+        if some.size < 2:
+            return float(some[0]) if some.size else 0.0
+        largest = some.max()
+        return float(largest * (some / largest).mean())
+
+    def mean_loss(self, losses: Array) -> Array:
+        """‖r‖² from those of all targets, which are along the last axis: Σ_t ‖r_t‖²/‖y_t‖².
+
+        In such units that it is the mean where all ‖y_t‖ are equal: as algorithms weigh the targets
+        (`sparsewise.problem.Targets`), constant ones not at all.
+        """
+        some = self.totals > 0
+        if np.count_nonzero(some) < 2:  # to the digit
+            return np.asarray(losses[..., some].sum(axis=-1))
+        return np.asarray((losses[..., some] / self.totals[some]).mean(axis=-1) * self.total)
+
+    def losses(self, solution: Solution) -> Array:
+        """The squared residual of each target."""
+        if len(self.totals) == 1:
+            return np.array([solution.residual_norm**2])
+        data = problem(self.design, self.target, several=True)
+        x = data.unit_coef(solution.coef, solution.support)
+        rest = data.Y - x.astype(data.dtype) @ self.design.unit_columns(solution.support).T
+        assert data.scales is not None
+        return np.asarray(np.square(np.linalg.norm(rest, axis=1) * data.scales[:, 0]))
+
+    @cached_property
+    def independent_targets(self) -> float:
+        """How many independent targets tell as much (`Problem.independent_targets`)."""
+        some = self.totals > 0
+        if np.count_nonzero(some) < 2:
+            return 1.0
+        units = self.targets[some] / np.sqrt(self.totals[some, None] * np.count_nonzero(some))
+        return independent_rows(units)
 
     def check_target(self) -> None:
         """Refuse a target whose square is out of range: nothing could be told of a fit to it."""
-        vanishes = self.total < np.finfo(np.float64).tiny and self.target.any()
-        if vanishes or math.isinf(self.total):
-            size = "small" if vanishes else "large"
-            raise InputError(f"is too {size}: its square is out of range; scale it.", parameter="y")
+        tiny = np.finfo(np.float64).tiny
+        for t, (total, target) in enumerate(zip(self.totals, self.targets, strict=True)):
+            vanishes = total < tiny and target.any()
+            if vanishes or math.isinf(total):
+                size = "small" if vanishes else "large"
+                where = f" in column {t}" if len(self.totals) > 1 else ""
+                wrong = f"is too {size}{where}: its square is out of range; scale it."
+                raise InputError(wrong, parameter="y")
 
     def warn(self, warning: InputWarning) -> None:
         """Warn the user, and keep it for whoever describes the model."""
@@ -149,8 +208,15 @@ class Data(ABC):
 
     def criteria(self, variance: float | None = None) -> Criteria:
         """Criteria of models of these data."""
-        exact = self.design.tolerances.exact
-        return Criteria(self.rows, self.candidates, self.intercept, self.total, variance, exact)
+        return Criteria(
+            self.rows,
+            self.candidates,
+            self.intercept,
+            self.total,
+            variance,
+            self.design.tolerances.exact,
+            targets=self.independent_targets,
+        )
 
     def is_exact(self, rss: float) -> bool:
         """Whether a squared residual is but rounding error."""

@@ -38,7 +38,8 @@ def in_folds(data: Data, cv: Any) -> tuple[Data, list[tuple[Any, Any]]]:
     if any(data.count_of(train) < fewest or not data.count_of(test) for train, test in splits):
         wrong = f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict"
         raise InputError(("A fold of ", Parameter("cv"), wrong, ": give other folds."))
-    if isinstance(data, Table) and (data.reduced.condensed or is_tall(data.X)):
+    is_long = isinstance(data, Table) and (data.reduced.condensed or is_tall(data.X))
+    if isinstance(data, Table) and is_long and not data.several:
         fold = fold_of_rows(splits, data.count)
         if fold is not None:
             return _condensed(data, fold)
@@ -76,10 +77,15 @@ def _condensed(table: Table, fold: Array) -> tuple[Data, list[tuple[Any, Any]]]:
     return Triangles(condensed=condensed, **model), splits
 
 
-def held_out_errors(fold: Data, held: Data, columns: Array, coefs: Array) -> Array:
-    """The mean squared errors in rows held out of models of a fold, one in each column of coefs."""
+def held_out_errors(data: Data, fold: Data, held: Data, columns: Array, coefs: Array) -> Array:
+    """The mean squared errors in rows held out of models of a fold, one in each column of coefs.
+
+    Those of several targets are weighed by what all rows of `data` have of them, in every fold, as
+    a fit to all rows weighs them.
+    """
     learnt = fold.reduced
-    return held.squared_errors(columns, coefs, learnt.means[columns], learnt.level) / held.weight
+    errors = held.squared_errors(columns, coefs, learnt.means[columns], learnt.level) / held.weight
+    return data.mean_loss(errors) if data.several else errors
 
 
 def mean_and_error(by_fold: Array) -> tuple[Array, Array]:

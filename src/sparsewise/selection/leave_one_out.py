@@ -30,7 +30,8 @@ def leave_one_out(data: Data, path: Path) -> Array:
     Without row i its residual is r_i / (1 - h_i), with h_i = q_i*q_i from an orthonormal basis Q of
     the model (PRESS, Allen 1974). Steps of one kind share a basis: each adds a direction to
     it, or takes the last one away. NaN for a model that fits a row by that row alone, and for one
-    whose squared residual is not that of the path: then the path is one of other data.
+    whose squared residual is not that of the path: then the path is one of other data. The errors
+    of several targets are weighed as their residuals are.
     """
     if not isinstance(data, Table):
         raise InputError(*NEEDS_ROWS)
@@ -77,25 +78,36 @@ def _in_turn(run: list[list[int]]) -> list[list[int]]:
 def _along(data: Table, order: Array) -> tuple[Array, list[float]]:
     """Error and squared residual of the model of the first k of these columns, for each k."""
     Q, R = data.factor(order)
-    y = np.asarray(data.target, np.float64)
-    size = float(np.abs(y).max(initial=0.0)) or 1.0  # squares are in range, whatever the units
-    t = Q.T @ (y / size)
+    Y = data.targets
+    size = np.abs(Y).max(axis=1, initial=0.0)
+    size[size == 0] = 1.0  # squares are in range, whatever the units
+    t = Q.T @ (Y / size[:, None]).T
     whole = 1 - (1 / data.rows if data.intercept else 0.0)
-    squares, alone = np.zeros(order.size + 1), np.ones(order.size + 1)
-    for block, residual in data.basis_by_rows(order, Q, R, size):
+    squares, alone = np.zeros((order.size + 1, len(Y))), np.ones(order.size + 1)
+    unit = size if data.several else size[0]
+    for block, vectors in data.basis_by_rows(order, Q, R, unit):
         # With the first 0, 1, … directions: what is left of each residual, and of each row,
         # 1 - h_i for one of its copies.
-        taken = np.square(residual)
+        targets, basis = vectors[: len(Y)], vectors[len(Y) :]
+        taken = np.square(basis)
         if data.weights is not None:
             taken /= data.weights[block]
-        taken[0] = 0.0
-        residual[1:] *= -t[:, None]
-        for k in range(order.size):  # whole rows at a time, as `accumulate` does not
-            residual[k + 1] += residual[k]
-            taken[k + 1] += taken[k]
-        left = np.subtract(whole, taken, out=taken)
+        left = whole - _summed(np.zeros(taken.shape[1]), taken)
         alone = np.minimum(alone, left.min(axis=1))
-        ratio = residual / np.maximum(left, ALONE)
-        squares += np.einsum("ki,ki->k", ratio, ratio)
-    rss = float(np.vdot(y, y)) - np.append(0.0, np.cumsum(np.square(t))) * size * size
-    return np.where(alone > ALONE, squares / data.rows * size * size, np.nan), rss.tolist()
+        left = np.maximum(left, ALONE)
+        for i, target in enumerate(targets):
+            ratio = _summed(target, basis * -t[:, i, None])
+            ratio /= left
+            squares[:, i] += np.einsum("ki,ki->k", ratio, ratio)
+    explained = np.vstack([np.zeros(len(Y)), np.cumsum(np.square(t), axis=0)])
+    rss = data.mean_loss(data.totals - explained * size * size)
+    errors = data.mean_loss(squares / data.rows * size * size)
+    return np.where(alone > ALONE, errors, np.nan), rss.tolist()
+
+
+def _summed(first: Array, others: Array) -> Array:
+    """The first row, and the sums of it and the first 1, 2, … of the others."""
+    sums = np.vstack([first, others])
+    for k in range(len(others)):  # whole rows at a time, as `accumulate` does not
+        sums[k + 1] += sums[k]
+    return sums

@@ -34,11 +34,11 @@ class Reduced(NamedTuple):
         n - 1 rows with an intercept, n without; rows of weight zero are none. Its own `rows` counts
         each row by its weight, less one with an intercept.
     target : ndarray
-        As many entries.
+        As many entries; of several targets one a column.
     means : ndarray of shape (m,)
         The weighted means of the features; zeros without an intercept.
-    level : float
-        That of y.
+    level : float, or ndarray of shape (q,)
+        That of y, or of each target.
     rows : float
         Σ w: an int if whole.
     reflection : Reflection or None
@@ -50,7 +50,7 @@ class Reduced(NamedTuple):
     design: Design
     target: Array
     means: Array
-    level: float
+    level: Any
     rows: float
     reflection: Reflection | None
     condensed: bool = False
@@ -63,7 +63,7 @@ def reduce(X: Any, y: Array, weights: Array | None, intercept: bool) -> Reduced:
     ----------
     X : ndarray, sparse matrix in CSR or CSC, operator or Design of shape (n, m)
         float32 or float64, finite; with weights of zero an array or a sparse matrix.
-    y : ndarray of shape (n,)
+    y : ndarray of shape (n,) or (n, q)
         Finite numbers.
     weights : ndarray of shape (n,), optional
         How often each row is there, at least 0 and finite; None: once.
@@ -90,7 +90,9 @@ def reduce(X: Any, y: Array, weights: Array | None, intercept: bool) -> Reduced:
     rows = n if weights is None else number_of_rows(float(weights.sum()))
     if is_large(X):
         X = as_design(X)
-        condensed = _condensed(X, y, weights, intercept, rows) if m <= min(NARROW, n / 4) else None
+        columns = m + y.size // n - 1  # of all targets but one, too
+        is_tall = columns <= min(NARROW, n / 4)
+        condensed = _condensed(X, y, weights, intercept, rows) if is_tall else None
         if condensed is not None:
             return condensed
     dense = isinstance(X, np.ndarray)
@@ -100,17 +102,23 @@ def reduce(X: Any, y: Array, weights: Array | None, intercept: bool) -> Reduced:
         return Reduced(DenseDesign(rest, rows=rows - 1), target, means, level, rows, rule)
     if intercept:
         design = Centred(as_design(X), weights, rows=rows - 1)
-        target, level = design.reflection.column(y)
+        target, level = _about_mean(design.reflection, y)
         return Reduced(design, target, design.means, level, rows, design.reflection)
     if weights is None:
-        return Reduced(as_design(X), y, np.zeros(m), 0.0, rows, None)
+        return Reduced(as_design(X), y, np.zeros(m), _no_level(y), rows, None)
     root = np.sqrt(weights)
     plain: Design = (
         DenseDesign(X * root[:, None].astype(X.dtype), rows=rows)
         if dense
         else Weighted(as_design(X), root, rows=rows)
     )
-    return Reduced(plain, y * root.astype(y.dtype), np.zeros(m), 0.0, rows, None)
+    target = (y.T * root.astype(y.dtype)).T
+    return Reduced(plain, target, np.zeros(m), _no_level(y), rows, None)
+
+
+def _no_level(y: Array) -> Any:
+    """Zero, of each target where there are several."""
+    return 0.0 if y.ndim == 1 else np.zeros(y.shape[1])
 
 
 def _weighed(X: Any, y: Array, weights: Array, intercept: bool) -> tuple[Any, Array, Array | None]:
@@ -152,27 +160,40 @@ def _condensed(
 
     Columns are about their means before they are folded in, so that large offsets cost no digits.
     """
-    m = design.shape[1]
-    triangle = Triangle(m + 1)
-    triangle.update([design, as_design(y[:, None])], weights)
+    m, targets = design.shape[1], y.reshape(len(y), -1)
+    q = targets.shape[1]
+    triangle = Triangle(m + q)
+    triangle.update([design, as_design(targets)], weights)
     R = triangle.centred() if intercept else triangle.plain()
     real, size = precision(design.dtype), np.abs(R).max(axis=0)
     if not ((size < real.max) & ((size == 0) | (size > real.tiny / real.eps))).all():
         return None
-    means = triangle.means if intercept else np.zeros(m + 1)
-    plain = DenseDesign(R[:, :-1].astype(design.dtype), rows=rows - intercept)
-    target = R[:, -1].astype(y.dtype)
-    return Reduced(plain, target, means[:-1], means[-1].item(), rows, None, condensed=True)
+    means = triangle.means if intercept else np.zeros(m + q)
+    plain = DenseDesign(R[:, :m].astype(design.dtype), rows=rows - intercept)
+    target, level = _shaped(R[:, m:].astype(y.dtype), means[m:], y)
+    return Reduced(plain, target, means[:m], level, rows, None, condensed=True)
 
 
-def _table(rule: Reflection, X: Array, y: Array) -> tuple[Array, Array, Array, float]:
+def _table(rule: Reflection, X: Array, y: Array) -> tuple[Array, Array, Array, Any]:
     """What is left of an array X and of y, and their means."""
     n, m = X.shape
     if X.size <= SMALL and X.dtype == y.dtype:  # calls are what costs: all columns at once
-        columns = np.empty((n, m + 1), X.dtype, order="F")
-        columns[:, :m], columns[:, m] = X, y
+        targets = y.reshape(n, -1)
+        columns = np.empty((n, m + targets.shape[1]), X.dtype, order="F")
+        columns[:, :m], columns[:, m:] = X, targets
         rest, means = rule.columns(columns)
-        return rest[:, :m], rest[:, m], means[:m], float(means[m])
+        target, level = _shaped(rest[:, m:], means[m:], y)
+        return rest[:, :m], target, means[:m], level
     rest, means = rule.columns(X)
-    target, level = rule.column(y)
+    target, level = _about_mean(rule, y)
     return rest, target, means, level
+
+
+def _about_mean(rule: Reflection, y: Array) -> tuple[Array, Any]:
+    """What is left of y, and its mean; of each target where there are several."""
+    return _shaped(*rule.columns(y.reshape(len(y), -1)), y)
+
+
+def _shaped(targets: Array, levels: Array, y: Array) -> tuple[Array, Any]:
+    """Targets and their means, one a column, as y has them: one target is no column."""
+    return (targets[:, 0], levels[0].item()) if y.ndim == 1 else (targets, levels)

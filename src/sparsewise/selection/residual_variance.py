@@ -49,19 +49,30 @@ def check_rows(data: Data) -> None:
 
 def _dense(data: Data) -> tuple[float, int]:
     """Squared residual and rank of all features, by singular values."""
-    design, target, size = data.design, data.target, float(np.linalg.norm(data.target))
+    design, (Y, sizes) = data.design, _units(data)
     if not isinstance(design, DenseDesign):  # large, so that its triangle is all there should be
-        design, target = design.condensed(target)
+        design, Y = design.condensed(Y)
     U = design.unit_columns(_open(data))
-    x, _, rank, _ = np.linalg.lstsq(U, target / size, rcond=None)
-    return float(np.sum(np.square(target / size - U @ x))) * size * size, int(rank)
+    X, _, rank, _ = np.linalg.lstsq(U, Y.T, rcond=None)
+    rest = Y - (U @ X).T
+    losses = [
+        float(np.sum(np.square(r))) * size * size for r, size in zip(rest, sizes, strict=True)
+    ]
+    return float(data.mean_loss(np.array(losses))), int(rank)
+
+
+def _units(data: Data) -> tuple[Array, list[float]]:
+    """Targets of norm one, in rows, and their norms; but for those of zeros."""
+    Y = data.target.T if data.several else data.target[None]
+    sizes = [float(np.linalg.norm(y)) or 1.0 for y in Y]
+    return np.array([y / size for y, size in zip(Y, sizes, strict=True)]), sizes
 
 
 def _iterative(data: Data) -> tuple[float, int]:
     """The same by products alone; features are taken to be independent unless zero."""
     from scipy.sparse.linalg import LinearOperator, lsmr
 
-    design, size = data.design, float(np.linalg.norm(data.target))
+    design = data.design
     scale = np.zeros(design.shape[1])
     scale[_open(data)] = design.inverse_norms()[_open(data)]
     operator = LinearOperator(
@@ -71,8 +82,10 @@ def _iterative(data: Data) -> tuple[float, int]:
         dtype=design.dtype,
     )
     tight: dict[str, Any] = {"atol": 1e-10, "btol": 1e-10, "maxiter": 10 * min(design.shape)}
-    norm = float(lsmr(operator, data.target / size, **tight)[3])
-    return (norm * size) ** 2, int(np.count_nonzero(scale))
+    norms = [
+        float(lsmr(operator, y, **tight)[3]) * size for y, size in zip(*_units(data), strict=True)
+    ]
+    return float(data.mean_loss(np.square(norms))), int(np.count_nonzero(scale))
 
 
 def _open(data: Data) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsewise.design.base import Array
 from sparsewise.results import MultistartSolution, ShrunkSolution
+from sparsewise.results.solution import UncertainSolution
 from sparsewise.selection.data import Data
 
 MOST = 100
@@ -28,26 +29,32 @@ def shrunk(data: Data, solution: MultistartSolution) -> ShrunkSolution | Multist
     features and σ, MacKay's updates γ_j ← μ_j²/(1 - Σ_jj/γ_j) raise the evidence from where least
     squares is. A coefficient that this puts at t standard errors, of a feature orthogonal to the
     others, is shrunk by 1 - 1/t²: what is plain stays as it is, and what the criterion hardly let
-    in counts for less.
+    in counts for less. Several targets share γ_j in units of their noise, and t² is the mean of
+    theirs.
     """
     support, sigma = solution.support, solution.sigma
     if not (support.size and sigma > 0):
         return solution
     columns, R = data.triangle(support)
     norms = data.design.norms()[columns].astype(np.float64)
-    fitted = R @ (solution.coef[columns] * norms / sigma)
+    sigmas = each_sigma(solution)
+    sigmas[sigmas == 0] = 1.0  # of constant targets, which have no coefficients
+    fitted = R @ ((solution.rows_of_coef[columns] * norms[:, None]) / sigmas)
     mean, root, damping = posterior(R.astype(np.float64), fitted, np.isin(columns, data.include))
-    lost = float(np.linalg.norm(fitted - R @ mean)) * sigma
+    lost = np.array([np.linalg.norm(r) for r in (fitted - R @ mean).T]) * sigmas
+    # Of one target to the digit.
+    all_lost = lost[0] if lost.size == 1 else math.sqrt(data.mean_loss(np.square(lost)))
     back = np.argsort(columns)
     root = (root / norms[:, None])[back] * sigma
     coef = np.zeros_like(solution.coef)
-    coef[support] = (mean / norms)[back] * sigma
+    values = (mean / norms[:, None])[back] * sigmas
+    coef[support] = values.reshape(support.size, *coef.shape[1:])
     told = {one.name: getattr(solution, one.name) for one in fields(solution)}
     return ShrunkSolution(
         **told
         | {
             "coef": coef,
-            "residual_norm": math.hypot(solution.residual_norm, lost),
+            "residual_norm": math.hypot(solution.residual_norm, all_lost),
             "covariance": (root @ root.T).astype(solution.covariance.dtype),
             "least_squares": False,
         },
@@ -56,25 +63,33 @@ def shrunk(data: Data, solution: MultistartSolution) -> ShrunkSolution | Multist
     )
 
 
+def each_sigma(solution: UncertainSolution) -> Array:
+    """The noise of each target; of a single one that of all, to the digit."""
+    each = solution.each_sigma
+    return each.copy() if each.size > 1 else np.array([solution.sigma])
+
+
 def posterior(R: Array, fitted: Array, free: Array) -> tuple[Array, Array, Array]:
     """Posterior mean, a root of the covariance, and 1/γ, of least squares R x = fitted with σ = 1.
 
     With D the diagonal matrix of 1/√γ, zero where the prior is flat, and [R; D] = Q T, the first
-    two are T⁻¹Q*[fitted; 0] and T⁻¹.
+    two are T⁻¹Q*[fitted; 0] and T⁻¹. One target a column; they share γ.
     """
     from scipy.linalg import solve_triangular
 
-    k = len(R)
-    target, eye = np.append(fitted, np.zeros(k)), np.eye(k)
-    damping, mean = np.zeros(k), np.zeros(k)  # 1/γ: the first round is least squares
+    k, targets = fitted.shape
+    target, eye = np.vstack([fitted, np.zeros_like(fitted)]), np.eye(k)
+    damping, mean = np.zeros(k), np.zeros_like(fitted)  # 1/γ: the first round is least squares
+    settled = SETTLED * math.sqrt(targets)
     for _ in range(MOST):
         used = damping
         Q, T = np.linalg.qr(np.vstack([R, np.diag(np.sqrt(used))]))
         root = solve_triangular(T, eye)
         before, mean = mean, root @ (Q.T @ target)
-        if np.linalg.norm(R @ (mean - before)) <= SETTLED:
+        if np.linalg.norm(R @ (mean - before)) <= settled:
             break
         told = np.maximum(1 - used * np.square(root).sum(axis=1), 0.0)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            damping = np.where(free, 0.0, np.fmin(told / np.square(mean), STRONGEST))
+            squares = np.square(mean).mean(axis=1)
+            damping = np.where(free, 0.0, np.fmin(told / squares, STRONGEST))
     return mean, root, used

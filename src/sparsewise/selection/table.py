@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,8 +30,8 @@ class Table(Data):
     ----------
     X : ndarray, sparse matrix, DaskDesign, or Rows of a large array, of shape (n, m)
         The features.
-    y : ndarray of shape (n,)
-        The target.
+    y : ndarray of shape (n,) or (n, q)
+        The target, or several, one a column.
     weights : ndarray of shape (n,), optional
         How often each row counts; greater than 0.
     places : ndarray of int, optional
@@ -137,14 +138,18 @@ class Table(Data):
             return True
         return all(bool(np.isfinite(self.row_block(rows)).all()) for rows in self.parts())
 
-    def squared_errors(self, columns: Array, coefs: Array, means: Array, level: float) -> Array:
-        squares = np.zeros(coefs.shape[1])
+    def squared_errors(self, columns: Array, coefs: Array, means: Array, level: Any) -> Array:
+        models = coefs.shape[1:]  # and targets, if there are several
+        flat = coefs.reshape(columns.size, math.prod(models))
+        squares = np.zeros(flat.shape[1])
         for rows, some in self._columns_by_rows(columns):
             Z = some - means
-            residuals = (self.y[rows] - level)[:, None] - Z @ coefs
+            targets = self.y[rows] - level
+            expected = (Z @ flat).reshape(len(Z), *models)
+            residuals = (targets[:, None] - expected).reshape(len(Z), flat.shape[1])
             counts = np.ones(len(Z)) if self.weights is None else self.weights[rows]
             squares += counts @ np.square(residuals)
-        return squares
+        return squares.reshape(models)
 
     def _columns_by_rows(self, columns: Array) -> Iterator[tuple[slice, Array]]:
         """These features, for some rows at a time."""
@@ -155,14 +160,15 @@ class Table(Data):
             yield from ((rows, self.row_block(rows)[:, columns]) for rows in self.parts())
 
     def basis_by_rows(
-        self, columns: Array, Q: Array, R: Array, unit: float
+        self, columns: Array, Q: Array, R: Array, unit: Any
     ) -> Iterator[tuple[slice, Array]]:
         """The target, in these units, and a `factor`'s basis, for some rows of the table at a time.
 
-        One vector a row, as weights and intercept leave them.
+        One vector a row, as weights and intercept leave them; the targets first, in a unit each if
+        there are several.
         """
         if not self.reduced.condensed:
-            vectors = np.vstack([np.asarray(self.target, np.float64) / unit, Q.T])
+            vectors = np.vstack([(np.asarray(self.target, np.float64) / unit).T, Q.T])
             reflection = self.reduced.reflection
             whole = vectors if reflection is None else reflection.back(vectors.T).T
             yield from ((rows, whole[:, rows]) for rows in self.parts())
@@ -173,5 +179,5 @@ class Table(Data):
         for rows in self.parts():  # Q of the triangle is not that of the table, but R is
             apart = self.row_block(rows)[:, columns] - self.reduced.means[columns]
             basis = solve_triangular(R, (apart / norms).T, trans="T")
-            vectors = np.vstack([(self.y[rows] - self.reduced.level) / unit, basis])
+            vectors = np.vstack([((self.y[rows] - self.reduced.level) / unit).T, basis])
             yield rows, vectors if self.weights is None else vectors * np.sqrt(self.weights[rows])

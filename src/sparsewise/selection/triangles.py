@@ -31,11 +31,11 @@ class Triangles(Data):
     @cached_property
     def reduced(self) -> Reduced:
         design, target = self.condensed.system(self.intercept)
-        means, level = np.zeros(self.n_features), 0.0
+        m, means = self.n_features, np.zeros(self.n_features + (self.condensed.n_targets or 1))
         if self.intercept:
-            of_all = self.condensed.total.means
-            means, level = of_all[:-1], of_all[-1].item()
-        return Reduced(design, target, means, level, self.weight, None, condensed=True)
+            means = self.condensed.total.means
+        level: Any = means[m:] if target.ndim == 2 else means[m].item()
+        return Reduced(design, target, means[:m], level, self.weight, None, condensed=True)
 
     @property
     def n_features(self) -> int:
@@ -79,7 +79,13 @@ class Triangles(Data):
         labels = self.condensed.labels
         return [([other for other in labels if other != fold], [fold]) for fold in folds]
 
-    def squared_errors(self, columns: Array, coefs: Array, means: Array, level: float) -> Array:
-        whole = np.zeros((self.n_features + 1, coefs.shape[1]))
-        whole[columns], whole[-1] = -coefs, 1.0
-        return self.condensed.total.squared_norms(means @ coefs - level, whole)
+    def squared_errors(self, columns: Array, coefs: Array, means: Array, level: Any) -> Array:
+        k, *each = coefs.shape  # models, and targets if there are several
+        m, q = self.n_features, np.size(level)
+        coefs = coefs.reshape(k, each[0], q)
+        whole = np.zeros((m + q, *coefs.shape[1:]))
+        whole[columns] = -coefs
+        whole[m + np.arange(q), :, np.arange(q)] = 1.0
+        constants = np.tensordot(means, coefs, 1) - level
+        squares = self.condensed.total.squared_norms(constants.ravel(), whole.reshape(m + q, -1))
+        return squares.reshape(each)

@@ -9,7 +9,7 @@ from sparsewise.models import Source
 from sparsewise.tables.cells import FloatArray
 from sparsewise.tables.choice import Needed
 from sparsewise.tables.layout import Chunk, Layout, Table, matrix, surveyed
-from sparsewise.tables.names import as_argument, positions, split_names
+from sparsewise.tables.names import as_argument, positions, split_names, target_names
 from sparsewise.tables.reading import RawTable, load_example, read_table
 from sparsewise.tables.refusals import MOST_LEVELS
 from sparsewise.tables.stored import Stored, open_files, open_table
@@ -36,10 +36,13 @@ __all__ = [
     "scan",
     "select",
     "split_names",
+    "target_names",
 ]
 
 
-def select(raw: RawTable | Stored, target: str | None = None, **names: Any) -> Table:
+def select(
+    raw: RawTable | Stored, target: str | Sequence[str] | None = None, **names: Any
+) -> Table:
     """Choose target and features by name, and turn their cells into numbers.
 
     A feature made of a column of text is called ``column=level``; where features are named, either
@@ -49,10 +52,10 @@ def select(raw: RawTable | Stored, target: str | None = None, **names: Any) -> T
     ----------
     raw : RawTable or Stored
         The columns as read, of one file or several.
-    target : str, optional
-        The column to be explained; an example has a default.
+    target : str or sequence of str, optional
+        The column to be explained, or several; an example has a default.
     features : sequence of str, optional
-        The candidates; all columns but the target if not given.
+        The candidates; all columns but the targets if not given.
     exclude : sequence of str
         What to leave out of the candidates.
     chosen : sequence of str

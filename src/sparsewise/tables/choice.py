@@ -9,16 +9,16 @@ from sparsewise.errors import InputError
 from sparsewise.models import Source
 from sparsewise.tables import refusals
 from sparsewise.tables.layout import Layout
-from sparsewise.tables.requested import Requested, check_roles
+from sparsewise.tables.requested import Requested, check_once, check_roles
 from sparsewise.tables.survey import Survey, Wanted
 from sparsewise.wording import listing, look_up, quoted
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Target, features, weights and folds by name, with what is wanted of the rows for them."""
+    """Targets, features, weights and folds by name, with what is wanted of the rows for them."""
 
-    target: str
+    targets: tuple[str, ...]
     fold: str | None
     requested: Requested
     sources: tuple[str, ...]
@@ -30,7 +30,7 @@ class Choice:
         cls,
         columns: Sequence[str],
         *,
-        target: str | None,
+        target: str | Sequence[str] | None,
         features: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
         chosen: Sequence[str] = (),
@@ -44,25 +44,33 @@ class Choice:
             raise InputError(
                 f"is needed: one of the columns {listing(columns)}", parameter="target"
             )
-        roles = {"the target": target, "the weights": weights, "the folds": fold}
-        taken = [name for name in roles.values() if name is not None]
+        targets = (target,) if isinstance(target, str) else tuple(target)
+        role = "the target" if len(targets) == 1 else "a target"
+        others = [("the weights", weights), ("the folds", fold)]
+        roles = [(role, name) for name in targets]
+        roles += [(role, name) for role, name in others if name is not None]
+        taken = [name for _, name in roles]
         look_up([*taken, *categorical], columns, "column")
+        check_once(targets)
         check_roles(roles, (*(features or ()), *chosen), categorical)
         requested = Requested(columns, set(taken), features, exclude, set(categorical))
         for name in chosen:
             requested.source(name)
         sources = requested.sources()
         if not sources:
-            raise InputError("no features are left: the table needs a column besides the target")
+            besides = "the target" if len(targets) == 1 else "the targets"
+            raise InputError(f"no features are left: the table needs a column besides {besides}")
         names = tuple(dict.fromkeys([*taken, *sources]))
         levels = frozenset(categorical) | ({fold} if fold is not None else frozenset())
         wanted = Wanted(names, levels & frozenset(names), weights)
-        return cls(target, fold, requested, tuple(sources), wanted, drop_missing)
+        return cls(targets, fold, requested, tuple(sources), wanted, drop_missing)
 
     def layout(self, survey: Survey, label: str, several: bool) -> Layout:
         """Return how rows become numbers, or raise an error for what can't."""
         weights = self.wanted.weights
-        roles = {"target": self.target, "column of weights": weights, "column of folds": self.fold}
+        roles = [("target", name) for name in self.targets]
+        others = [("column of weights", weights), ("column of folds", self.fold)]
+        roles += [(role, name) for role, name in others if name is not None]
         refusals.refuse_text(survey, roles, several)
         refusals.refuse_no_rows(survey, label)
         left_out = refusals.refuse_missing(survey, self.drop_missing)
@@ -76,7 +84,7 @@ class Choice:
         return Layout(
             label=label,
             names=names,
-            target=self.target,
+            targets=self.targets,
             wanted=self.wanted,
             rows=survey.kept,
             counted_rows=survey.counted,
@@ -134,7 +142,7 @@ class Needed:
         return Layout(
             label=label,
             names=self.names,
-            target="",
+            targets=(),
             wanted=self.wanted,
             rows=survey.kept,
             counted_rows=survey.kept,

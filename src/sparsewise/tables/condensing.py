@@ -61,4 +61,5 @@ def condensed(
         rows.update(chunk.X, chunk.y, chunk.weights, fold=labels)
     if rows.n_features is not None:
         rows.feature_names = list(layout.names)
+        rows.target_names = list(layout.targets) if rows.n_targets else None
     return rows

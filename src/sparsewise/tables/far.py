@@ -69,7 +69,7 @@ class FarStream(Stream):
 def scan_far(
     cluster: Cluster,
     stored: Stored,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     *,
     tell: Tell | None = None,
     **names: Any,

@@ -19,7 +19,7 @@ Labels = npt.NDArray[Any]
 
 
 class Chunk(NamedTuple):
-    """Some rows as numbers, and to which folds they belong."""
+    """Some rows as numbers, and to which folds they belong; several targets are columns of y."""
 
     X: FloatArray
     y: FloatArray
@@ -32,7 +32,7 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """How rows become numbers: a target to be explained by the features called ``names``.
+    """How rows become numbers: targets to be explained by the features called ``names``.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class Layout:
         What the table is called.
     names : tuple of str
         The features.
-    target : str
-        The column to be explained.
+    targets : tuple of str
+        The columns to be explained: one, or several by the same features.
     wanted : Wanted
         The columns that are used, and how.
     rows : int
@@ -64,7 +64,7 @@ class Layout:
 
     label: str
     names: tuple[str, ...]
-    target: str
+    targets: tuple[str, ...]
     wanted: Wanted
     rows: int
     counted_rows: int
@@ -76,6 +76,11 @@ class Layout:
     notes: tuple[str, ...] = ()
 
     @property
+    def target(self) -> str | list[str]:
+        """The target by its name, or several by theirs."""
+        return self.targets[0] if len(self.targets) == 1 else list(self.targets)
+
+    @property
     def weight_column(self) -> str | None:
         """The column that says how often each row counts."""
         return self.wanted.weights
@@ -83,7 +88,7 @@ class Layout:
     @property
     def bytes(self) -> int:
         """What the numbers take in memory."""
-        return self.rows * (len(self.names) + 1) * 8
+        return self.rows * (len(self.names) + len(self.targets)) * 8
 
     def positions(self, names: Iterable[str]) -> list[int]:
         """Return where features stand; a column of text stands for its levels.
@@ -110,7 +115,8 @@ class Layout:
         folds = None
         if self.fold is not None:
             folds = np.array(cells[self.fold].values.filter(kept).to_list(), dtype=str)
-        return Chunk(X, told(self.target), weights, folds)
+        y = np.column_stack([told(name) for name in self.targets])
+        return Chunk(X, y if len(self.targets) > 1 else y[:, 0], weights, folds)
 
     def features(self, looked: Looked, X: FloatArray | None = None) -> FloatArray:
         """Return the features of the complete ones of some rows."""
@@ -122,7 +128,10 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class Table(Layout):
-    """A numeric table: y is to be explained by the columns of X, called ``names``."""
+    """A numeric table: y is to be explained by the columns of X, called ``names``.
+
+    Of several targets, each is a column of y.
+    """
 
     X: FloatArray
     y: FloatArray

@@ -26,6 +26,11 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in row if name.strip()]
 
 
+def target_names(text: str, columns: Sequence[str]) -> list[str]:
+    """Return the targets that ``a,b,"c,d"`` names; a column that is called just that is the one."""
+    return [text] if text in columns else split_names(text) or [text]
+
+
 def as_argument(names: Iterable[str]) -> str:
     """Return names as the value of a command-line option, quoted where the shell needs it."""
     buffer = io.StringIO()

@@ -6,7 +6,7 @@ one is, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sparsewise.errors import InputError, Parameter, Part
 from sparsewise.models import Source
@@ -20,11 +20,11 @@ from sparsewise.wording import count, listing, quoted, shortened
 MOST_LEVELS = 1000
 
 
-def refuse_text(survey: Survey, roles: Mapping[str, str | None], several: bool) -> None:
+def refuse_text(survey: Survey, roles: Sequence[tuple[str, str]], several: bool) -> None:
     """Raise an error for columns that hold no numbers, with the way out."""
     refused = {name: found for name, found in survey.columns.items() if found.refused}
-    for role, name in roles.items():
-        if name is not None and name in refused:
+    for role, name in roles:
+        if name in refused:
             what = held(refused[name], several)
             raise InputError(f"the {role} {quoted(name)} holds {what}: use numbers")
     if not refused:

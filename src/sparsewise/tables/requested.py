@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -16,17 +16,23 @@ from sparsewise.wording import listing, look_up, quoted
 ROW_LABELS = re.compile(r"__index_level_\d+__")
 
 
+def check_once(targets: Sequence[str]) -> None:
+    """Raise an error for a target that is named twice."""
+    twice = [name for name, times in Counter(targets).items() if times > 1]
+    if twice:
+        raise InputError(f"names {listing(twice)} more than once", parameter="target")
+
+
 def check_roles(
-    roles: Mapping[str, str | None], features: Sequence[str], categorical: Sequence[str]
+    roles: Sequence[tuple[str, str]], features: Sequence[str], categorical: Sequence[str]
 ) -> None:
     """Raise an error for a column that is to be two things at once."""
-    given = [(role, name) for role, name in roles.items() if name is not None]
-    for role, name in given:
+    for role, name in roles:
         if name in features:
             raise InputError(f"{quoted(name)} can't be {role} and a feature at once")
         if name in categorical:
             raise InputError(f"{quoted(name)} can't be {role} and categorical: it is no feature")
-    for (role, name), (other, same) in combinations(given, 2):
+    for (role, name), (other, same) in combinations(roles, 2):
         if name == same:
             raise InputError(f"{quoted(name)} can't be {role} and {other} at once")
 

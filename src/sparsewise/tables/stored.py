@@ -320,7 +320,7 @@ class Stored:
         """How much there is to read."""
         return sum(file.size for file in self.files)
 
-    def choice(self, target: str | None, **names: Any) -> Choice:
+    def choice(self, target: str | Sequence[str] | None, **names: Any) -> Choice:
         """Choose what is used, by name; parameters as for `select`."""
         wanted = self.default_target if target is None else target
         choice = Choice.among(self.columns, target=wanted, **names)

@@ -40,7 +40,7 @@ class Stream(Layout):
     @property
     def is_tall(self) -> bool:
         """Whether triangles are much smaller than the rows."""
-        return self.rows > 2 * (len(self.names) + 2)
+        return self.rows > 2 * (len(self.names) + len(self.targets) + 1)
 
     @property
     def condenses(self) -> bool:
@@ -78,7 +78,7 @@ class Stream(Layout):
         whole : bool
             Whether these must be as many as were looked at.
         """
-        least = max(1, CHUNK // (8 * (len(self.names) + 1)))
+        least = max(1, CHUNK // (8 * (len(self.names) + len(self.targets))))
         return _joined(self._pieces(tell, whole), least)
 
     def _pieces(self, tell: Tell | None, whole: bool) -> Iterator[Chunk]:
@@ -106,7 +106,11 @@ class Stream(Layout):
 
 
 def scan(
-    stored: Stored, target: str | None = None, *, tell: Tell | None = None, **names: Any
+    stored: Stored,
+    target: str | Sequence[str] | None = None,
+    *,
+    tell: Tell | None = None,
+    **names: Any,
 ) -> Stream:
     """Look at all rows of a table, and decide how they become numbers.
 
@@ -114,8 +118,8 @@ def scan(
     ----------
     stored : Stored
         The files.
-    target : str, optional
-        The column to be explained.
+    target : str or sequence of str, optional
+        The column to be explained, or several.
     tell : callable, optional
         Is told how much was read.
     **names
