@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ class Problem:
 
     name: str
     A: np.ndarray
-    y: np.ndarray
+    y: np.ndarray  # of shape (n,), or (n, q)
     sparsity: int
     delta: float
     support: tuple[int, ...] | None = None  # the known answer, where there is one
@@ -27,6 +27,11 @@ class Problem:
         """The known support; an error where there is none."""
         assert self.support is not None
         return list(self.support)
+
+    @property
+    def size(self) -> float:
+        """‖y‖: the unit of residuals; of several targets the root mean square."""
+        return float(np.linalg.norm(self.y)) / self.y[0].size ** 0.5
 
 
 def normal(rng: np.random.Generator, *shape: int, kind: type = float) -> np.ndarray:
@@ -153,6 +158,32 @@ FAMILIES: dict[str, Callable[[int], Problem]] = {
 }
 
 
+# --- several targets -----------------------------------------------------------------------------
+
+
+def several(p: Problem, q: int) -> Problem:
+    """The same columns with q targets that share a few of them, each in units of its own.
+
+    What is known of p's target is known of these: where that is planted, so are they, and noise
+    is a thousandth of them; else it is about a third, and no fit is ever exact.
+    """
+    rng = np.random.default_rng([q, *p.name.encode()])
+    kind = complex if np.iscomplexobj(p.A) else float
+    n, m = p.A.shape
+    norms = np.linalg.norm(p.A, axis=0)
+    support = p.support or tuple(rng.choice(m, size=p.sparsity, replace=False))
+    X = normal(rng, len(support), q, kind=kind)
+    if p.support:  # no coefficient is small
+        X = X / np.abs(X) * rng.uniform(1.0, 2.0, X.shape)
+    clean = (p.A / np.where(norms > 0, norms, 1.0))[:, support] @ X
+    noise = 1e-3 if p.support else 0.3
+    E = normal(rng, n, q, kind=kind)
+    Y = clean + noise * np.linalg.norm(clean, axis=0) * unit_columns(E)
+    Y = Y * 10.0 ** rng.uniform(-3, 3, q)
+    shared = Problem(f"{p.name}, {q} targets", p.A, Y, p.sparsity, delta=0.0, support=p.support)
+    return replace(shared, delta=0.12 * shared.size)
+
+
 # --- the words of each algorithm -----------------------------------------------------------------
 
 Words = dict[str, Any]
@@ -210,6 +241,7 @@ LEAST_SQUARES = [name for name, record in RECORDS.items() if record.least_square
 HAS_SPARSITY = [name for name, record in RECORDS.items() if record.takes("sparsity")]
 FIXED_SIZE = [name for name, record in RECORDS.items() if "sparsity" in record.required]
 ELIMINATION = [name for name, record in RECORDS.items() if record.starts_full]
+SEVERAL = [name for name, record in RECORDS.items() if record.several]
 FORWARD = ["omp", "gomp", "forward"]  # only ever grow, by least squares
 
 
@@ -237,7 +269,7 @@ def tall(p: Problem) -> bool:
 def variants(name: str, p: Problem) -> dict[str, Words]:
     """Several calls of one algorithm: each stopping word, include, exclude, start and options."""
     base = words(name, p)
-    norm = float(np.linalg.norm(p.y))
+    norm = p.size
     usable = independent(p.A)
     last, first, other = usable[-1], usable[0], usable[len(usable) // 2]
     some = usable[1 : 1 + p.sparsity]

@@ -205,6 +205,21 @@ def test_scale_of_its_page(capsys, tmp_path, monkeypatch):
         assert told == re.findall(r"print\(.*\)  # (.*)", example)
 
 
+def test_direction_finding(capsys, tmp_path):
+    """The example finds both sources where a beamformer has one hump."""
+    example = run_path(str(ROOT / "examples" / "direction_finding.py"))
+    pytest.importorskip("matplotlib")
+    found = example["main"](str(tmp_path / "figure.svg"))
+    assert "M-SBL             [-2.0, 3.0]\n" in capsys.readouterr().out
+    np.testing.assert_array_equal(example["GRID"][found.sbl.support], example["DIRECTIONS"])
+    np.testing.assert_allclose(example["powers"](found.sbl), 1.0, atol=0.3)
+    between = np.abs(example["GRID"]) < 10
+    slopes = np.sign(np.diff(found.beamformer[between]))
+    assert np.count_nonzero(np.diff(slopes)) == 1  # a single hump
+    assert not {*found.sbl.support} & {*found.omp.support}
+    assert "<svg" in (tmp_path / "figure.svg").read_text()
+
+
 def test_relevance_vectors_of_the_readme():
     names = {"np": np, "rng": np.random.default_rng(0)}
     exec(examples()[5], names)

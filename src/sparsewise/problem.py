@@ -20,6 +20,11 @@ MODERATE = (1e-100, 1e100), (1e-10, 1e10)
 """‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
 
 
+FAINT = 1e-30
+"""The least share of a target in all of them: its square is far below rounding, and it keeps its
+coefficients."""
+
+
 class DependentColumnsError(InputError):
     """Some columns can't be in one model with the others.
 
@@ -372,14 +377,21 @@ def _check_rows(targets: Array, n: int) -> None:
 
 def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float, Array, bool]:
     """Targets of weighted norm one, taken together: `Problem`'s Y, scale, scales and is_zero."""
-    scaled = [_unit(row, f"target {t}, row") for t, row in enumerate(rows)]
+    scaled = [_unit(row, f"target {t}, row", among=rows) for t, row in enumerate(rows)]
     units, norms = np.array([unit for unit, _ in scaled]), np.array([norm for _, norm in scaled])
     some = norms > 0
     if not some.any():
         return np.array(rows), 1.0, np.ones((len(rows), 1)), True
     # A row of weighted norm w_t‖y_t‖ = shares_t, Σ shares² = 1, in units of ‖y_t‖/shares_t.
     shares = some / math.sqrt(some.sum()) if weights is None else _shares(norms, weights)
-    scales = np.divide(norms, shares, out=np.ones_like(norms), where=shares > 0)
+    with np.errstate(over="ignore"):
+        scales = np.divide(norms, shares, out=np.ones_like(norms), where=shares > 0)
+    if not np.isfinite(scales).all():
+        raise InputError(
+            "has targets whose norms, by their weights, are beyond the range of double precision",
+            "divide them by a power of ten.",
+            parameter="y",
+        )
     largest = scales[shares > 0].max()
     typical = largest * math.sqrt(np.square(scales[shares > 0] / largest).mean())
     scale = typical / math.sqrt(np.count_nonzero(shares))
@@ -388,18 +400,23 @@ def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float,
 
 def _shares(norms: Array, weights: ArrayLike) -> Array:
     """w_t‖y_t‖ of all targets, brought to norm one together."""
-    given = np.asarray(weights, float)
-    if given.shape != norms.shape or not (np.isfinite(given) & (given > 0)).all():
+    given = np.asarray(weights)
+    numbers = given.shape == norms.shape and given.dtype.kind in "fiub"
+    if not (numbers and (np.isfinite(given) & (given > 0)).all()):
         raise InputError(
-            f"must be {norms.size} positive numbers, one a target", "", parameter="weights"
+            f"must be {norms.size} positive numbers, one a target.", parameter="weights"
         )
+    given = given.astype(float)
     logs = np.log(given) + np.log(norms, out=np.full_like(norms, -np.inf), where=norms > 0)
-    shares = np.exp(logs - logs.max())
+    shares = np.maximum(np.exp(logs - logs.max()), FAINT * (norms > 0))
     return np.asarray(shares / np.linalg.norm(shares))
 
 
-def _unit(target: Array, where: str = "row") -> tuple[Array, float]:
-    """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero."""
+def _unit(target: Array, where: str = "row", *, among: Array | None = None) -> tuple[Array, float]:
+    """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero.
+
+    How many entries are not finite is told of all targets that it is `among`.
+    """
     inner = target
     if target.dtype.char in "fF":  # whose squares are all in the range of double precision
         inner = target.astype(np.complex128 if target.dtype.kind == "c" else np.float64)
@@ -409,8 +426,9 @@ def _unit(target: Array, where: str = "row") -> tuple[Array, float]:
         return inner / norm, norm
     largest = float(np.abs(target).max())
     if not math.isfinite(largest):
-        bad = np.flatnonzero(~np.isfinite(target))
-        raise not_finite("y", bad.size, f"{where} {bad[0]}")
+        first = int(np.argmin(np.isfinite(target)))
+        bad = ~np.isfinite(target if among is None else among)
+        raise not_finite("y", int(bad.sum()), f"{where} {first}")
     if largest == 0.0:
         return target, 0.0
     inner, power = near_one(target, largest)

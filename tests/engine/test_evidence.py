@@ -231,7 +231,7 @@ def best_by_search(state, j):
         u = state.unit
         C = state.noise**2 * np.eye(len(u.y)) + (u.U * changed) @ u.U.conj().T
         fit = np.vdot(u.y, np.linalg.solve(C, u.y)).real
-        return -state.half * (np.linalg.slogdet(C)[1] + fit)
+        return -state.beta * (np.linalg.slogdet(C)[1] + fit)
 
     grid = np.linspace(-9, LARGEST, 57)
     values = [value(10.0**x) for x in grid]
@@ -262,7 +262,7 @@ def test_lemma_selection_and_deletion(case):
         assert (u[j] > 1) == (rise > 1e-8), (j, u[j], rise)
         if u[j] > 1.01:
             assert gamma == pytest.approx(expected, rel=1e-2)
-            worth = state.half * (u[j] - 1 - np.log(u[j]))
+            worth = state.beta * (u[j] - 1 - np.log(u[j]))
             assert rise == pytest.approx(worth, rel=1e-6, abs=1e-9)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from sparsewise.experiments import beyond, paper
+from sparsewise.experiments import beyond, paper, shared_support
 from sparsewise.experiments.beyond import (
     CORRELATED,
     EVERYBODY,
@@ -42,7 +42,8 @@ def test_names_of_the_command_line():
     assert named("beyond") == list(beyond.EXPERIMENTS.values())
     assert named("all") == list(paper.EXPERIMENTS.values())
     assert named("beyond-noise") == [PURE_NOISE]
-    assert set(paper.EXPERIMENTS) | set(beyond.EXPERIMENTS) == set(DECLARED)
+    theirs = (paper.EXPERIMENTS, beyond.EXPERIMENTS, shared_support.EXPERIMENTS)
+    assert set().union(*theirs) == set(DECLARED)
     assert is_among(adapted(NOISY, quick=True), DECLARED)
     assert not is_among(replace(NOISY, title="My own"), DECLARED)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from sparsewise import Targets
 from sparsewise.errors import InputError
 from tests.hostile.calls import BY_COLUMNS, words
 from tests.hostile.campaign import Case, family, oracle
@@ -69,14 +70,23 @@ def frame(n: int, m: int) -> Any:
     return pd.DataFrame({f"x{j}": ["a"] * n for j in range(m)})
 
 
-def not_targets(n: int) -> dict[str, Any]:
-    """What is no target of n entries."""
+def not_targets(n: int, several: bool) -> dict[str, Any]:
+    """What is no target of n entries, nor several."""
+    matrices = {"a column": np.ones((n, 1)), "a matrix": np.ones((n, n))}
+    weights = {
+        "too many weights": Targets(np.ones((n, 2)), weights=np.ones(3)),
+        "a weight of zero": Targets(np.ones((n, 2)), weights=[1.0, 0.0]),
+        "weights that are no numbers": Targets(np.ones((n, 2)), weights=[1.0, "a"]),
+        "targets of one more row": Targets(np.ones((n + 1, 2))),
+    }
     return {
+        **(weights if several else matrices),
         "too long": np.ones(n + 1),
         "too short": np.ones(n - 1),
-        "a column": np.ones((n, 1)) if n > 0 else None,
-        "a row": np.ones((1, n)),
-        "a matrix": np.ones((n, n)),
+        "a row": np.ones((1, n)) if n > 1 else None,
+        "a matrix of one more row": np.ones((n + 1, 2)),
+        "a matrix without columns": np.ones((n, 0)),
+        "a cube": np.ones((n, 1, 2)),
         "a number": 1.0 if n > 1 else "a",
         "None": None,
         "empty": [],
@@ -106,9 +116,9 @@ def bad_data(case: Case) -> None:
         outcome = attempt(name, value, y, call)
         data_refused("y" if bad == "rows too few" else "A", outcome)
     elif kind == "target":
-        _, value = draw(case, not_targets(n))
+        bad, value = draw(case, not_targets(n, BY_COLUMNS[name].several))
         outcome = attempt(name, A, value, call)
-        data_refused("y", outcome)
+        data_refused("weights" if "weight" in bad else "y", outcome)
     elif kind == "not finite":
         spoil(case, A)
         container = case.choose(*CONTAINERS)
@@ -121,11 +131,14 @@ def bad_data(case: Case) -> None:
             first = np.lexsort((rows, columns))[0]
             place_named(outcome, rows.size, rows[first], columns[first])
     else:
+        if BY_COLUMNS[name].several and case.chance(0.5):
+            y = case.rng.standard_normal((n, case.choose(1, 2, 5)))
         spoil(case, y)
         outcome = attempt(name, A, y, call)
         data_refused("y", outcome)
-        bad_rows = np.flatnonzero(~np.isfinite(y))
-        place_named(outcome, bad_rows.size, bad_rows[0], None)
+        columns, rows = np.nonzero(~np.isfinite(y.reshape(n, -1).T))
+        place_named(outcome, rows.size, rows[0], None)
+        assert y.ndim == 1 or f"target {columns[0]}," in str(outcome), str(outcome)
 
 
 def draw(case: Case, among: dict[str, Any]) -> tuple[str, Any]:

@@ -10,13 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsewise import as_design
+from sparsewise import Targets, as_design
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.registry import Algorithm
 from sparsewise.selection.criteria import BY_RESIDUAL
 from tests.hostile.campaign import Case
-from tests.hostile.inputs import TARGETS, balanced, container, matrix, target, typed, working_type
-from tests.hostile.least_squares import Exact
+from tests.hostile.inputs import (
+    ARRAYS,
+    CONTAINERS,
+    TARGETS,
+    balanced,
+    container,
+    matrix,
+    target,
+    typed,
+    working_type,
+)
+from tests.hostile.least_squares import Exact, lengths
 
 Array = NDArray[Any]
 Words = dict[str, Any]
@@ -41,10 +51,16 @@ class Call:
     words: Words
     worst: float = 1.0  # how badly the models met on the way tell their coefficients
     given: Any = None  # the target as it is held; None: as it is
+    weights: Any = None  # of several targets, columns of y
 
     def __call__(self, **more: Any) -> Any:
+        return self.record(self.held, self.target, **self.words | more)
+
+    @property
+    def target(self) -> Any:
+        """y as the library gets it."""
         y = self.y if self.given is None else self.given
-        return self.record(self.held, y, **self.words | more)
+        return y if self.weights is None else Targets(y, weights=self.weights)
 
     @property
     def record(self) -> Algorithm:
@@ -65,7 +81,7 @@ class Call:
     @cached_property
     def exact(self) -> Exact:
         y = np.asarray(self.y)
-        return Exact(self.truth, y.astype(complex if y.dtype.kind == "c" else float))
+        return Exact(self.truth, y.astype(complex if y.dtype.kind == "c" else float), self.weights)
 
     @property
     def is_finite(self) -> bool:
@@ -87,10 +103,12 @@ class Call:
 
 
 def length(y: Array) -> float:
-    """‖y‖ without overflow; 1 for zeros."""
-    z, power = balanced(np.asarray(y, complex)[:, None])
-    norm = float(np.linalg.norm(z))
-    return float(np.ldexp(norm, int(power[0]))) if norm > 0 else 1.0
+    """‖y‖ without overflow, the root mean square of several targets; 1 for zeros."""
+    targets = np.asarray(y, complex).reshape(len(y), -1)
+    z, power = balanced(targets[:, targets.any(axis=0)])
+    top = int(power.max(initial=-(10**9)))
+    norms = np.ldexp(lengths(z), np.maximum(power - top, -1000))
+    return float(np.ldexp(np.sqrt(np.mean(norms**2)), top)) if norms.size else 1.0
 
 
 def some_columns(case: Case, m: int, most: int) -> list[int]:
@@ -165,10 +183,17 @@ def words(case: Case, name: str, A: Array, y: Array) -> Words:
     return drawn
 
 
-def data(case: Case, **how: Any) -> tuple[Array, Any, Array]:
-    """A matrix as drawn, as it is held, and a target."""
+def targets(case: Case, A: Array) -> Array:
+    """Several targets for A, each of a kind and in units of its own."""
+    q = case.choose(1, 2, 2, 3, 5, 40)
+    case.note(targets=q)
+    return np.column_stack([target(case, A) for _ in range(q)])
+
+
+def data(case: Case, *, several: bool = False, **how: Any) -> tuple[Array, Any, Array]:
+    """A matrix as drawn, as it is held, and a target; or several, where they are taken."""
     A = matrix(case, **how)
-    y = target(case, A)
+    y = targets(case, A) if several and case.chance(0.25) else target(case, A)
     if case.chance(0.2):
         A = typed(case, A)
     if case.chance(0.1):
@@ -181,18 +206,34 @@ def data(case: Case, **how: Any) -> tuple[Array, Any, Array]:
     return A, held, y
 
 
-def a_call(case: Case, *, names: Sequence[str] = BY_STEPS, **how: Any) -> Call:
+def a_call(
+    case: Case, *, names: Sequence[str] = BY_STEPS, several: bool = True, **how: Any
+) -> Call:
     """One of these algorithms on data of any kind, with words that make sense."""
     name = case.choose(*names)
     case.note(algorithm=name)
     if name == "sbl":
         how["large"] = 0.0  # which takes it seconds, as it says
-    A, held, y = data(case, **how)
+    A, held, y = data(case, several=several and BY_COLUMNS[name].several, **how)
     drawn = words(case, name, A, y)
     case.note(**drawn)
     call = Call(name, A, held, y, drawn)
+    if y.ndim > 1 and case.chance(0.2):
+        call.weights = weights(case, y)
+        case.note(weights=call.weights)
     if case.chance(0.2):
-        kind = case.choose(*TARGETS)
+        ways = TARGETS if y.ndim == 1 else {kind: CONTAINERS[kind] for kind in ARRAYS}
+        kind = case.choose(*ways)
         case.note(target_as=kind)
-        call.given = TARGETS[kind](y)
+        call.given = ways[kind](y)
     return call
+
+
+def weights(case: Case, y: Array) -> Array:
+    """Weights of targets that are not drowned by the others, unless these are as loud as all."""
+    norms = np.array([length(one) for one in y.T])
+    if np.isfinite(norms).all() and norms.max() < 1e6 * norms.min() and case.chance(0.5):
+        return np.ones(norms.size)
+    with np.errstate(over="ignore"):
+        balance = 10.0 ** case.rng.uniform(-2, 2, norms.size) / norms
+    return balance if np.isfinite(balance).all() and balance.all() else np.ones(norms.size)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.errors import InputError
-from tests.hostile.calls import BAYESIAN, BY_STEPS, Call, words
+from tests.hostile.calls import BAYESIAN, BY_COLUMNS, BY_STEPS, Call, length, words
 from tests.hostile.campaign import Case, family, oracle
 from tests.hostile.inputs import CONTAINERS, complex_gaussian, gaussian
 from tests.hostile.refusals import justified
@@ -23,18 +23,21 @@ def generic(case: Case, name: str) -> Call:
     m = int(case.rng.integers(2, 25))
     A = (complex_gaussian if case.chance(0.3) else gaussian)(case.rng, n, m)
     few = A[:, : min(3, m)].sum(axis=1)
-    y = few + 0.3 * np.linalg.norm(few) / n**0.5 * case.rng.standard_normal(n)
+    if BY_COLUMNS[name].several and case.chance(0.3):
+        few = A[:, : min(3, m)] @ case.rng.standard_normal((min(3, m), case.choose(2, 3, 6)))
+    size = length(few)
+    y = few + 0.3 * size / n**0.5 * case.rng.standard_normal(few.shape)
     drawn = words(case, name, A, y)
-    case.note(algorithm=name, shape=A.shape)
+    case.note(algorithm=name, shape=A.shape, targets=y.shape[1:])
     if callable(drawn.get("criterion")):
         drawn["criterion"] = "bic"
     if drawn.get("noise_prior") is not None:
         del drawn["noise_prior"]
     if drawn.get("sigma", 1) is None:
-        drawn["sigma"] = 0.2 * float(np.linalg.norm(y))  # inferring it is another matter
+        drawn["sigma"] = 0.2 * length(y)  # inferring it is another matter
     for word in IN_UNITS:  # not at the level of rounding
         if drawn.get(word) is not None:
-            drawn[word] = max(drawn[word], 1e-3 * float(np.linalg.norm(y)))
+            drawn[word] = max(drawn[word], 1e-3 * length(y))
     case.note(**drawn)
     return Call(name, A, A, y, drawn)
 
@@ -55,7 +58,7 @@ def same_coef(first: np.ndarray, second: np.ndarray, tolerance: float, what: str
 
 @family("invariances", share=1)
 def invariances(case: Case) -> None:
-    change = case.choose(units, columns_units, order, storage, single, again, forward)
+    change = case.choose(units, columns_units, order, storage, single, again, forward, targets)
     call = generic(case, "srr" if change is forward else case.choose(*BY_STEPS))
     case.note(change=change.__name__)
     try:
@@ -114,6 +117,26 @@ def units(case: Case, call: Call, solution: Any) -> None:
     same_coef(expected, other.coef, 1e-10, f"A·2^{a}, y·2^{b}")
 
 
+def targets(case: Case, call: Call, solution: Any) -> None:
+    """Several targets in another order, one of them in other units, and one of zeros among them."""
+    if call.y.ndim == 1:
+        return
+    where = case.rng.permutation(call.y.shape[1])
+    y = np.insert(call.y[:, where], 0, 0.0, axis=1)
+    power = int(case.choose(-300, -9, 9, 300))
+    y[:, 1] *= 2.0**power
+    ratio = length(y) / length(call.y)
+    scaled = {w: v if w not in IN_UNITS else v * ratio for w, v in call.words.items()}
+    other = replace(call, y=y, words=scaled)()
+    what = f"targets in another order, one times 2^{power}"
+    same_support(solution.support, other.support, what)
+    expected = solution.coef[:, where]
+    expected[:, 0] *= 2.0**power
+    assert not other.coef[:, 0].any(), "a target of zeros has coefficients"
+    for one, again in zip(expected.T, other.coef[:, 1:].T, strict=True):
+        same_coef(one, again, 1e-8, what)
+
+
 def is_complex(y: np.ndarray) -> bool:
     return bool(np.iscomplexobj(y))
 
@@ -124,7 +147,8 @@ def columns_units(case: Case, call: Call, solution: Any) -> None:
     A = call.A * 2.0**powers
     other = replace(call, A=A, held=A)()
     same_support(solution.support, other.support, "columns in other units")
-    same_coef(solution.coef, other.coef * 2.0**powers, 1e-10, "columns in other units")
+    again = (other.coef.T * 2.0**powers).T
+    same_coef(solution.coef, again, 1e-10, "columns in other units")
 
 
 def order(case: Case, call: Call, solution: Any) -> None:
@@ -159,6 +183,6 @@ def single(case: Case, call: Call, solution: Any) -> None:
     if np.array_equal(solution.support, other.support):
         same_coef(solution.coef, other.coef, 1e-2, "single precision")
     else:  # scores that agree to half of its digits are tied in single precision
-        scale = float(np.linalg.norm(call.y))
+        scale = length(call.y)
         off = abs(solution.residual_norm - other.residual_norm) / scale
         assert off < 0.2, f"single precision: residual off by {off:.3g}"

@@ -10,7 +10,8 @@ solution and residual on some columns, and h_i the length of row i of their pseu
     ‖r‖          part (1 + |x|₁), rounding of x included
     √gain_j      part (1 + |x|₁ + (1 + |w_j|₁) √gain_j) / √energy_j, w_j: column j on the others
 
-None of these grows with the coefficients that the library tells: garbage excuses nothing.
+None of these grows with the coefficients that the library tells: garbage excuses nothing. Several
+targets are columns of y, brought to unit norm together, and |x_i| is then the length of a row.
 """
 
 from __future__ import annotations
@@ -40,6 +41,16 @@ def lengths(A: Array) -> Array:
     return np.sqrt(np.sum(A.real * A.real + A.imag * A.imag, axis=0))
 
 
+def sizes(rows: Array) -> Array:
+    """|·| of numbers, or of rows of them: one for each target."""
+    return np.abs(rows) if rows.ndim == 1 else lengths(rows.T)
+
+
+def norm(v: Array) -> Array:
+    """The length of a vector, or of all targets together (of balanced numbers)."""
+    return lengths(v.reshape(-1, 1))[0]
+
+
 class Gains(NamedTuple):
     """What each column adds to a fit: √gain and its error, energy, and Σh² with the column."""
 
@@ -57,7 +68,7 @@ class Fit:
         n, k = len(y), len(self.S)
         V = np.vstack([U[:, self.S], np.diag(np.zeros(k) if d is None else d)])
         self.Q, self.R = orthonormalised(V)
-        target = np.concatenate([y, np.zeros(k, y.dtype)])
+        target = np.concatenate([y, np.zeros((k, *y.shape[1:]), y.dtype)])
         self.inverse = inverse_of(self.R)
         t = self.Q.conj().T @ target
         rest = target - self.Q @ t
@@ -65,9 +76,9 @@ class Fit:
         self.rest = rest - self.Q @ more
         self.x = self.inverse @ (t + more)
         self.r = y - U[:, self.S] @ self.x
-        self.norm = float(lengths(self.rest[:, None])[0])
+        self.norm = float(norm(self.rest))
         self.h = np.sqrt(np.sum(np.abs(self.inverse) ** 2, axis=1)).astype(float)
-        self.size = 1 + float(np.abs(self.x).sum())
+        self.size = 1 + float(sizes(self.x).sum())
         #: How well the columns tell their coefficients: 1 is best.
         self.condition = 1 + float(self.h.sum())
         self._rows = n
@@ -94,7 +105,7 @@ class Fit:
         w = self.inverse @ (W + more)
         energy = np.square(lengths(D))
         length = np.sqrt(np.maximum(energy, 1e-40))
-        root = np.abs(D.conj().T @ self.rest) / length
+        root = sizes(D.conj().T @ self.rest) / length
         slack = self.part * (self.size + (1 + np.abs(w).sum(axis=0)) * root) / length
         more = (1 + np.sum(np.abs(w) ** 2, axis=0)) / np.square(length)
         frailty = np.sum(np.square(self.h)) + more
@@ -103,7 +114,7 @@ class Fit:
     def losses(self) -> tuple[Array, Array]:
         """√ of what dropping each column costs, and the errors of that."""
         h = np.maximum(self.h, 1e-300)
-        root = np.abs(self.x).astype(float) / h
+        root = sizes(self.x).astype(float) / h
         # Column i has 1/h_i² of energy beside the others, and |w|₁ of them is at most Σ h/h_i ...
         slack = self.part * h * (self.size + (1 + self.h.sum() / h) * root)
         return root, slack
@@ -146,10 +157,20 @@ class Exact:
     Parameters
     ----------
     A, y : ndarray
-        The data; A in the type that the library works in.
+        The data; A in the type that the library works in. y may have several targets for columns.
+    weights : ndarray, optional
+        What their residuals are multiplied by; 1/‖y_t‖ unless given.
+
+    Attributes
+    ----------
+    norm, power
+        The unit of residuals is norm·2^power: ‖y‖, or the root mean square of the units that equal
+        noise has in several targets.
+    each : ndarray
+        What each target is divided by (one target: that unit).
     """
 
-    def __init__(self, A: Array, y: Array) -> None:
+    def __init__(self, A: Array, y: Array, weights: Array | None = None) -> None:
         limits = np.finfo(A.dtype)
         B, self.powers = balanced(A)
         B = long(B)
@@ -158,17 +179,21 @@ class Exact:
         B[:, none] = 0
         self.norms = lengths(B)
         self.U = B / np.where(self.norms > 0, self.norms, 1)
-        z, power = balanced(y[:, None])
-        z = long(z[:, 0])
-        self.power = int(power[0])
-        self.norm = lengths(z[:, None])[0]
-        self.y = z / self.norm if self.norm > 0 else z
-        self.is_zero = not self.norm > 0
+        z, powers = balanced(y if y.ndim > 1 else y[:, None])
+        norms = np.ldexp(lengths(long(z)), powers)
+        self.is_zero = not norms.any()
+        self.heard = norms > 0
+        self.each, scale = units(norms, weights) if y.ndim > 1 else (norms, norms[0])
+        self.each = np.where(self.heard, self.each, 1)
+        self.norm, self.power = np.frexp(scale)
+        self.power = int(self.power)
+        self.y = (np.ldexp(LONG(1), powers) / self.each * long(z)).reshape(y.shape)
         self.eps = float(limits.eps)
         self.part = PART * self.eps
         # Numbers below the smallest normal one have lost digits: so much of ‖a_j‖/‖y‖ each.
-        step = np.ldexp(LONG(1), limits.minexp - limits.nmant - self.power)
-        self.lost = np.ldexp(self.norms, self.powers) * step if self.norm > 0 else 0 * self.norms
+        step = np.ldexp(LONG(1), limits.minexp - limits.nmant)
+        quietest = LONG(1) if self.is_zero else self.each[self.heard].min()
+        self.lost = np.ldexp(self.norms, self.powers) * (step / quietest) * (not self.is_zero)
 
     def fit(self, S: Sequence[int], d: Array | None = None) -> Fit:
         """Least squares on these columns."""
@@ -189,17 +214,22 @@ class Exact:
 
     def unit_coef(self, coef: Array, S: Sequence[int]) -> Array:
         """The coefficients of these columns, for unit columns and a unit target."""
-        values = np.asarray(coef)[list(S)]
-        if values.dtype.kind == "c":
-            return self._unit(values.real, S) + 1j * self._unit(values.imag, S)
-        return self._unit(values, S)
-
-    def _unit(self, values: Array, S: Sequence[int]) -> Array:
-        mantissa, exponent = np.frexp(values.astype(LONG))
-        factor = self.norms[list(S)] / (1 if self.is_zero else self.norm)
-        return np.ldexp(mantissa * factor, exponent + self.powers[list(S)] - self.power)
+        values = long(np.asarray(coef)[list(S)])
+        norms = np.ldexp(self.norms[list(S)], self.powers[list(S)])
+        rows = (values.T * norms).T.reshape(norms.size, self.each.size)
+        return (rows / self.each).reshape(values.shape)
 
     def residual(self, coef: Array, S: Sequence[int]) -> float:
         """‖y - A x‖ of these coefficients, for a unit target."""
         r = self.y - self.U[:, list(S)] @ self.unit_coef(coef, S)
-        return float(lengths(r[:, None])[0])
+        return float(norm(r))
+
+
+def units(norms: Array, weights: Array | None) -> tuple[Array, Array]:
+    """What each target is divided by to have unit norm together, and the unit of residuals."""
+    heard = norms > 0
+    w = np.divide(1, norms, out=np.ones_like(norms), where=heard)
+    w = w if weights is None else weights.astype(LONG)
+    each = np.sqrt(np.sum(np.square(w * norms))) / w
+    count = max(np.count_nonzero(heard), 1)
+    return each, np.sqrt(np.sum(np.square(each[heard]))) / count

@@ -13,7 +13,7 @@ import numpy as np
 from sparsewise import BayesianSolution, Stop
 from tests.hostile.calls import Call
 from tests.hostile.campaign import oracle
-from tests.hostile.least_squares import LONG, Fit, long
+from tests.hostile.least_squares import LONG, Fit, long, sizes
 from tests.hostile.solutions import candidates
 
 #: Where columns tell their coefficients worse than this, the evidence is not judged.
@@ -35,6 +35,16 @@ def damped(call: Call, solution: BayesianSolution) -> tuple[Fit, np.ndarray]:
     return exact.fit(S, d), d
 
 
+def noises(call: Call, sigma: float) -> np.ndarray:
+    """Standard deviation of the noise of each target, where it is σ in all of them together."""
+    exact = call.exact
+    if exact.y.ndim == 1:
+        return np.array([LONG(sigma)])
+    count = max(np.count_nonzero(exact.heard), 1)
+    scale = np.ldexp(exact.norm, exact.power)
+    return exact.heard * exact.each * (LONG(sigma) / (scale or 1)) / np.sqrt(LONG(count))
+
+
 @oracle
 def proper_prior(call: Call, solution: BayesianSolution) -> None:
     """Variances and noise are numbers; infinite for included columns, zero off the support."""
@@ -49,6 +59,13 @@ def proper_prior(call: Call, solution: BayesianSolution) -> None:
     assert solution.sigma >= 0, f"sigma {solution.sigma}"
     given = call.words.get("sigma")
     assert given is None or abs(solution.sigma - given) <= 1e-12 * given + 1e-322, "another sigma"
+    if solution.sigmas is not None:
+        assert solution.sigmas.shape == call.y.shape[1:], f"sigmas {solution.sigmas}"
+        off = np.abs(solution.sigmas.astype(LONG) - noises(call, solution.sigma))
+        enough = 1e-12 * solution.sigmas + 1e-322
+        assert (off <= enough).all() or call.exact.is_zero, f"sigmas {solution.sigmas}"
+        assert solution.std.shape == solution.coef.shape, f"std of shape {solution.std.shape}"
+        assert np.isfinite(solution.std).all(), "a standard deviation is not finite"
     assert solution.covariance.shape == (k, k), f"covariance of shape {solution.covariance.shape}"
     assert np.isfinite(solution.covariance).all(), "the covariance is not finite"
     assert not math.isnan(solution.log_evidence), "the log evidence is not a number"
@@ -61,7 +78,7 @@ def posterior(call: Call, solution: BayesianSolution) -> None:
     fit, _ = damped(call, solution)
     if not is_judged(call, fit) or not S:
         return
-    off = np.abs(exact.unit_coef(solution.coef, S) - fit.x).astype(float)
+    off = sizes(exact.unit_coef(solution.coef, S) - fit.x).astype(float)
     slack = fit.coef_slack + exact.lost[S].astype(float)
     worst = int(np.argmax(off / slack))
     assert off[worst] <= slack[worst], (
@@ -88,18 +105,19 @@ def evidence(call: Call, solution: BayesianSolution) -> None:
     if not is_judged(call, fit) or noise < AUDIBLE or abs(exact.power) > 950:
         return
     is_complex = call.dtype.kind == "c"
-    beta = 1.0 if is_complex else 0.5
+    heard = exact.heard
+    beta = (1.0 if is_complex else 0.5) * np.count_nonzero(heard)
     flat = [j for j, one in zip(S, d, strict=True) if one == 0]
     log_det = 2 * float(np.sum(np.log(np.abs(np.diagonal(fit.R)))) - np.sum(np.log(d[d > 0])))
     if flat:
         log_det -= 2 * float(np.sum(np.log(np.abs(np.diagonal(exact.fit(flat).R)))))
     rows = call.A.shape[0] - len(flat)
-    constant = math.log(math.pi if is_complex else 2 * math.pi) + 2 * math.log(solution.sigma)
+    constant = math.log(math.pi if is_complex else 2 * math.pi)
+    constant += 2 * float(np.mean(np.log(noises(call, solution.sigma)[heard])))
     quadratic = (fit.norm / noise) ** 2
     value = -beta * (rows * constant + log_det + quadratic)
-    rounding = 2 * fit.part * (fit.condition + fit.size * fit.norm / noise**2) + fit.part * abs(
-        value
-    )
+    rounding = 2 * fit.part * (fit.condition + fit.size * fit.norm / noise**2)
+    rounding = rounding * np.count_nonzero(heard) + fit.part * abs(value)
     off = abs(value - solution.log_evidence)
     assert off <= rounding, f"log evidence {solution.log_evidence:.9g}, not {value:.9g}"
     if solution.stop is Stop.EVIDENCE:

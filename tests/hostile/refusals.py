@@ -62,7 +62,8 @@ def are_out_of_range(call: Call, found: re.Match[str]) -> bool:
     """Whether some coefficient (or its square, a variance) may be beyond the type's range."""
     exact, limits = call.exact, np.finfo(call.dtype)
     used = exact.norms > 0
-    powers = exact.power - exact.powers[used]  # of ‖y‖/‖a_j‖
+    loud = np.frexp(exact.each)[1][:, None]
+    powers = loud - exact.powers[used]  # of ‖y_t‖/‖a_j‖
     times = 2 if call.algorithm in (*BAYESIAN, *SEARCHES) else 1
     room = 60  # bits by which coefficients may differ from that
     high = times * (powers + room) >= limits.maxexp

@@ -12,7 +12,7 @@ from sparsewise import Solution, Stop
 from sparsewise.algorithms import Family
 from tests.hostile.calls import Call
 from tests.hostile.campaign import oracle
-from tests.hostile.least_squares import Exact, Fit
+from tests.hostile.least_squares import Exact, Fit, sizes
 from tests.references.stepwise import CRITERIA, ric
 
 Array = NDArray[Any]
@@ -42,10 +42,10 @@ def well_formed(call: Call, solution: Solution) -> None:
     assert support.ndim == 1, f"support of shape {support.shape}"
     assert (np.diff(support) > 0).all(), f"support {support} is not ascending"
     assert ((support >= 0) & (support < m)).all(), f"support {support} beyond {m} columns"
-    assert coef.shape == (m,), f"coef of shape {coef.shape}"
+    assert coef.shape == (m, *call.y.shape[1:]), f"coef of shape {coef.shape}"
     assert coef.dtype == call.dtype, f"coef is {coef.dtype}, not {call.dtype}"
     assert np.isfinite(coef).all(), f"coef {coef}"
-    assert not np.delete(coef, support).any(), "a coefficient off the support"
+    assert not np.delete(coef, support, axis=0).any(), "a coefficient off the support"
     residual = solution.residual_norm
     assert np.isfinite(residual), f"residual_norm {residual}"
     assert residual >= 0, f"residual_norm {residual}"
@@ -153,7 +153,7 @@ def path_models(call: Call, solution: Solution) -> None:
     worst = exact.fit(solution.path.start).condition
     for model in models[:MODELS]:
         S = model.support.tolist()
-        assert not np.delete(model.coef, S).any(), "a coefficient off the support of a model"
+        assert not np.delete(model.coef, S, axis=0).any(), "a coefficient off a model's support"
         fit = exact.fit(S)
         worst = max(worst, fit.condition)
         stated = exact.relative(model.loss**0.5)
@@ -241,7 +241,7 @@ def closest_columns(call: Call, solution: Solution) -> None:
         fit = exact.fit([] if call.algorithm == "oblivious" else S)
         if call.algorithm != "mp" or r is None:
             r, rounding = fit.r, fit.residual_slack + left_by_path(call, fit)
-        corr = np.abs(exact.U.conj().T @ r).astype(float)
+        corr = sizes(exact.U.conj().T @ r).astype(float)
         if call.algorithm == "mp":
             free = [j for j in range(corr.size) if j not in barred]
             r = r - exact.U[:, group[0]] * (exact.U[:, group[0]].conj() @ r)
@@ -269,7 +269,7 @@ def additions(exact: Exact, fit: Fit, *, by_gain: bool) -> tuple[Array, Array, A
     usable = gains.frailty < 1 / (DOUBT * exact.eps)
     if by_gain:
         return gains.root, gains.slack, usable
-    corr = np.abs(exact.U.conj().T @ fit.r).astype(float)
+    corr = sizes(exact.U.conj().T @ fit.r).astype(float)
     return corr, np.full(corr.size, fit.residual_slack), usable
 
 
@@ -277,7 +277,7 @@ def deletions(fit: Fit, *, by_loss: bool) -> tuple[Array, Array]:
     """Score and its error of each column: √loss, or |x_i|."""
     if by_loss:
         return fit.losses()
-    return np.abs(fit.x).astype(float), fit.coef_slack
+    return sizes(fit.x).astype(float), fit.coef_slack
 
 
 @oracle
@@ -343,7 +343,7 @@ def reason_holds(call: Call, solution: Solution) -> None:
         if stop is Stop.STABLE:
             assert no_cheap_column(call, fit, delta), f"{told}: a column is worth less"
     elif stop is Stop.NO_IMPROVEMENT and call.algorithm in ("forward", "omp", "gomp", "mp"):
-        corr = np.abs(exact.U.conj().T @ fit.r) if call.algorithm != "mp" else None
+        corr = sizes(exact.U.conj().T @ fit.r) if call.algorithm != "mp" else None
         if corr is not None:
             free = candidates(call, S)
             best = max((float(corr[j]) for j in free), default=0.0)
@@ -407,7 +407,7 @@ def no_cheap_coefficient(call: Call, fit: Fit, delta: float) -> bool:
     root, slack = fit.losses()
     forced = call.columns("include")
     level = max(delta, EXACT * call.exact.eps) * (1 - 1e-9)
-    x, doubt = np.abs(fit.x).astype(float), fit.coef_slack
+    x, doubt = sizes(fit.x).astype(float), fit.coef_slack
     loose = [i for i, j in enumerate(fit.S) if j not in forced]
     least = min((x[i] + doubt[i] for i in loose), default=0.0) * (1 + 1e-9)
     smallest = [i for i in loose if x[i] - doubt[i] <= least]
@@ -469,19 +469,19 @@ def own_check(call: Call, solution: Solution) -> None:
     """A right answer passes its own check, and one that was tampered with does not."""
     from dataclasses import replace
 
-    check = solution.check(call.held, call.y)
+    check = solution.check(call.held, call.target)
     assert check.ok, f"a right answer does not hold: {check}"
     if call.exact.is_zero or not solution.support.size:
         return
     tampered = solution.coef.copy()
-    worst = solution.support[np.argmax(np.abs(call.exact.unit_coef(tampered, solution.support)))]
+    worst = solution.support[np.argmax(sizes(call.exact.unit_coef(tampered, solution.support)))]
     tampered[worst] = 0
-    moved = float(np.abs(call.exact.unit_coef(solution.coef, [worst])[0]))
+    moved = float(sizes(call.exact.unit_coef(solution.coef, [worst]))[0])
     if moved > 1e-2:
         broken = replace(solution, coef=tampered)
-        assert not broken.check(call.held, call.y).ok, f"it holds without coefficient {worst}"
+        assert not broken.check(call.held, call.target).ok, f"it holds without coefficient {worst}"
     told = replace(solution, residual_norm=solution.residual_norm + 0.01 * norm_of(call))
-    assert not told.check(call.held, call.y).ok, "it holds with another residual"
+    assert not told.check(call.held, call.target).ok, "it holds with another residual"
 
 
 def norm_of(call: Call) -> float:

@@ -191,10 +191,14 @@ def hostile_words(case: Case) -> None:
     name = case.choose(*BY_COLUMNS)
     case.note(algorithm=name)
     A = matrix(case, kinds=("gaussian", "complex_gaussian", "copies"), most=12)
-    y = A @ (case.rng.standard_normal(A.shape[1]) * (case.rng.random(A.shape[1]) < 0.3))
-    y = y + 0.1 * length(y) * case.rng.standard_normal(A.shape[0])
+    n, m = A.shape
+    each = (case.choose(1, 2, 4),) if BY_COLUMNS[name].several and case.chance(0.25) else ()
+    few = (case.rng.random(m) < 0.3)[(..., *(None for _ in each))]
+    y = A @ (case.rng.standard_normal((m, *each)) * few)
+    y = y + 0.1 * length(y) * case.rng.standard_normal((n, *each))
     if length(y) < 1e-300:
-        y = case.rng.standard_normal(A.shape[0])  # words in its units would be no numbers
+        y = case.rng.standard_normal((n, *each))  # words in its units would be no numbers
+    case.note(targets=each)
     call = Call(name, A, A, y, words(case, name, A, y))
     for constraint in ("include", "exclude", "start"):
         call.words.pop(constraint, None)

@@ -2,7 +2,9 @@
 
 Slow, and meant to be obviously right. `dense` works in double precision, `precise` with as many
 digits as asked for; both take data in any units, and gamma = inf for a column with a flat prior.
-The algorithms at the end work on unit columns and a unit target, as the library does.
+The algorithms at the end work on unit columns and a unit target, as the library does. Several
+targets, the columns of y, are independent given gamma and sigma, and have these in common: the
+evidence is the sum of theirs.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from tests.references.stepwise import (
     Columns,
     Unit,
     largest,
+    sizes,
     smallest,
 )
 
@@ -32,11 +35,11 @@ class Posterior:
     """What follows from gamma and sigma, with P = C⁻¹ less what the flat priors explain."""
 
     S: np.ndarray  # a_j* P a_j
-    Q: np.ndarray  # a_j* P y
+    Q: np.ndarray  # a_j* P y, of shape (m,) or (m, q)
     log_evidence: float
-    mean: np.ndarray  # of the active coefficients, ascending by column
+    mean: np.ndarray  # of the active coefficients, ascending by column; (k,) or (k, q)
     covariance: np.ndarray
-    quadratic: float  # y* P y
+    quadratic: float  # y* P y, the sum over targets
 
 
 def is_complex(A, y) -> bool:
@@ -71,7 +74,7 @@ def dense(A, y, gamma, sigma) -> Posterior:
     return Posterior(
         S=np.einsum("ij,ij->j", A.conj(), P @ A).real,
         Q=A.conj().T @ (P @ y),
-        log_evidence=-half * ((n - flat.size) * np.log(circle) + logdet + quadratic),
+        log_evidence=-half * (y[0].size * ((n - flat.size) * np.log(circle) + logdet) + quadratic),
         mean=covariance @ (V.conj().T @ y) / sigma**2,
         covariance=covariance,
         quadratic=quadratic,
@@ -197,10 +200,13 @@ class Slack:
 
 
 class Scores:
-    """s and |q|² of every column, each from a covariance without that column; what follows."""
+    """s and |q|² of every column, each from a covariance without that column; what follows.
+
+    Of several targets |q|² is the mean.
+    """
 
     def __init__(self, state: State):
-        U, y, gamma, noise = state.unit.U, state.unit.y, state.gamma, state.noise
+        U, y, gamma, noise = state.unit.U, state.y, state.gamma, state.noise
         self.state, self.gamma = state, gamma.copy()
         self.s, self.q2 = np.zeros(len(gamma)), np.zeros(len(gamma))
         inactive = state.inactive
@@ -224,7 +230,7 @@ class Scores:
     def worth(self, gamma) -> np.ndarray:
         """l(γ): the log evidence with this gamma less that without the column."""
         g = np.where(np.isinf(gamma), 0.0, gamma)
-        return self.state.half * (self.q2 * g / (1 + g * self.s) - np.log1p(g * self.s))
+        return self.state.beta * (self.q2 * g / (1 + g * self.s) - np.log1p(g * self.s))
 
     @property
     def rises(self) -> np.ndarray:
@@ -236,7 +242,7 @@ class Scores:
 
 
 def factors(U, y, gamma, sigma, columns) -> tuple[np.ndarray, np.ndarray]:
-    """S and |Q|² of these columns."""
+    """S and |Q|² of these columns, the mean over targets."""
     weights = np.where(np.isinf(gamma), 0.0, gamma)
     C = sigma**2 * np.eye(len(y)) + (U * weights) @ U.conj().T
     both = np.column_stack([U[:, columns], y])
@@ -246,16 +252,21 @@ def factors(U, y, gamma, sigma, columns) -> tuple[np.ndarray, np.ndarray]:
         X = U[:, flat]
         CX = np.linalg.solve(C, X)
         solved -= CX @ np.linalg.solve(X.conj().T @ CX, CX.conj().T @ both)
-    S = np.sum(U[:, columns].conj() * solved[:, :-1], axis=0).real
-    return S, np.abs(U[:, columns].conj().T @ solved[:, -1]) ** 2
+    q = y[0].size
+    S = np.sum(U[:, columns].conj() * solved[:, :-q], axis=0).real
+    return S, mean_squares(U[:, columns].conj().T @ solved[:, -q:])
 
 
 @dataclass
 class State:
-    """A problem with unit columns and a unit target, and the gammas of its columns."""
+    """A problem with unit columns and a unit target, and the gammas of its columns.
+
+    Several targets have a root mean square of one, and those of zeros are left out: they tell
+    nothing.
+    """
 
     A: np.ndarray
-    y: np.ndarray
+    target: np.ndarray
     sigma: float
     price: float = 0.0
     include: Columns = ()
@@ -264,8 +275,13 @@ class State:
     steps: list[tuple[str, int]] = field(init=False, default_factory=list)
 
     def __post_init__(self):
-        self.unit = Unit(self.A, self.y, self.include, self.exclude)
-        self.half = 1.0 if is_complex(self.A, self.y) else 0.5
+        self.unit = Unit(self.A, self.target, self.include, self.exclude)
+        self.y = self.unit.y
+        if self.y.ndim > 1:
+            self.y = self.y[:, self.y.any(axis=0)]
+        self.targets = self.y[0].size
+        self.y = self.y * self.targets**0.5
+        self.beta = self.targets * (1.0 if is_complex(self.A, self.y) else 0.5)
         self.noise = self.sigma / self.unit.scale
         self.gamma = np.zeros(self.A.shape[1])
         self.gamma[self.unit.include] = np.inf
@@ -275,7 +291,7 @@ class State:
         """What u = |q|²/s must exceed for a column to be worth its price."""
         if self.price == 0:
             return 1.0
-        excess = self.price / self.half
+        excess = self.price / self.beta
         return brentq(lambda u: u - 1 - np.log(u) - excess, 1.0, 10 + 2 * excess, xtol=1e-14)
 
     @property
@@ -303,8 +319,7 @@ class State:
     @property
     def worth(self) -> float:
         """What is maximised: the log evidence (of the unit problem) less the price of columns."""
-        u = self.unit
-        value = dense(u.U, u.y, self.gamma, self.noise).log_evidence
+        value = dense(self.unit.U, self.y, self.gamma, self.noise).log_evidence
         return value - self.price * len(self.active)
 
     def merge_copies(self) -> bool:
@@ -324,20 +339,28 @@ class State:
 
     def answer(self) -> BayesAnswer:
         """Back to the units of the data."""
-        u = self.unit
-        posterior, on = dense(u.U, u.y, self.gamma, self.noise), np.flatnonzero(self.gamma)
-        scale = u.scale / np.where(u.norms > 0, u.norms, 1.0)
-        coef = np.zeros(len(self.gamma), dtype=np.result_type(u.U, u.y))
-        coef[on] = posterior.mean * scale[on]
+        u, on = self.unit, np.flatnonzero(self.gamma)
+        plain = u.answer(on, self.mean())
+        # The unit of each target of norm one; of those of zeros there is nothing to be told.
+        some = u.y.any(axis=0)
+        logs = np.log(np.atleast_1d(u.units / self.targets**0.5)[np.atleast_1d(some)])
+        evidence = dense(u.U, self.y, self.gamma, self.noise).log_evidence
         rank = len(u.y) - len(u.include)
         return BayesAnswer(
-            support=[int(j) for j in on],
-            coef=coef,
-            gamma=self.gamma * scale**2,
+            support=plain.support,
+            coef=plain.coef,
+            gamma=self.gamma * (u.scale / np.where(u.norms > 0, u.norms, 1.0)) ** 2,
             sigma=self.sigma,
-            log_evidence=posterior.log_evidence - 2 * self.half * rank * np.log(u.scale),
+            log_evidence=evidence - 2 * self.beta * rank * logs.mean(),
             steps=self.steps,
         )
+
+    def mean(self) -> np.ndarray:
+        """The posterior mean of all coefficients, of unit columns and a unit target."""
+        u, on = self.unit, np.flatnonzero(self.gamma)
+        x = u.x([])
+        x[on] = dense(u.U, u.y, self.gamma, self.noise).mean
+        return x
 
 
 @dataclass(frozen=True)
@@ -392,7 +415,7 @@ def rounds(state: State, min_increase: float, max_outer: int | None, budget: Bud
     A copy may come and go at a gain of rounding size: that is nothing.
     """
     done, merged = 0, False
-    least = TIE * (len(state.y) - len(state.unit.include))
+    least = TIE * state.targets * (len(state.y) - len(state.unit.include))
     while max_outer is None or done < max_outer:
         before = state.worth
         acquire(state, budget)
@@ -414,7 +437,7 @@ def rmp(
     exclude=(),
 ):  # fmt: skip
     state = State(A, y, sigma, price, include, exclude)
-    rounds(state, min_increase, max_outer, Budget(max_iter))
+    rounds(state, min_increase * state.targets, max_outer, Budget(max_iter))
     return state.answer()
 
 
@@ -435,7 +458,7 @@ def fast_sbl(A, y, *, sigma, min_increase=1e-6, price=0.0, max_iter=None, includ
         tied = [i for i in state.active if rises[i] >= rises[j] * (1 - TIE)]
         if tied:
             j = min(tied)
-        if not rises[j] > min_increase:
+        if not rises[j] > min_increase * state.targets:
             if not worthless:
                 if budget.spend() and state.merge_copies():
                     continue
@@ -456,14 +479,19 @@ def moments(U, y, gamma, sigma) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     C = sigma**2 * np.eye(len(y)) + (U * gamma) @ U.conj().T
     inverse = np.linalg.inv(C)
     S = np.einsum("ij,ij->j", U.conj(), inverse @ U).real
-    mean = gamma * (U.conj().T @ (inverse @ y))
+    mean = (gamma * (U.conj().T @ (inverse @ y)).T).T
     return mean, gamma - gamma**2 * S, S
+
+
+def mean_squares(values) -> np.ndarray:
+    """|values|², the mean over targets: all that updates of a common gamma know of several."""
+    return sizes(values) ** 2 / np.prod(values.shape[1:])
 
 
 def em_update(U, y, gamma, sigma) -> np.ndarray:
     """γ = |μ|² + Σ_ii: each update raises the evidence."""
     mean, variance, _ = moments(U, y, gamma, sigma)
-    return np.abs(mean) ** 2 + variance
+    return mean_squares(mean) + variance
 
 
 def mackay_update(U, y, gamma, sigma) -> np.ndarray:
@@ -471,13 +499,14 @@ def mackay_update(U, y, gamma, sigma) -> np.ndarray:
     mean, _, S = moments(U, y, gamma, sigma)
     determined = gamma * S
     on = determined > 0
-    return np.divide(np.abs(mean) ** 2, determined, out=np.zeros_like(gamma), where=on)
+    return np.divide(mean_squares(mean), determined, out=np.zeros_like(gamma), where=on)
 
 
 def convex_update(U, y, gamma, sigma) -> np.ndarray:
     """γ = |μ| / √(a*C⁻¹a), Wipf and Nagarajan's bound: each update raises the evidence."""
     mean, _, S = moments(U, y, gamma, sigma)
-    return np.divide(np.abs(mean), np.sqrt(S), out=np.zeros_like(gamma), where=S > 0)
+    size = np.sqrt(mean_squares(mean))
+    return np.divide(size, np.sqrt(S), out=np.zeros_like(gamma), where=S > 0)
 
 
 UPDATES: dict[str, Callable[..., np.ndarray]] = {
@@ -502,7 +531,7 @@ def sbl(
 ):  # fmt: skip
     """Many updates of all gammas from γ = 1, then what is left is polished by rounds of rmp."""
     state = State(A, y, sigma, price, include, exclude)
-    U, target = without_flat(state.unit.U, state.unit.y, state.unit.include)
+    U, target = without_flat(state.unit.U, state.y, state.unit.include)
     gamma = np.zeros(len(state.gamma))
     gamma[state.free] = 1.0
     for _ in range(300 if max_iter is None else max_iter):
@@ -511,8 +540,9 @@ def sbl(
     gamma[state.unit.include] = np.inf
     state.gamma = gamma
     # Hundreds of gammas are still on their way to 0: these go first, each once.
-    delete_and_update(state, min_increase, Budget(None))
-    rounds(state, min_increase, None, Budget(None))
+    least = min_increase * state.targets
+    delete_and_update(state, least, Budget(None))
+    rounds(state, least, None, Budget(None))
     return state.answer()
 
 

@@ -1,7 +1,9 @@
 """Every algorithm once more, naively: each score from least squares from scratch.
 
 Slow, and meant to be obviously right. All scores refer to columns of unit norm, u_j = a_j/|a_j|,
-and a target of unit norm, so that every tolerance of the contract is a plain number here.
+and a target of unit norm, so that every tolerance of the contract is a plain number here. Several
+targets are the columns of one of unit norm, each with its weight; a score is then the length of the
+row that holds those of all.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
+
+from sparsewise import Targets
 
 EPS = float(np.finfo(float).eps)
 TIE = EPS ** (2 / 3)  # scores this close, relatively, are tied: the lowest column index wins
@@ -29,6 +33,29 @@ def norm(v: np.ndarray) -> float:
     """The Euclidean norm, safe from under- and overflow."""
     biggest = float(np.max(np.abs(v), initial=0.0))
     return biggest * float(np.linalg.norm(v / biggest)) if biggest > 0 else 0.0
+
+
+def sizes(rows: np.ndarray) -> np.ndarray:
+    """The length of each row: the absolute value where it is but a number."""
+    return np.abs(rows) if rows.ndim == 1 else np.linalg.norm(rows, axis=1)
+
+
+def units(y) -> tuple[np.ndarray, float]:
+    """What to divide each target by to make them one of unit norm, and the unit of tolerances.
+
+    Targets count by w_t = 1/‖y_t‖ unless told otherwise; those of zeros don't. Noise that is equal
+    in all of them after that division has a root mean square of this unit before it.
+    """
+    if np.ndim(getattr(y, "Y", y)) == 1:
+        return np.float64(norm(y) or 1.0), norm(y)
+    Y = y.Y if isinstance(y, Targets) else y
+    norms = np.array([norm(target) for target in np.asarray(Y).T])
+    some = norms > 0
+    weights = getattr(y, "weights", None)
+    weights = 1 / norms[some] if weights is None else np.asarray(weights)[some]
+    each = np.ones(len(norms))
+    each[some] = np.linalg.norm(weights * norms[some]) / weights
+    return each, norm(each[some]) / max(np.count_nonzero(some), 1)
 
 
 def largest(scores: np.ndarray, allowed: Columns, zero: float = EXACT) -> int | None:
@@ -56,8 +83,8 @@ class Unit:
         A = np.asarray(A) * 1.0
         self.norms = np.array([norm(a) for a in A.T])
         self.U = A / np.where(self.norms > 0, self.norms, 1.0)
-        self.scale = norm(y)
-        self.y = np.asarray(y) / (self.scale or 1.0)
+        self.units, self.scale = units(y)
+        self.y = np.asarray(getattr(y, "Y", y)) / self.units
         self.include = list(include)
         self.exclude = set(exclude)
 
@@ -75,8 +102,9 @@ class Unit:
         return W - V @ np.linalg.lstsq(V, W, rcond=None)[0]
 
     def x(self, S: Sequence[int]) -> np.ndarray:
-        """Least-squares coefficients of y on U_S, as a vector of length m."""
-        full = np.zeros(self.U.shape[1], dtype=np.result_type(self.U, self.y))
+        """Least-squares coefficients of y on U_S, as a vector of length m, or one a target."""
+        shape = (self.U.shape[1], *self.y.shape[1:])
+        full = np.zeros(shape, dtype=np.result_type(self.U, self.y))
         full[S] = np.linalg.lstsq(self.U[:, S], self.y, rcond=None)[0]
         return full
 
@@ -101,7 +129,7 @@ class Unit:
         gains = np.zeros(self.U.shape[1])
         D, r = self.outside(S), self.residual(S)
         for j in self.addable(S):
-            gains[j] = np.abs(np.vdot(D[:, j], r)) ** 2 / np.linalg.norm(D[:, j]) ** 2
+            gains[j] = np.linalg.norm(D[:, j].conj() @ r) ** 2 / np.linalg.norm(D[:, j]) ** 2
         return gains
 
     def loss(self, S: Sequence[int]) -> np.ndarray:
@@ -109,7 +137,7 @@ class Unit:
         losses = np.full(self.U.shape[1], np.inf)
         for j in self.droppable(S):
             d = self.outside([i for i in S if i != j], [j])[:, 0]
-            losses[j] = np.abs(np.vdot(d, self.y)) ** 2 / np.linalg.norm(d) ** 2
+            losses[j] = np.linalg.norm(d.conj() @ self.y) ** 2 / np.linalg.norm(d) ** 2
         return losses
 
     def droppable(self, S: Sequence[int]) -> list[int]:
@@ -127,14 +155,19 @@ class Unit:
 
     def filled(self, S: Sequence[int], k: int) -> list[int]:
         """S, filled up to k columns by the largest correlations with y."""
-        return self.grown(S, np.abs(self.corr([])), k - len(S))
+        return self.grown(S, sizes(self.corr([])), k - len(S))
 
     def answer(self, S: Columns, x: np.ndarray | None = None) -> Answer:
         S = sorted(int(j) for j in S)
         x = self.x(S) if x is None else x
-        coef = x * self.scale
-        coef[S] /= self.norms[S]
+        coef = x * self.units
+        coef[S] = (coef[S].T / self.norms[S]).T
         return Answer(S, coef)
+
+    def distance(self, coef: np.ndarray) -> float:
+        """‖y - A coef‖ in the unit of tolerances; of several targets their weighted mean."""
+        x = (coef.T * self.norms).T / self.units
+        return norm(self.y - self.U @ x) * self.scale
 
 
 def oblivious(A, y, *, sparsity, include=(), exclude=()):
@@ -170,7 +203,7 @@ def gomp(A, y, *, batch, sparsity=None, residual=None, include=(), exclude=(), s
     S = u.begin(start)
     most = min(A.shape) if sparsity is None else sparsity
     while len(S) < most and not u.fits(S, residual):
-        corr = np.abs(u.corr(S))
+        corr = sizes(u.corr(S))
         T = u.grown(S, corr, min(batch, most - len(S)))
         if len(T) == len(S) or max(corr[T[len(S) :]]) <= EXACT:
             break
@@ -214,7 +247,7 @@ def least_loss(u: Unit, S) -> int | None:
 
 
 def least_coefficient(u: Unit, S) -> int | None:
-    return smallest(np.abs(u.x(S)), u.droppable(S))
+    return smallest(sizes(u.x(S)), u.droppable(S))
 
 
 def backward(A, y, *, sparsity=None, residual=None, delta=None, start=None, include=(), exclude=()):
@@ -342,12 +375,12 @@ def ompr(
 
     def swap(S):
         corr = u.corr(S)
-        j = largest(np.abs(corr), u.addable(S))
+        j = largest(sizes(corr), u.addable(S))
         if j is None:
             return None
         z = u.x(S)
         z[j] = step * corr[j]
-        i = smallest(np.abs(z), u.droppable([*S, j]))
+        i = smallest(sizes(z), u.droppable([*S, j]))
         return None if i == j else [c for c in [*S, j] if c != i]
 
     S = u.filled(u.begin(start), sparsity)
@@ -360,8 +393,8 @@ def subspace_pursuit(
     u = Unit(A, y, include, exclude)
 
     def exchange(S):
-        T = u.grown(S, np.abs(u.corr(S)), sparsity)
-        size = np.abs(u.x(T))
+        T = u.grown(S, sizes(u.corr(S)), sparsity)
+        size = sizes(u.x(T))
         kept = list(u.include)
         while len(kept) < min(sparsity, len(T)):
             kept.append(largest(size, [j for j in T if j not in kept]))

@@ -31,7 +31,8 @@ def add(command: Command) -> None:
         epilog="table1 and table2 have recovery probabilities, phase is Fig. 2, timing Fig. 3, "
         "bounds Fig. 1, boston Fig. 4; all is all of these in one report. beyond has solve beside "
         "the paper's algorithms and those of scikit-learn and abess, on tables 1 and 2 (k = 28, "
-        "too), with more noise, on pure noise, and on the phase transition. The "
+        "too), with more noise, on pure noise, and on the phase transition. shared-support has "
+        "recovery by how many targets share their columns. The "
         "folder then has report.html, report.md, figures, results.parquet (a row for each cell and "
         "algorithm) and values.parquet (for each realisation).",
     )

@@ -28,3 +28,12 @@ part_jit = partial(inner_jit, forceinline=True)
 def abs2(z):
     """|z|²."""
     return z.real * z.real + z.imag * z.imag
+
+
+@jit
+def column_square(M, j):
+    """Σ_i |M_ij|²."""
+    square = 0.0
+    for i in range(len(M)):
+        square += abs2(M[i, j])
+    return square

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, inner_jit, jit
+from sparsewise.compiled.jit import abs2, column_square, inner_jit, jit, part_jit
 
 LARGE = 1000.0
 """Coefficients up to this many times those of the incumbent are thought of in looking for ties."""
@@ -70,15 +70,6 @@ class Scratch(NamedTuple):
     order: Any
 
 
-@inner_jit
-def squares(t, c):
-    """|t_c|², the sum over targets."""
-    total = 0.0
-    for target in range(len(t)):
-        total += abs2(t[target, c])
-    return total
-
-
 @jit
 def without(R, t, width, i, S, s):
     """R and t without column i into S and s, triangular again by rotations.
@@ -104,7 +95,7 @@ def without(R, t, width, i, S, s):
             s[target, c] = np.conj(a) * upper + np.conj(b) * lower
             s[target, c + 1] = a * lower - b * upper
         S[c + 1, c] = 0
-    return squares(s, width - 1)
+    return column_square(s, width - 1)
 
 
 @jit
@@ -165,6 +156,17 @@ def rearrange(R, columns, loss, fixed, width, order, scratch):
         columns[i] = order[i]
 
 
+@part_jit
+def reflect(v, w, first, width, scale):
+    """v - scale·w w*v, from an entry on."""
+    inner = np.conj(w[first]) * v[first]
+    for row in range(first + 1, width):
+        inner += np.conj(w[row]) * v[row]
+    inner *= scale
+    for row in range(first, width):
+        v[row] -= inner * w[row]
+
+
 @jit
 def triangular(R, t, fixed, width, w):
     """R upper triangular again, from column `fixed` on, by reflections; t turns with it."""
@@ -179,19 +181,9 @@ def triangular(R, t, fixed, width, w):
         w[c] += norm * w[c] / size if size > 0 else norm
         scale = 1 / (norm * (norm + size))
         for col in range(c, width):
-            inner = np.conj(w[c]) * R[c, col]
-            for row in range(c + 1, width):
-                inner += np.conj(w[row]) * R[row, col]
-            inner *= scale
-            for row in range(c, width):
-                R[row, col] -= inner * w[row]
+            reflect(R[:, col], w, c, width, scale)
         for target in range(len(t)):
-            inner = np.conj(w[c]) * t[target, c]
-            for row in range(c + 1, width):
-                inner += np.conj(w[row]) * t[target, row]
-            inner *= scale
-            for row in range(c, width):
-                t[target, row] -= inner * w[row]
+            reflect(t[target], w, c, width, scale)
         for row in range(c + 1, width):
             R[row, c] = 0
 
@@ -288,7 +280,7 @@ def enter(stack, depth, least, most, rounding, dependent, ridge, scratch):
             and can_be_told_apart(R, largest, size, dependent, ridge, scratch.M[0])
         ):
             stack.doubt[size] = rss
-        rss += squares(t, size - 1)
+        rss += column_square(t, size - 1)
     stack.next[depth] = min(width, most) - 1 if width > least else -1
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, jit
+from sparsewise.compiled.jit import abs2, column_square, jit
 
 # The state of a column.
 OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
@@ -272,15 +272,6 @@ def lower(p, t, k, corr, energy, floor, state):
         if energy[j] < floor[j] and state[j] == OPEN:
             stale += 1
     return stale
-
-
-@jit
-def column_square(M, j):
-    """Σ_i |M_ij|²."""
-    square = 0.0
-    for i in range(len(M)):
-        square += abs2(M[i, j])
-    return square
 
 
 @jit

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sparsewise.experiments import beyond, paper
+from sparsewise.experiments import beyond, paper, shared_support
 from sparsewise.experiments.declaration import Experiment
 
-DECLARED = paper.EXPERIMENTS | beyond.EXPERIMENTS
+DECLARED = paper.EXPERIMENTS | beyond.EXPERIMENTS | shared_support.EXPERIMENTS
 """All of them by name."""
 
-QUICK = paper.QUICK | beyond.QUICK
+QUICK = paper.QUICK | beyond.QUICK | shared_support.QUICK
 """What is smaller in a quick look."""
 
 GROUPS: dict[str, dict[str, Experiment]] = {

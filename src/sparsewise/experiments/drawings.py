@@ -30,7 +30,7 @@ from sparsewise.experiments.claims import (
 from sparsewise.experiments.comparison import compared, kind_of, succeeded
 from sparsewise.experiments.declaration import Experiment, equations
 from sparsewise.experiments.looks import LOOKS as LOOKS  # of whoever draws on
-from sparsewise.experiments.looks import RING, darker, look, paper_legend, pretty, safe
+from sparsewise.experiments.looks import MARKERS, RING, darker, look, paper_legend, pretty, safe
 from sparsewise.experiments.paper import THEOREM
 from sparsewise.experiments.told_drawings import draw_false_features, draw_rates
 from sparsewise.plots.recovery_probability import draw_bounds
@@ -62,6 +62,7 @@ AXIS_LABELS = {
     "n": "rows n",
     "m": "columns m",
     "k": "non-zero coefficients k",
+    "targets": "targets q",
     "noise": "norm of the noise ‖ε‖",
     "delta": "tolerance δ",
     "sampling": "sampling ratio n/m",
@@ -211,6 +212,35 @@ def _transition_lines(experiment: Experiment, results: pl.DataFrame, ax: Axes) -
     ax.legend(fontsize="small")
 
 
+def _shared_support(
+    experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame
+) -> Figure | None:
+    """A panel for each contender, a line with its Wilson band for each number of targets."""
+    found = {one.label: _of(results, one.label) for one in experiment.contenders}
+    found = {label: rows for label, rows in found.items() if not rows.is_empty()}
+    if not found:
+        return None
+    figure = Figure(figsize=(1.4 + 3.1 * len(found), 4.2), layout="constrained")
+    axes = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
+    for ax, (label, rows) in zip(axes, found.items(), strict=True):
+        for (q,), lines in rows.sort("targets", "k").group_by("targets", maintain_order=True):
+            place = experiment.grid["targets"].index(q)
+            colour, marker = SHADES[place], MARKERS[place]
+            ax.fill_between(lines["k"], lines["low"], lines["high"], color=colour, alpha=0.15, lw=0)
+            ax.plot(
+                lines["k"], lines["rate"], color=colour, marker=marker, linewidth=1.8, label=f"{q}"
+            )
+        ax.set(title=pretty(label), xlabel=AXIS_LABELS["k"], ylim=(-0.02, 1.02))
+    axes[0].set_ylabel("supports recovered")
+    axes[0].yaxis.set_major_formatter(PercentFormatter(1))
+    axes[-1].legend(title="targets", loc="lower left", reverse=True)
+    figure.suptitle(safe(experiment.title), x=0.01, ha="left", fontweight="bold")
+    return figure
+
+
+SHADES = ("#999999", "#56b4e9", "#0072b2", "#1b2a49")
+"""The more targets, the darker."""
+
 KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Figure | None]] = {
     "table": _table,
     "phase": _phase,
@@ -220,6 +250,7 @@ KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Figure | Non
     "beyond": draw_rates,
     "false_features": draw_false_features,
     "beyond_phase": _beyond_phase,
+    "shared_support": _shared_support,
 }
 """The figure of each kind of experiment of the package; `sections.KINDS` has the text."""
 
@@ -240,6 +271,8 @@ CAPTIONS = {
     "standard errors either side; dashed: the most that solve is to have.",
     "beyond_phase": "How often the support is recovered, by sampling ratio n/m and sparsity ratio "
     "k/n; lines are where half of them are.",
+    "shared_support": "How often the support is recovered, by how many targets share it; bands are "
+    "95 % intervals.",
 }
 
 

@@ -12,7 +12,7 @@ from sparsewise.experiments.declaration import Cell, Experiment
 
 
 class Draw(NamedTuple):
-    """A problem whose answer is known: y = A x + noise."""
+    """A problem whose answer is known: y = A x + noise; several targets are columns of y and x."""
 
     A: Array
     y: Array
@@ -69,12 +69,12 @@ FAMILIES: dict[str, Callable[[np.random.Generator, int, int], Array]] = {
 """Matrices by name; their columns are scaled to unit norm afterwards."""
 
 
-SIGNALS: dict[str, Callable[[np.random.Generator, int], Array]] = {
+SIGNALS: dict[str, Callable[..., Array]] = {
     "signs": _signs,
     "normal": _normal,
     "uniform": _uniform,
 }
-"""Non-zero coefficients by name."""
+"""Non-zero coefficients by name, given a generator and their shape."""
 
 
 def generator(cell: Cell, realization: int, seed: int) -> np.random.Generator:
@@ -83,19 +83,26 @@ def generator(cell: Cell, realization: int, seed: int) -> np.random.Generator:
 
 
 def draw(experiment: Experiment, cell: Cell, rng: np.random.Generator) -> Draw:
-    """A matrix of unit columns, k coefficients at random places, noise of given norm."""
+    """A matrix of unit columns, k coefficients at random places, noise of given norm.
+
+    Where a cell says how many targets there are, each has coefficients of its own, at these places,
+    and noise of its own.
+    """
     n, m, k = int(cell["n"]), int(cell["m"]), int(cell["k"])
+    each = (int(cell["targets"]),) if "targets" in cell.quantities else ()
     A = FAMILIES[experiment.family](rng, n, m)
     A /= np.linalg.norm(A, axis=0)
-    x = np.zeros(m)
-    x[rng.choice(m, k, replace=False)] = SIGNALS[experiment.signal](rng, k)
-    return Draw(A, A @ x + noise(rng, n, cell.quantities.get("noise", 0.0)), x)
+    x = np.zeros((m, *each))
+    x[rng.choice(m, k, replace=False)] = SIGNALS[experiment.signal](rng, k, *each)
+    return Draw(A, A @ x + noise(rng, (n, *each), cell.quantities.get("noise", 0.0)), x)
 
 
-def noise(rng: np.random.Generator, n: int, norm: float, *, centred: bool = False) -> Array:
-    """Normal noise of given norm, perhaps about its mean."""
-    e = rng.standard_normal(n)
+def noise(
+    rng: np.random.Generator, shape: int | tuple[int, ...], norm: float, *, centred: bool = False
+) -> Array:
+    """Normal noise of given norm, of each column if there are several, perhaps about its mean."""
+    e = rng.standard_normal(shape)
     if centred:
-        e -= e.mean()
-    e *= norm / np.linalg.norm(e)
+        e -= e.mean(axis=0)
+    e *= norm / np.apply_along_axis(np.linalg.norm, 0, e)
     return e

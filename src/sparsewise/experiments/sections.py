@@ -354,6 +354,23 @@ def _beyond_phase(experiment: Experiment, results: pl.DataFrame, values: pl.Data
     return _claimed(experiment, parts, targets.transition_claims(results), AIMS)
 
 
+def _shared_support(experiment: Experiment, results: pl.DataFrame, values: pl.DataFrame) -> Section:
+    """Rates by k, a line for each contender and number of targets."""
+    rows: dict[str, dict[Hashable, str]] = {}
+    for row in succeeded(results, "rate"):
+        line = rows.setdefault(f"{row['algorithm']}, {count(row['targets'], 'target')}", {})
+        line[row["k"]] = f"{row['rate']:.3f}"
+    parts = [
+        paragraph(
+            f"How often the support is recovered, of {count(experiment.realizations, 'draw')} a "
+            f"cell. All are told δ = 2‖ε‖, the norm of each target's noise being ‖ε‖ = "
+            f"{experiment.grid['noise'][0]:g}: OMP bounds ‖r‖ by it, and the others have σ = δ."
+        ),
+        _by_label(rows, {k: f"k = {k}" for k in experiment.grid["k"]}),
+    ]
+    return _claimed(experiment, [], targets.shared_claims(results), AIMS)._replace(before=parts)
+
+
 # --- one's own ------------------------------------------------------------------------------------
 
 
@@ -423,5 +440,6 @@ KINDS: dict[str, Callable[[Experiment, pl.DataFrame, pl.DataFrame], Section]] = 
     "beyond": _beyond,
     "false_features": _false_features,
     "beyond_phase": _beyond_phase,
+    "shared_support": _shared_support,
 }
 """How each kind of experiment is shown and judged; `drawings.KINDS` has their figures."""

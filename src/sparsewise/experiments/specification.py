@@ -22,7 +22,7 @@ from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.paper import EXPERIMENTS
 from sparsewise.wording import listing, look_up, printable, quoted
 
-WHOLE = ("n", "m", "k")
+WHOLE = ("n", "m", "k", "targets")
 QUANTITIES = (*WHOLE, "noise", "delta", "sampling", "sparsity")
 FIELDS = ("name", "title", "family", "signal", "realizations", "algorithms", *QUANTITIES)
 

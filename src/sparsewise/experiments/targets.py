@@ -1,9 +1,11 @@
-"""What `solve` is to reach, told nothing, and whether it does."""
+"""What is to be reached, by `solve`, told nothing, and by several targets; whether it is."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -151,3 +153,28 @@ def transition_claims(results: pl.DataFrame) -> list[Claim]:
     here += f", and smaller by more than {SCATTER}, which could be chance, {where}."
     aim = "the largest k/n at which half of all supports are recovered, at every n/m."
     return [Claim(aim, not behind, here, partly=len(behind) < len(ahead))]
+
+
+# --- several targets ------------------------------------------------------------------------------
+
+
+def mean_rates(results: pl.DataFrame) -> dict[str, dict[int, float]]:
+    """For each contender and number of targets: the share of supports, the mean over all k."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for row in succeeded(results, "rate"):
+        found.setdefault(row["algorithm"], {}).setdefault(row["targets"], []).append(row["rate"])
+    return {
+        label: {q: fmean(rates) for q, rates in sorted(by.items())} for label, by in found.items()
+    }
+
+
+def shared_claims(results: pl.DataFrame) -> list[Claim]:
+    """With every further target more supports are recovered, by each contender."""
+    claims = []
+    for label, by in mean_rates(results).items():
+        if len(by) > 1:
+            rises = [more > less for less, more in pairwise(by.values())]
+            here = "; ".join(f"{rate:.3f} with {q}" for q, rate in by.items())
+            aim = f"the more targets, the more supports are recovered by {label}, over all k."
+            claims.append(Claim(aim, all(rises), f"{here}.", partly=any(rises)))
+    return claims

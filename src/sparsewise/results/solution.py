@@ -139,9 +139,14 @@ class Solution:
         """How many targets share the support, if several do."""
         return "" if self.coef.ndim == 1 else f" for {count(self.coef.shape[1], 'target')}"
 
+    @property
+    def _noise(self) -> str:
+        """The standard deviation of the noise, of each target, if it is known."""
+        return ""
+
     def __repr__(self) -> str:
         size = self.support.size
-        noise = "" if self.posterior is None else f"  noise    σ = {self.posterior.sigma:.4g}\n"
+        noise = self._noise and f"  noise    σ = {self._noise}\n"
         where = self.note and f"  A        {self.note}\n"
         facts = "".join(f"  {label:<8} {sentence}\n" for label, sentence in self.facts())
         return (
@@ -191,6 +196,11 @@ class UncertainSolution(Solution):
         std = np.zeros(self.coef.shape, deviations.dtype)
         std[self.support] = deviations
         return std
+
+    @property
+    def _noise(self) -> str:
+        shown = ", ".join(f"{sigma:.4g}" for sigma in self.each_sigma[:8])
+        return f"{shown}, …" if self.each_sigma.size > 8 else shown
 
     @property
     def posterior(self) -> Posterior:
