@@ -166,6 +166,18 @@ def test_targets_weighted_by_the_caller_stay_theirs(tall, targets):
     assert own.Y is targets
 
 
+def test_best_subsets(tall, targets):
+    A, y = tall
+    X = da.from_array(A, chunks=(500, 30))
+    for target in (y, targets):
+        found, expected = (sw.best_subset(B, target, sparsity=3) for B in (X, A))
+        assert found.proved
+        for size in (1, 2, 3):
+            one, other = (each.path.at(size) for each in (found, expected))
+            np.testing.assert_array_equal(one.support, other.support)
+            close(one.coef, other.coef)
+
+
 def test_many_targets_make_data_less_tall():
     X = da.zeros((4000, 900), chunks=(1000, 900))
     assert is_tall(X)

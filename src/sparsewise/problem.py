@@ -192,6 +192,11 @@ class Problem(NamedTuple):
         return y
 
     @property
+    def own_targets(self) -> Array | Targets:
+        """What another algorithm takes as y beside `design`: the same, but for the unit."""
+        return self.y if self.scales is None else Targets(self.Y.T, np.ones(len(self.Y)))
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """The working type."""
         return self.Y.dtype

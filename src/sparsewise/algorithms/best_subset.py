@@ -90,7 +90,8 @@ def best_subset(
             return stopping.full
         # Nothing returned is to be worse than what Forward Regression finds, nor larger: where
         # that ends, the fit is exact or the other columns are dependent.
-        greedy = forward(design, y, sparsity=stopping.most, include=forced, exclude=barred)
+        own = active.problem.own_targets  # y may be that of rows which have been condensed
+        greedy = forward(design, own, sparsity=stopping.most, include=forced, exclude=barred)
         search = Search(active.problem, greedy.support.size, include=forced, exclude=barred)
         for size in greedy.path.sizes:
             search.offer(greedy.path.at(size).support)

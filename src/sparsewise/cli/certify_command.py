@@ -94,6 +94,7 @@ def run(args: argparse.Namespace) -> None:
         total=units.scale,
         better_residual=None if better is None else _residual(units, list(better)),
         time_limit=args.time_limit,
+        targets=len(table.targets),
     )
     if args.json:
         # As ASCII: it can be written in any encoding.

@@ -40,6 +40,7 @@ class Certified:
     total: float  # norm of the (centred) target
     better_residual: float | None  # residual (norm) of the better subset, if one is known
     time_limit: float
+    targets: int = 1
 
     def left(self, residual: float) -> float:
         """Return the share of the target's square that a residual leaves unexplained."""
@@ -108,6 +109,7 @@ def show_certificate(certified: Certified, page: Page) -> None:
             ("proof", _proof(certified)),
             *([("ties", _as_good(certified))] if found.ties else []),
             *(("swaps", sentence) for sentence in _swaps(certified)),
+            *([("targets", _weighed(certified))] if certified.targets > 1 else []),
             *([] if certified.intercept else [("note", WITHOUT_INTERCEPT)]),
             (
                 "table",
@@ -116,6 +118,15 @@ def show_certificate(certified: Certified, page: Page) -> None:
                 f"{printable(certified.target)}",
             ),
         ]
+    )
+
+
+def _weighed(certified: Certified) -> str:
+    """Return what several targets come to."""
+    about = " about its mean" if certified.intercept else ""
+    return (
+        f"{certified.targets}; each counts by its norm{about}, and residuals, coefficients and R² "
+        "are (root) mean squares and means over them"
     )
 
 

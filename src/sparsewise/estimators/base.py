@@ -184,16 +184,16 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         """Take in some more rows, and fit all so far: what `fit` finds in them at once.
 
         They are condensed as they come (`sparsewise.Condensed`), so that a call takes as long as
-        its own rows and a fit to m + 2 rows do, and memory (m + 2)² numbers. After a `fit` to
-        chunks, or to what was condensed, they come on top of these; a fit to a table keeps no rows,
-        and they begin anew. A call that fails changes nothing.
+        its own rows and a fit to m + 2 rows do, and memory (m + 2)² numbers (of q targets, q + 1 in
+        place of 2). After a `fit` to chunks, or to what was condensed, they come on top of these; a
+        fit to a table keeps no rows, and they begin anew. A call that fails changes nothing.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n, m)
             The features, the same in every call.
-        y : array-like of shape (n,)
-            The target.
+        y : array-like or data frame of shape (n,), or (n, q)
+            The target, or several, the same in every call.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
         fold : int, str or array-like of shape (n,), optional
