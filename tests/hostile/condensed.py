@@ -499,7 +499,7 @@ def files_that_forget_the_error():
 
 @fault(coarse, family="sums")
 def refused_without_need():
-    def refuse(self: Triangle, matrix: Array) -> float:
+    def refuse(self: Triangle, matrix: Array, targets: int = 1) -> float:
         raise InputError("Column 0 is known to be refused.")
 
     return patch.object(Triangle, "error_of", refuse)
@@ -507,7 +507,7 @@ def refused_without_need():
 
 @fault(answers_of_the_rows, family="condensed")
 def triangles_taken_for_coarse():
-    return patch.object(Triangle, "error_of", lambda self, matrix: 1e-2)
+    return patch.object(Triangle, "error_of", lambda self, matrix, targets=1: 1e-2)
 
 
 @fault(holds_for_the_triangle, family="condensed")

@@ -13,7 +13,7 @@ from sparsewise.algorithms import Family
 from tests.hostile.calls import Call
 from tests.hostile.campaign import oracle
 from tests.hostile.least_squares import Exact, Fit, sizes
-from tests.references.stepwise import CRITERIA, ric
+from tests.references.stepwise import CRITERIA, independent, ric
 
 Array = NDArray[Any]
 
@@ -420,6 +420,8 @@ def no_cheaper_model(call: Call, fit: Fit) -> bool:
     m -= len(call.columns("exclude"))
     criterion = call.words.get("criterion", "ric")
     parts = 2 if np.iscomplexobj(call.A) or np.iscomplexobj(call.y) else 1
+    targets = call.exact.y.astype(complex)
+    q = 1.0 if targets[0].size == 1 else independent(targets)
 
     def cost(root: float, size: int) -> float:
         squared = 0.0 if root <= EXACT * call.exact.eps else root * root
@@ -428,9 +430,9 @@ def no_cheaper_model(call: Call, fit: Fit) -> bool:
             value = criterion(squared * norm * norm, size)
             return float("inf") if isinstance(value, int) and value > HUGE else float(value)
         if str(criterion) == "ric":
-            return -np.inf if squared == 0 else float(ric(squared, size, n, m, parts))
+            return -np.inf if squared == 0 else float(ric(squared, size, n, m, parts, q))
         with np.errstate(divide="ignore"):
-            return float(CRITERIA[str(criterion)](np.float64(squared), size, n, m))
+            return float(CRITERIA[str(criterion)](np.float64(squared), size, n, m, q))
 
     if str(criterion) == "cp" or not in_range(call) or fit.norm <= EXACT * call.exact.eps:
         return True  # a full model's variance, and infinities, are another matter

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
+from scipy.stats import chi2
 
 from sparsewise import Targets
 
@@ -292,28 +293,43 @@ def foba(A, y, *, delta, nu=0.5, include=(), exclude=(), start=()):
             S = [i for i in S if i != j]
 
 
+# Of q independent targets those of all, over q: what the choice costs is paid once.
 CRITERIA: dict[str, Callable] = {
-    "aic": lambda rss, k, n, m: n * np.log(rss) + 2 * k,
-    "aicc": lambda rss, k, n, m: (
+    "aic": lambda rss, k, n, m, q: n * np.log(rss) + 2 * k,
+    "aicc": lambda rss, k, n, m, q: (
         n * np.log(rss) + 2 * k + 2 * (k + 1) * (k + 2) / (n - k - 2) if k < n - 2 else np.inf
     ),
-    "bic": lambda rss, k, n, m: n * np.log(rss) + np.log(n) * k,
-    "ebic": lambda rss, k, n, m: n * np.log(rss) + np.log(n) * k + 2 * np.log(comb(m, k)),
-    "adjusted_r2": lambda rss, k, n, m: rss / (n - k) if k < n else np.inf,
+    "bic": lambda rss, k, n, m, q: n * np.log(rss) + np.log(n) * k,
+    "ebic": lambda rss, k, n, m, q: n * np.log(rss) + np.log(n) * k + 2 * np.log(comb(m, k)) / q,
+    "adjusted_r2": lambda rss, k, n, m, q: rss / (n - k) if k < n else np.inf,
 }
 
 
-def ric(rss, k, n, m, parts) -> float:
-    """A complex number is two measurements; an exact fit has just the squared error of rounding."""
+def ric(rss, k, n, m, parts, q) -> float:
+    """A complex number is two measurements; an exact fit has just the squared error of rounding.
+
+    A column of noise gains χ² of as many degrees of freedom as q targets have parts: it is charged
+    what that exceeds as rarely as for one target it exceeds 2 log m.
+    """
     left = np.log(max(rss, EXACT**2))
-    return parts * (n - k) * left + 2 * k * np.log(max(m, 2)) if k < n else np.inf
+    charge = 2 * np.log(max(m, 2))
+    if q != 1:
+        charge = chi2.isf(chi2.sf(charge, parts), parts * q) / q
+    return parts * (n - k) * left + k * charge if k < n else np.inf
+
+
+def independent(Y: np.ndarray) -> float:
+    """How many orthogonal targets of equal size are as far from being one (of unit norm in all)."""
+    squares = np.linalg.svd(Y.reshape(len(Y), -1), compute_uv=False) ** 2
+    return max(squares.sum() ** 2 / (squares**2).sum(), 1.0)
 
 
 def stepwise(A, y, *, criterion, include=(), exclude=(), start=()):
     """Every single step is tried; a criterion by name is that of a target of norm one."""
     u = Unit(A, y, include, exclude)
     n, m = A.shape[0], A.shape[1] - len(u.exclude)
-    parts = 2 if np.iscomplexobj(A) or np.iscomplexobj(y) else 1
+    parts = 2 if np.iscomplexobj(u.U) or np.iscomplexobj(u.y) else 1
+    q = 1.0 if u.y[0].size == 1 else independent(u.y)
 
     def cost(S) -> float:
         error = u.error(S)
@@ -322,8 +338,8 @@ def stepwise(A, y, *, criterion, include=(), exclude=(), start=()):
         with np.errstate(divide="ignore"):
             squared = np.float64(0.0 if error <= EXACT else error**2)
             if criterion == "ric":
-                return ric(squared, len(S), n, m, parts)
-            return CRITERIA[criterion](squared, len(S), n, m)
+                return ric(squared, len(S), n, m, parts, q)
+            return CRITERIA[criterion](squared, len(S), n, m, q)
 
     S = u.begin(start)
     while True:
