@@ -165,7 +165,8 @@ def _by_name(name: str, data: Problem, excluded: list[int]) -> tuple[Cost, Cost]
     total = data.units.squared(1.0)
     scaled = None if variance is None else variance * total
     exact, parts = data.tolerances.exact, 2 if data.is_complex else 1
-    unit = Criteria(rows, features, False, 1.0, variance, exact, parts)
+    targets = data.independent_targets
+    unit = Criteria(rows, features, False, 1.0, variance, exact, parts, targets)
     return unit.cost(name), replace(unit, total=total, variance=scaled).cost(name)
 
 
