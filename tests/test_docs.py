@@ -193,6 +193,15 @@ def test_solve_of_its_page(capsys):
     assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", example)
 
 
+def test_several_targets_of_their_page(capsys):
+    """What is printed is what the comments say."""
+    names: dict = {}
+    for example in examples("docs/several-targets.md"):
+        exec(example, names)
+        told = capsys.readouterr().out.splitlines()
+        assert told == re.findall(r"print\(.*\)  # (.*)", example)
+
+
 def test_scale_of_its_page(capsys, tmp_path, monkeypatch):
     """What is printed is what the comments say, as far as the packages are there."""
     monkeypatch.chdir(tmp_path)

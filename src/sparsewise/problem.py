@@ -20,9 +20,9 @@ MODERATE = (1e-100, 1e100), (1e-10, 1e10)
 """‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
 
 
-FAINT = 1e-30
-"""The least share of a target in all of them: its square is far below rounding, and it keeps its
-coefficients."""
+FAINT = 1e-290, 1e-30
+"""A target of a lesser share in all of them counts as one of zeros: in double, and in single
+precision, its numbers would be none."""
 
 
 class DependentColumnsError(InputError):
@@ -321,16 +321,17 @@ def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem
     if not design.is_measured:
         passes.count = design.shape[1] if design.applied else 1
     target = as_floats(given.Y, "y")
+    dtype = design.dtype
+    if target.dtype.kind == "c" and dtype.kind != "c":
+        dtype = np.result_type(dtype, np.complex64)
     if several and target.ndim == 2:
         _check_rows(target, design.shape[0])
-        Y, scale, scales, is_zero = _unit_targets(target.T, given.weights)
+        faint = FAINT[dtype.char in "fF"]
+        Y, scale, scales, is_zero = _unit_targets(target.T, given.weights, faint)
     else:
         _check_shape(target, design.shape[0])
         unit, norm = _unit(target)
         Y, scale, scales, is_zero = unit[None], norm or 1.0, None, norm == 0.0
-    dtype = design.dtype
-    if target.dtype.kind == "c" and dtype.kind != "c":
-        dtype = np.result_type(dtype, np.complex64)
     Y = Y.astype(dtype, copy=False)
     return Problem(design, Y, scale, scales, is_zero, design.inverse_norms(), passes)
 
@@ -375,7 +376,9 @@ def _check_rows(targets: Array, n: int) -> None:
     raise InputError(f"{wrong}.", parameter="y")
 
 
-def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float, Array, bool]:
+def _unit_targets(
+    rows: Array, weights: ArrayLike | None, faint: float
+) -> tuple[Array, float, Array, bool]:
     """Targets of weighted norm one, taken together: `Problem`'s Y, scale, scales and is_zero."""
     scaled = [_unit(row, f"target {t}, row", among=rows) for t, row in enumerate(rows)]
     units, norms = np.array([unit for unit, _ in scaled]), np.array([norm for _, norm in scaled])
@@ -383,7 +386,7 @@ def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float,
     if not some.any():
         return np.array(rows), 1.0, np.ones((len(rows), 1)), True
     # A row of weighted norm w_t‖y_t‖ = shares_t, Σ shares² = 1, in units of ‖y_t‖/shares_t.
-    shares = some / math.sqrt(some.sum()) if weights is None else _shares(norms, weights)
+    shares = some / math.sqrt(some.sum()) if weights is None else _shares(norms, weights, faint)
     with np.errstate(over="ignore"):
         scales = np.divide(norms, shares, out=np.ones_like(norms), where=shares > 0)
     if not np.isfinite(scales).all():
@@ -398,8 +401,8 @@ def _unit_targets(rows: Array, weights: ArrayLike | None) -> tuple[Array, float,
     return units * shares[:, None], float(scale), scales[:, None], False
 
 
-def _shares(norms: Array, weights: ArrayLike) -> Array:
-    """w_t‖y_t‖ of all targets, brought to norm one together."""
+def _shares(norms: Array, weights: ArrayLike, faint: float) -> Array:
+    """w_t‖y_t‖ of all targets, brought to norm one together; 0 of faint ones."""
     given = np.asarray(weights)
     numbers = given.shape == norms.shape and given.dtype.kind in "fiub"
     if not (numbers and (np.isfinite(given) & (given > 0)).all()):
@@ -408,7 +411,8 @@ def _shares(norms: Array, weights: ArrayLike) -> Array:
         )
     given = given.astype(float)
     logs = np.log(given) + np.log(norms, out=np.full_like(norms, -np.inf), where=norms > 0)
-    shares = np.maximum(np.exp(logs - logs.max()), FAINT * (norms > 0))
+    shares = np.exp(logs - logs.max())
+    shares[shares < faint] = 0.0
     return np.asarray(shares / np.linalg.norm(shares))
 
 

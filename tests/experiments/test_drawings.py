@@ -13,6 +13,7 @@ from sparsewise.experiments.conduct import adapted
 from sparsewise.experiments.declaration import Contender
 from sparsewise.experiments.looks import OURS
 from sparsewise.experiments.paper import ALL, EXPERIMENTS, PAPER, TABLE_1
+from sparsewise.experiments.shared_support import SHARED
 from tests.experiments.made import found_beyond, like_the_paper, outcome, recovered
 from tests.experiments.small import OMP, small
 
@@ -45,6 +46,30 @@ def test_every_experiment_beyond_the_paper_has_a_figure(name, tmp_path):
     drawings.save(picture, tmp_path)
     assert "<svg" in (tmp_path / f"{name}.svg").read_text()
     assert drawn(adapted(beyond.EXPERIMENTS[name], quick=True), lambda unit: "ValueError: no") == []
+
+
+def test_lines_for_numbers_of_targets(tmp_path):
+    def rising(unit):
+        return recovered(min(unit.cell["targets"] / unit.cell["k"], 1.0), 20)
+
+    [picture] = drawn(SHARED, rising)
+    assert picture.name == "shared-support"
+    panels = picture.figure.axes
+    assert [ax.get_title(loc="left") for ax in panels] == ["OMP", "RMP$_\\sigma$", "M-SBL"]
+    for ax in panels:
+        lines = {line.get_label(): line for line in ax.get_lines()}
+        assert list(lines) == ["1", "2", "4", "8"]
+        np.testing.assert_array_equal(lines["8"].get_xdata(), SHARED.grid["k"])
+        np.testing.assert_allclose(
+            lines["2"].get_ydata(), [recovered_part(2 / k) for k in SHARED.grid["k"]]
+        )
+    drawings.save(picture, tmp_path)
+    assert "<svg" in (tmp_path / "shared-support.svg").read_text()
+    assert drawn(SHARED, lambda unit: "ValueError: no") == []
+
+
+def recovered_part(rate):
+    return round(min(rate, 1.0) * 20) / 20
 
 
 def dots(ax, colour):

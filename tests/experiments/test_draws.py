@@ -34,6 +34,17 @@ def test_without_noise_the_target_is_exact():
     np.testing.assert_array_equal(y, A @ x)
 
 
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_several_targets_share_their_places(signal):
+    cell = Cell("small", CELL.quantities | {"targets": 5})
+    A, y, x = drawn(cell=cell, signal=signal)
+    assert (y.shape, x.shape) == ((12, 5), (20, 5))
+    assert np.count_nonzero(x.any(axis=1)) == 3
+    assert np.count_nonzero(x) == 15
+    np.testing.assert_allclose(np.linalg.norm(y - A @ x, axis=0), 5e-3)
+    assert np.linalg.matrix_rank(y - A @ x) == 5
+
+
 def test_all_columns_may_be_chosen():
     assert np.count_nonzero(drawn(cell=Cell("small", {"n": 12, "m": 20, "k": 20})).x) == 20
 

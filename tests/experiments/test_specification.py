@@ -163,6 +163,11 @@ WRONG = {
     "n and sampling": (changed(sampling=0.5), 'must have one of "n" and "sampling"'),
     "no k": (changed(k=...), 'must have one of "k" and "sparsity"'),
     "k and sparsity": (changed(sparsity=0.5), 'must have one of "k" and "sparsity"'),
+    "targets = 0": (changed(targets=[1, 0]), "targets must be a whole number of at least 1"),
+    "targets of an l1 norm": (
+        changed(targets=2, algorithms={"BP": {"algorithm": "bpdn", "residual": 1.0}}),
+        '"BP" can\'t share targets: it takes one at a time',
+    ),
     "k = 0": (changed(k=0), "k must be a whole number of at least 1, or a list of such, not 0"),
     "k > m": (changed(k=[2, 21]), "21 of 20 columns can't be chosen", "k=21"),
     "k of ratio 0": (changed(k=..., sparsity=0), "k must be at least 1"),

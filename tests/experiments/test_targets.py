@@ -19,11 +19,13 @@ from sparsewise.experiments.beyond import (
 from sparsewise.experiments.catalogue import DECLARED, is_among, named
 from sparsewise.experiments.conduct import adapted, conduct
 from sparsewise.experiments.draws import draw, generator
+from sparsewise.experiments.shared_support import SHARED
 from sparsewise.experiments.targets import (
     false_claims,
     false_features,
     heads,
     rate_claims,
+    shared_claims,
     sizes,
     transition_claims,
 )
@@ -46,6 +48,18 @@ def test_names_of_the_command_line():
     assert set().union(*theirs) == set(DECLARED)
     assert is_among(adapted(NOISY, quick=True), DECLARED)
     assert not is_among(replace(NOISY, title="My own"), DECLARED)
+
+
+def test_the_more_targets_the_better():
+    quick = adapted(SHARED, quick=True)
+    rising = outcome(None, [quick], lambda unit: recovered(unit.cell["targets"] / 8, 8))
+    claims = shared_claims(rising.results)
+    assert [claim.agrees for claim in claims] == [True, True, True]
+    assert "0.125 with 1; 0.250 with 2; 0.500 with 4; 1.000 with 8." in claims[0].here
+    level = outcome(None, [quick], lambda unit: recovered(min(unit.cell["targets"], 2) / 8, 8))
+    assert all(claim.agrees is False and claim.partly for claim in shared_claims(level.results))
+    failed = outcome(None, [quick], lambda unit: "ValueError: no")
+    assert shared_claims(failed.results) == []
 
 
 def test_everybody_is_told_something():

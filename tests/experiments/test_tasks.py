@@ -1,18 +1,20 @@
 """What is done in a cell: recovery, kernel regression, bounds; and how it is measured."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import Matern
 
-from sparsewise import ALGORITHMS, forward, omp
+from sparsewise import ALGORITHMS, Targets, forward, omp
 from sparsewise.experiments.declaration import Cell, Contender, Unit
 from sparsewise.experiments.draws import FAMILIES, draw, generator
 from sparsewise.experiments.kernel_regression import boston, deltas, kernel_regression, split
 from sparsewise.experiments.measure import noted
 from sparsewise.experiments.paper import BOSTON, BOUNDS
 from sparsewise.experiments.recovery_bounds import bounds
+from sparsewise.experiments.shared_support import SHARED
 from sparsewise.experiments.support_recovery import recovery
 from sparsewise.experiments.tasks import TASKS, described, entries, perform
 from tests.experiments.small import BP, OMP, RMP, small
@@ -23,6 +25,26 @@ def unit_of(experiment, i=0):
 
 
 # --- recovery -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("label", "k"), [("OMP", 10), ("RMP_σ", 14), ("M-SBL", 16)])
+def test_recovery_rises_with_the_targets(label, k):
+    """A small part of the known figure."""
+    grid = {**SHARED.grid, "k": (k,), "targets": (1, 2, 8)}
+    part = replace(SHARED.only([label]), grid=grid, realizations=24)
+    rates = [np.mean(recovery(unit, seed=0)["success"]) for unit in part.units()]
+    assert rates[0] < rates[1] < rates[2]
+    assert rates[0] < 0.6 < 0.8 < rates[2]
+
+
+def test_recovery_of_several_targets_counts_columns():
+    experiment = small(contenders=[OMP], grid={**SHARED.grid, "k": (3,), "targets": (2,)})
+    unit = unit_of(experiment)
+    values = recovery(unit, seed=0)
+    A, y, x = draw(experiment, unit.cell, generator(unit.cell, 0, 0))
+    coef = omp(A, Targets(y, weights=[1, 1]), residual=unit.cell["delta"]).coef
+    assert values["size"][0] == np.count_nonzero(coef.any(axis=1)) == 3
+    assert values["error"][0] == pytest.approx(np.linalg.norm(coef - x) / np.linalg.norm(x))
 
 
 def test_recovery_is_what_the_algorithm_finds():

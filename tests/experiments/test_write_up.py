@@ -14,6 +14,7 @@ from sparsewise.experiments.declaration import Contender
 from sparsewise.experiments.document import inline, plain
 from sparsewise.experiments.paper import EXPERIMENTS, TABLE_1
 from sparsewise.experiments.peers import absent
+from sparsewise.experiments.shared_support import SHARED
 from sparsewise.experiments.write_up import write_report
 from tests.experiments.made import found_beyond, like_the_paper, outcome, recovered
 from tests.experiments.small import OMP, small
@@ -87,6 +88,16 @@ def test_the_tables_stand_beside_the_paper(tmp_path):
     assert "All 36 cells agree" in text
     assert "wide" not in text
     assert page.count("<tr>") == text.count("\n|") - 2  # but for the rules below the headers
+
+
+def test_several_targets(tmp_path):
+    quick = adapted(SHARED, quick=True)
+    text, page = written(outcome(tmp_path, [quick], lambda u: recovered(u.cell["targets"] / 8, 8)))
+    assert text.startswith("# Recovery of a shared support")
+    assert "| M-SBL, 1 target | 0.125 |" in text
+    assert "| OMP, 8 targets | 1.000 |" in text
+    assert text.count("**Reached.** The aim: the more targets") == 3
+    assert "shared-support" in page
 
 
 def test_beyond_the_paper(tmp_path):

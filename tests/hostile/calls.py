@@ -229,11 +229,11 @@ def a_call(
     return call
 
 
-def weights(case: Case, y: Array) -> Array:
-    """Weights of targets that are not drowned by the others, unless these are as loud as all."""
+def weights(case: Case, y: Array) -> Array | None:
+    """Weights of targets, none of which is lost among the others; None where there are no such."""
     norms = np.array([length(one) for one in y.T])
     if np.isfinite(norms).all() and norms.max() < 1e6 * norms.min() and case.chance(0.5):
         return np.ones(norms.size)
     with np.errstate(over="ignore"):
         balance = 10.0 ** case.rng.uniform(-2, 2, norms.size) / norms
-    return balance if np.isfinite(balance).all() and balance.all() else np.ones(norms.size)
+    return balance if np.isfinite(balance).all() and balance.all() else None

@@ -90,10 +90,10 @@ def representation_with_nan():
 
 @fault(data_untouched, family="algorithms")
 def columns_rounded_in_place():
-    def rounded(make: Callable, A: Any, y: Any) -> Any:
+    def rounded(make: Callable, A: Any, y: Any, **how: Any) -> Any:
         if isinstance(A, np.ndarray) and A.flags.writeable and A.dtype.kind == "f":
             np.round(A, 3, out=A)
-        return make(A, y)
+        return make(A, y, **how)
 
     return wrapped(active_set, "problem", rounded)
 

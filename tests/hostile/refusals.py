@@ -74,7 +74,7 @@ def are_out_of_range(call: Call, found: re.Match[str]) -> bool:
 def are_out_of_proportion(call: Call, found: re.Match[str]) -> bool:
     """Whether the noise is to the target as nothing measured is to anything."""
     given = call.words.get(found[1])
-    shape, scale = (0.0, given) if found[1] == "sigma" else given
+    shape, scale = (0.0, given) if found[1] == "sigma" else map(float, given)
     ratio = call.exact.relative(scale if found[1] == "sigma" else math.sqrt(scale))
     return shape > 1e10 or not 1e-30 < ratio < 1e30
 

@@ -75,6 +75,9 @@ def read_specification(path: str | Path) -> Experiment:
     grid = _grid(declared, shown)
     algorithms = _mapping(declared["algorithms"], "algorithms")
     contenders = tuple(_contender(label, value) for label, value in algorithms.items())
+    for one in contenders if "targets" in grid else ():
+        if not getattr(ALGORITHMS[one.algorithm], "several", True):
+            raise InputError(f"{quoted(one.label)} can't share targets: it takes one at a time")
     labels = Counter(one.label for one in contenders)
     if len(labels) < len(contenders):
         [(label, _)] = labels.most_common(1)
