@@ -150,6 +150,7 @@ def test_certify_counts_all_targets(run, crop):
     out = " ".join(run(*words).split())
     assert out.startswith("sun, rain, soil: certified best subset of 3")
     assert "6 candidates to explain yield, sugar, %, price" in out
+    assert "targets 3, with the same features; each counts by its norm about its mean" in out
     beaten = json_of(run, *words[:-1], "sun,rain,wind")
     assert beaten["target"] == TARGETS
     assert beaten["better"] == ["sun", "rain", "soil"]

@@ -125,8 +125,8 @@ def _weighed(certified: Certified) -> str:
     """Return what several targets come to."""
     about = " about its mean" if certified.intercept else ""
     return (
-        f"{certified.targets}; each counts by its norm{about}, and residuals, coefficients and R² "
-        "are (root) mean squares and means over them"
+        f"{certified.targets}, with the same features; each counts by its norm{about}, and squared "
+        "residuals, squared coefficients and R² are means over them"
     )
 
 
