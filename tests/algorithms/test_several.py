@@ -1,6 +1,7 @@
 """Several targets that share their columns: what must not matter, what must, what is refused."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -315,6 +316,38 @@ def test_sigmas_are_those_of_targets(name):
     assert off.max() < 6
 
 
+@pytest.mark.parametrize("name", BAYES)
+@pytest.mark.parametrize("kind", ["tall", "tall complex"])
+def test_inferred_noise(name, kind):
+    """That of each target in its own units: a thousandth of it, as it was planted."""
+    p = several(next(one for one in KNOWN if one.name == kind), 4)
+    price = 4 * np.log(p.A.shape[1])  # of all targets together, as the evidence is
+    solution = ALGORITHMS[name](p.A, p.y, price=price)
+    assert list(solution.support) == p.truth
+    planted = 1e-3 * np.linalg.norm(p.y, axis=0) / len(p.y) ** 0.5
+    np.testing.assert_allclose(solution.sigmas, planted, rtol=0.15)
+    assert solution.check(p.A, p.y).ok
+    one = ALGORITHMS[name](p.A, p.y[:, 0], price=price)
+    copies = ALGORITHMS[name](p.A, p.y[:, [0, 0, 0]], price=3 * price)
+    assert list(copies.support) == list(one.support) == p.truth
+    assert copies.sigma == pytest.approx(one.sigma, rel=1e-3)
+
+
+@pytest.mark.parametrize("family", ["tall", "complex tall", "correlated tall"])
+def test_best_subsets_are_the_best_of_all(family):
+    p = shared(family, 1, 3)
+    A = p.A[:, :9]
+    u = Unit(A, p.y)
+    best = sparsewise.best_subset(A, p.y, sparsity=4)
+    assert best.proved
+    for k in range(1, 5):
+        least = min(combinations(range(9), k), key=lambda S: u.error(list(S)))
+        model = best.path.at(k)
+        assert tuple(model.support) == least
+        expected = u.answer(least).coef
+        assert np.all(np.abs(model.coef - expected) <= 1e-9 * np.abs(expected).max(axis=0))
+
+
 # --- what comes back -----------------------------------------------------------------------------
 
 
@@ -420,8 +453,7 @@ def test_start_at_the_answer(name):
 
 
 def test_every_storage_of_the_columns(store, name):
-    # A tall collection of Dask is condensed first: tests/test_distributed.py.
-    p = several(KNOWN[{"complex128": 2, "complex64": 2, "Dask array": 3}.get(store.name, 1)], 3)
+    p = several(KNOWN[2], 3) if "complex" in store.name else TALL
     solution = ALGORITHMS[name](store(p.A), p.y, **words(name, p))
     dense = solve(name, p)
     assert list(solution.support) == list(dense.support) == p.truth
