@@ -33,7 +33,6 @@ from sparsewise.guarantees import forward_noise_bound as forward_noise_bound
 from sparsewise.guarantees import forward_recovery_probability as forward_recovery_probability
 from sparsewise.guarantees import recovery_probability as recovery_probability
 from sparsewise.problem import DependentColumnsError as DependentColumnsError
-from sparsewise.problem import Targets as Targets
 from sparsewise.results import BayesianCheck as BayesianCheck
 from sparsewise.results import BayesianSolution as BayesianSolution
 from sparsewise.results import BestSubsets as BestSubsets
@@ -51,6 +50,7 @@ from sparsewise.results import Solution as Solution
 from sparsewise.results import Start as Start
 from sparsewise.results import Step as Step
 from sparsewise.results import Stop as Stop
+from sparsewise.targets import Targets as Targets
 from sparsewise.version import __version__ as __version__
 
 if TYPE_CHECKING:

@@ -9,20 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design import Design, as_design
-from sparsewise.design.base import Array, near_one, not_finite, precision
+from sparsewise.design.base import Array, precision
 from sparsewise.design.choose import as_floats, is_dask
 from sparsewise.design.dask import DaskDesign
 from sparsewise.distributed import system
 from sparsewise.errors import InputError, Parameter
+from sparsewise.targets import Targets, independent_rows, unit_target, unit_targets
 from sparsewise.tolerances import Tolerances, tolerances
 
 MODERATE = (1e-100, 1e100), (1e-10, 1e10)
 """‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
-
-
-FAINT = 1e-290, 1e-30
-"""A target of a lesser share in all of them counts as one of zeros: in double, and in single
-precision, its numbers would be none."""
 
 
 class DependentColumnsError(InputError):
@@ -129,26 +125,6 @@ class OnePass(Passes):
     """A was read once, for its triangle; whatever else is read is read of that."""
 
     count = property(lambda _: 1, lambda *_: None)
-
-
-class Targets:
-    """Several targets that are to share their columns, and how much each of them counts.
-
-    Pass it as y wherever targets of shape (n, q) are taken. What is minimised is Σ_t w_t² ‖r_t‖² in
-    place of ‖r‖²; w_t is 1/‖y_t‖ unless told otherwise, so that no target drowns the others,
-    whatever its units.
-
-    Parameters
-    ----------
-    Y : array-like of shape (n, q)
-        One target a column.
-    weights : array-like of shape (q,), optional
-        What the residual of each target is multiplied by: 1/‖y_t‖ by default, all ones to take the
-        targets in their own units, 1/σ_t where their noise is known. Only their ratios matter.
-    """
-
-    def __init__(self, Y: ArrayLike, weights: ArrayLike | None = None) -> None:
-        self.Y, self.weights = Y, weights
 
 
 class Problem(NamedTuple):
@@ -300,14 +276,6 @@ class Problem(NamedTuple):
         return Units(self.scale, self.scales, self.inverse_norms, self.dtype, moderate)
 
 
-def independent_rows(Y: Array) -> float:
-    """1/Σ_st |y_s* y_t|² of rows with Σ_t‖y_t‖² = 1: the participation ratio of their energies."""
-    if len(Y) == 1:
-        return 1.0
-    inner = Y.conj() @ Y.T
-    return max(1.0 / float(np.square(np.abs(inner)).sum() or 1.0), 1.0)
-
-
 def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem:
     """Check a design and a target, or several of them, and bring them together."""
     passes = Passes()
@@ -324,16 +292,9 @@ def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem
     dtype = design.dtype
     if target.dtype.kind == "c" and dtype.kind != "c":
         dtype = np.result_type(dtype, np.complex64)
-    if several and target.ndim == 2:
-        _check_rows(target, design.shape[0])
-        faint = FAINT[dtype.char in "fF"]
-        Y, scale, scales, is_zero = _unit_targets(target.T, given.weights, faint)
-    else:
-        _check_shape(target, design.shape[0])
-        unit, norm = _unit(target)
-        Y, scale, scales, is_zero = unit[None], norm or 1.0, None, norm == 0.0
-    Y = Y.astype(dtype, copy=False)
-    return Problem(design, Y, scale, scales, is_zero, design.inverse_norms(), passes)
+    unit = unit_targets if several and target.ndim == 2 else unit_target
+    targets = unit(target, given.weights, design.shape[0], dtype)
+    return Problem(design, *targets, design.inverse_norms(), passes)
 
 
 def problem_of(A: Any, y: ArrayLike | Targets, coef: Array) -> Problem:
@@ -349,103 +310,6 @@ def problem_of(A: Any, y: ArrayLike | Targets, coef: Array) -> Problem:
             parameter="y",
         )
     return data
-
-
-def _check_shape(target: Array, n: int) -> None:
-    """Refuse what is not one number for each row of A."""
-    if target.shape == (n,):
-        return
-    wrong = f"must have shape ({n},), one entry per row of A, not {target.shape}"
-    if target.size == n:
-        raise InputError(wrong, "pass y.ravel().", parameter="y")
-    if target.ndim == 2 and len(target) == n:
-        advice = "solve for its columns one by one, or use an algorithm that finds one support for "
-        raise InputError(wrong, f"{advice}all, such as rmp0 or solve.", parameter="y")
-    raise InputError(f"{wrong}.", parameter="y")
-
-
-def _check_rows(targets: Array, n: int) -> None:
-    """Refuse targets that have not one row for each row of A."""
-    if len(targets) == n and targets.size:
-        return
-    if len(targets) == n:
-        raise InputError("has no columns, and so no targets.", parameter="y")
-    wrong = f"must have shape ({n},) or ({n}, q), one row per row of A, not {targets.shape}"
-    if n in targets.shape:
-        raise InputError(wrong, "pass y.T.", parameter="y")
-    raise InputError(f"{wrong}.", parameter="y")
-
-
-def _unit_targets(
-    rows: Array, weights: ArrayLike | None, faint: float
-) -> tuple[Array, float, Array, bool]:
-    """Targets of weighted norm one, taken together: `Problem`'s Y, scale, scales and is_zero."""
-    scaled = [_unit(row, f"target {t}, row", among=rows) for t, row in enumerate(rows)]
-    units, norms = np.array([unit for unit, _ in scaled]), np.array([norm for _, norm in scaled])
-    some = norms > 0
-    if not some.any():
-        return np.array(rows), 1.0, np.ones((len(rows), 1)), True
-    # A row of weighted norm w_t‖y_t‖ = shares_t, Σ shares² = 1, in units of ‖y_t‖/shares_t.
-    shares = some / math.sqrt(some.sum()) if weights is None else _shares(norms, weights, faint)
-    with np.errstate(over="ignore"):
-        scales = np.divide(norms, shares, out=np.ones_like(norms), where=shares > 0)
-    if not np.isfinite(scales).all():
-        raise InputError(
-            "has targets whose norms, by their weights, are beyond the range of double precision",
-            "divide them by a power of ten.",
-            parameter="y",
-        )
-    largest = scales[shares > 0].max()
-    typical = largest * math.sqrt(np.square(scales[shares > 0] / largest).mean())
-    scale = typical / math.sqrt(np.count_nonzero(shares))
-    return units * shares[:, None], float(scale), scales[:, None], False
-
-
-def _shares(norms: Array, weights: ArrayLike, faint: float) -> Array:
-    """w_t‖y_t‖ of all targets, brought to norm one together; 0 of faint ones."""
-    given = np.asarray(weights)
-    numbers = given.shape == norms.shape and given.dtype.kind in "fiub"
-    if not (numbers and (np.isfinite(given) & (given > 0)).all()):
-        raise InputError(
-            f"must be {norms.size} positive numbers, one a target.", parameter="weights"
-        )
-    given = given.astype(float)
-    logs = np.log(given) + np.log(norms, out=np.full_like(norms, -np.inf), where=norms > 0)
-    shares = np.exp(logs - logs.max())
-    shares[shares < faint] = 0.0
-    return np.asarray(shares / np.linalg.norm(shares))
-
-
-def _unit(target: Array, where: str = "row", *, among: Array | None = None) -> tuple[Array, float]:
-    """y / ‖y‖ and ‖y‖, without overflow; y itself and 0 if it is zero.
-
-    How many entries are not finite is told of all targets that it is `among`.
-    """
-    inner = target
-    if target.dtype.char in "fF":  # whose squares are all in the range of double precision
-        inner = target.astype(np.complex128 if target.dtype.kind == "c" else np.float64)
-    squared = float(np.vdot(inner, inner).real)
-    if 1e-200 < squared < 1e200:
-        norm = math.sqrt(squared)
-        return inner / norm, norm
-    largest = float(np.abs(target).max())
-    if not math.isfinite(largest):
-        first = int(np.argmin(np.isfinite(target)))
-        bad = ~np.isfinite(target if among is None else among)
-        raise not_finite("y", int(bad.sum()), f"{where} {first}")
-    if largest == 0.0:
-        return target, 0.0
-    inner, power = near_one(target, largest)
-    norm = math.sqrt(np.vdot(inner, inner).real)
-    with np.errstate(over="ignore"):
-        scale = float(np.ldexp(norm, power))
-    if scale == math.inf:
-        raise InputError(
-            f"has a norm beyond the range of {target.dtype}",
-            "divide it by a power of ten.",
-            parameter="y",
-        )
-    return inner / norm, scale
 
 
 def product(first: Array, *others: Array | float, divisor: Array | float = 1.0) -> Array:

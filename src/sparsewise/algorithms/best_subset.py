@@ -17,8 +17,8 @@ from sparsewise.guarantees.exchanges import lowest_of_equals
 from sparsewise.guarantees.fit import Fit
 from sparsewise.guarantees.search import MOST_COLUMNS, Search
 from sparsewise.parameters import check_columns, check_tolerance
-from sparsewise.problem import Targets
 from sparsewise.results import BestSubsets, Progress, Stop
+from sparsewise.targets import Targets
 
 TIME_LIMIT = 10.0
 """Seconds of search unless told otherwise: nobody should wait for 2^m subsets unasked."""

@@ -13,8 +13,8 @@ from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_tolerance
-from sparsewise.problem import Targets
 from sparsewise.results import Solution, Stop
+from sparsewise.targets import Targets
 
 
 @algorithm(Family.STEPWISE, "paths on which features lose their worth")

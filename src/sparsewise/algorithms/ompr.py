@@ -15,8 +15,8 @@ from sparsewise.engine.replacement import replace_until_settled
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_tolerance
-from sparsewise.problem import Targets
 from sparsewise.results import Solution
+from sparsewise.targets import Targets
 
 
 @algorithm(Family.EXCHANGE, "the best model of a size, many features")

@@ -17,8 +17,8 @@ from sparsewise.engine.noise import NoisePrior
 from sparsewise.engine.noise_inference import begin
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_count
-from sparsewise.problem import Targets
 from sparsewise.results import BayesianSolution, Stop
+from sparsewise.targets import Targets
 
 
 @algorithm(

@@ -15,8 +15,8 @@ from sparsewise.engine.criterion import Cost, Round, StepCriterion, check_criter
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.parameters import check_columns, check_function
-from sparsewise.problem import Targets
 from sparsewise.results import Solution, Stop
+from sparsewise.targets import Targets
 
 
 @algorithm(Family.STEPWISE, "what step of R does")

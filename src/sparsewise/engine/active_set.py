@@ -12,8 +12,9 @@ from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel
 from sparsewise.engine.stopping import StoppingCriterion, stopping_criterion
-from sparsewise.problem import Targets, problem
+from sparsewise.problem import problem
 from sparsewise.results import Stop
+from sparsewise.targets import Targets
 
 
 class ActiveSet(SparseModel):

@@ -23,10 +23,11 @@ from sparsewise.errors import InputError
 from sparsewise.guarantees.exchanges import changes_of_one, lowest_of_equals
 from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import check_constraints, check_function, check_whole, shown
-from sparsewise.problem import DependentColumnsError, Passes, Problem, Targets, problem
+from sparsewise.problem import DependentColumnsError, Passes, Problem, problem
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch, each_sigma
 from sparsewise.selection.reduction import NARROW
 from sparsewise.selection.score import CHARGES, ByCharge, Score, score
+from sparsewise.targets import Targets
 
 LARGE_NOISE = 0.1
 """σ² at first, as a part of the target's variance, where it follows the updates."""

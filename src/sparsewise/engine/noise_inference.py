@@ -32,9 +32,10 @@ from sparsewise.parameters import (
     check_positive,
     check_tolerance,
 )
-from sparsewise.problem import Targets, problem
+from sparsewise.problem import problem
 from sparsewise.results import InferredNoise, Stop
 from sparsewise.selection.score import score
+from sparsewise.targets import Targets
 
 Climb = Callable[[Evidence], Any]
 

@@ -11,7 +11,7 @@ from sparsewise.experiments.declaration import Unit, resolved
 from sparsewise.experiments.draws import draw, generator
 from sparsewise.experiments.measure import Values, noted, timed
 from sparsewise.experiments.peers import competitor
-from sparsewise.problem import Targets
+from sparsewise.targets import Targets
 
 
 def recovery(unit: Unit, seed: int) -> Values:

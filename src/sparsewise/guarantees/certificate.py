@@ -19,7 +19,8 @@ from sparsewise.guarantees.fit import Fit
 from sparsewise.guarantees.recovery import extreme_singular_values
 from sparsewise.guarantees.search import Search, can_search
 from sparsewise.parameters import check_columns, check_constraints, check_tolerance
-from sparsewise.problem import Targets, problem
+from sparsewise.problem import problem
+from sparsewise.targets import Targets
 from sparsewise.wording import shortened
 
 Proof = Literal["bound", "search"]

@@ -52,7 +52,7 @@ class Criteria:
     ======================  =====================================================================
 
     q targets that share their features have q n numbers of equal relative noise, and each feature
-    has q coefficients: RSS being their weighted mean (see `sparsewise.problem.Targets`), the
+    has q coefficients: RSS being their weighted mean (see `sparsewise.targets.Targets`), the
     criteria are those of all targets divided by q, so that q copies of a target have those of one.
     Which features they are is chosen once for all: what m adds to EBIC and RIC is shared by as many
     `targets` as are independent.

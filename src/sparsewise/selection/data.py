@@ -16,10 +16,11 @@ import numpy as np
 from sparsewise.design.base import Array, Design
 from sparsewise.design.unit_columns import unit_factor
 from sparsewise.errors import InputError, InputWarning
-from sparsewise.problem import independent_rows, problem
+from sparsewise.problem import problem
 from sparsewise.results import Solution
 from sparsewise.selection.criteria import Criteria
 from sparsewise.selection.reduction import Reduced
+from sparsewise.targets import independent_rows
 
 Found = TypeVar("Found")
 
@@ -149,7 +150,7 @@ class Data(ABC):
         """‖r‖² from those of all targets, which are along the last axis: Σ_t ‖r_t‖²/‖y_t‖².
 
         In such units that it is the mean where all ‖y_t‖ are equal: as algorithms weigh the targets
-        (`sparsewise.problem.Targets`), constant ones not at all.
+        (`sparsewise.targets.Targets`), constant ones not at all.
         """
         some = self.totals > 0
         if np.count_nonzero(some) < 2:  # to the digit
