@@ -3,6 +3,7 @@
 from sparsewise.results.bayesian import MINOR, BayesianSolution, InferredNoise, log_evidence, weight
 from sparsewise.results.best_subsets import BestSubsets, Progress
 from sparsewise.results.check import BayesianCheck, Check, L1Check, MultistartCheck
+from sparsewise.results.codes import Codes, CodesCheck
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
 from sparsewise.results.multistart import MultistartSolution, Start
 from sparsewise.results.path import Model, Path, Stretch
@@ -18,6 +19,8 @@ __all__ = [
     "BayesianSolution",
     "BestSubsets",
     "Check",
+    "Codes",
+    "CodesCheck",
     "InferredNoise",
     "L1Check",
     "L1Path",
