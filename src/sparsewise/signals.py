@@ -67,7 +67,7 @@ def unit_signals(block: Array, first: int, dtype: np.dtype[Any]) -> tuple[Array,
 
     NaN and infinity are refused, with the number of the signal; `first` is that of the first.
     """
-    rows = np.ascontiguousarray(block.T, dtype)
+    rows = np.array(block.T, dtype, order="C")  # a copy, always: it is scaled in place
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = square_sums(rows.T)
     norms = np.sqrt(squares)

@@ -45,10 +45,10 @@ def encode(
     """The sparse code of each column of Y: every signal gets columns of A of its own.
 
     The steps are those of the function for one signal, always: ``encode(A, Y, algorithm="omp",
-    sparsity=5)`` is `omp(A, y, sparsity=5)` for every column y. For `omp`, `forward`, `gomp` and
-    `rmp0` they are taken on inner products, A\\*A and A\\*Y, in one compiled loop, as long as these
+    sparsity=5)`` is ``omp(A, y, sparsity=5)`` for every column y. For `omp`, `forward`, `gomp` and
+    `rmp0` they are taken on inner products, A*A and A*Y, in one compiled loop, as long as these
     have the digits to tell what the next step is; where they don't, and for all other algorithms,
-    the function itself takes them. (`omp` and `forward` of A\\*A are known as Batch-OMP.)
+    the function itself takes them. (`omp` on A*A is known as Batch-OMP.)
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def encode(
     design = as_design(A)
     signals = Signals(Y, design.shape[0])
     solve = partial(_solve, ALGORITHMS[algorithm], parameters)
-    solve(design, np.zeros(design.shape[0], design.dtype))  # parameters are checked once, by nobody
+    # On a signal of zeros parameters are checked, and nothing else is done.
+    solve(design, np.zeros(design.shape[0], design.dtype))
     coder = ByEngine(design, signals, solve)
     if algorithm in BY_PRODUCTS and parameters.keys() <= STEPPED and pays(design, signals):
         steps = BY_PRODUCTS[algorithm]._replace(batch=parameters.get("batch", 0))

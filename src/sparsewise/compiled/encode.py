@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, jit, part_jit
+from sparsewise.compiled.jit import abs2, inner_jit, jit, part_jit
 from sparsewise.compiled.stepwise import (
     ACTIVE,
     EXACT,
@@ -52,9 +52,6 @@ SHARE = 4.0
 COARSE = 0.1
 """A relative error of scores from which on nothing is told apart."""
 
-APART = 1e-6
-"""Part of ‖r‖² that |corr|² must be for the column to be independent of the active ones."""
-
 REFINED = 64.0
 """‖U‖² from which on coefficients are refined once with the columns themselves."""
 
@@ -75,6 +72,8 @@ class Dictionary(NamedTuple):
         Which columns can be chosen: OPEN, and as a number, 1 or 0.
     energy : array
         What `Work.energy` begins with.
+    units : array
+        What coefficients of unit columns are multiplied by.
     """
 
     K: Any
@@ -82,6 +81,7 @@ class Dictionary(NamedTuple):
     state: Any
     is_open: Any
     energy: Any
+    units: Any
 
 
 class Rule(NamedTuple):
@@ -100,7 +100,10 @@ class Rule(NamedTuple):
     tie, nothing, dependent, eps : float
         Tolerances of the engine.
     trust : float
-        Energies below this have lost half of their digits.
+        Energies below this have lost half of their digits, or may be those of dependent columns;
+        so may columns be with |corr|² below this part of ‖r‖².
+    frail : float
+        ‖U‖² from which on columns may be dependent.
     loose : float
         Energies are taken to be at least this, to be checked at the end; 0: known at each step.
     copies : bool
@@ -116,6 +119,7 @@ class Rule(NamedTuple):
     dependent: Any
     eps: Any
     trust: Any
+    frail: Any
     loose: Any
     copies: Any
 
@@ -227,7 +231,7 @@ def score_error(top, energy, error, by_gain):
     return error * (1 / energy + 2 / np.sqrt(top * energy))
 
 
-@jit
+@inner_jit
 def choose_among(corr, energy, state, others, rule, top, error):
     """The best column where several are close; -1 if rounding leaves it open.
 
@@ -254,7 +258,7 @@ def choose_among(corr, energy, state, others, rule, top, error):
 def choose(corr, energy, values, state, others, rule, rss, error):
     """The column of the best score; -1 if rounding leaves it open."""
     top = largest(values, 1.0)
-    if not (top > 0.0 and (rule.by_gain or top > APART * rss)):
+    if not (top > 0.0 and (rule.by_gain or top > rule.trust * rss)):
         return -1
     if rule.loose > 0:
         level = top * (1 - rule.tie - score_error(top, rule.loose, error, rule.by_gain))
@@ -264,7 +268,7 @@ def choose(corr, energy, values, state, others, rule, rss, error):
     return choose_among(corr, energy, state, others, rule, top, error)
 
 
-@jit
+@inner_jit
 def choose_several(work, rule, wanted):
     """The columns closest to r, near-ties by column, into `chosen`; how many: -1 if it is open.
 
@@ -274,7 +278,7 @@ def choose_several(work, rule, wanted):
     error = unit_error(work.at[PEAK], rule.eps)
     while count < wanted:
         top = largest(values, 1.0)
-        if not (top > 0.0 and top > APART * work.at[RSS]):
+        if not (top > 0.0 and top > rule.trust * work.at[RSS]):
             return -1
         off = score_error(top, 1.0, error, False)
         if rule.copies and not off < rule.tie:
@@ -292,47 +296,45 @@ def choose_several(work, rule, wanted):
 
 
 @part_jit
-def direction(K, M, k, j, h, first, m):
-    """Row k of M but for its length, from place `first` on: what column j adds to those above."""
-    # Counting from 0, of slices: vector units need to know that no index is negative.
-    new, source, recipe = M[k, first:], K[j, first:], M[k, m:]
-    for i in range(source.size):
-        new[i] = source[i]
-    for i in range(recipe.size):
-        recipe[i] = 0
-    recipe[k] = 1
+def direction(M, k, h):
+    """Take the rows above out of row k of M, four at a time: what is new in it, but for its length.
+
+    Indices count from 0, as vector units like them best.
+    """
+    width = M.shape[1]
     whole = k - k % 4
     for c in range(0, whole, 4):
         h0, h1, h2, h3 = h[c], h[c + 1], h[c + 2], h[c + 3]
-        a0, a1, a2, a3 = M[c, first:], M[c + 1, first:], M[c + 2, first:], M[c + 3, first:]
-        for i in range(new.size):
-            new[i] -= (h0 * a0[i] + h1 * a1[i]) + (h2 * a2[i] + h3 * a3[i])
+        for i in range(width):
+            one = h0 * M[c, i] + h1 * M[c + 1, i]
+            two = h2 * M[c + 2, i] + h3 * M[c + 3, i]
+            M[k, i] -= one + two
     if k - whole >= 2:
-        h0, h1, a0, a1 = h[whole], h[whole + 1], M[whole, first:], M[whole + 1, first:]
-        for i in range(new.size):
-            new[i] -= h0 * a0[i] + h1 * a1[i]
+        h0, h1 = h[whole], h[whole + 1]
+        for i in range(width):
+            M[k, i] -= h0 * M[whole, i] + h1 * M[whole + 1, i]
     if k % 2:
-        h0, a0 = h[k - 1], M[k - 1, first:]
-        for i in range(new.size):
-            new[i] -= h0 * a0[i]
+        h0 = h[k - 1]
+        for i in range(width):
+            M[k, i] -= h0 * M[k - 1, i]
 
 
 @part_jit
-def lower_gains(p, scale, t, corr, energy, values):
-    """Scale p to its length; corr -= t p, energy -= |p|², and the gains that follow."""
+def lower_gains(M, k, scale, t, corr, energy, values):
+    """Scale p = A*q, in row k, to its length; corr -= t p, energy -= |p|², and the gains."""
     for j in range(corr.size):
-        p[j] *= scale
-        corr[j] -= t * p[j]
-        energy[j] -= abs2(p[j])
+        M[k, j] *= scale
+        corr[j] -= t * M[k, j]
+        energy[j] -= abs2(M[k, j])
         values[j] = abs2(corr[j]) / energy[j]
 
 
 @part_jit
-def lower_correlations(p, scale, t, corr, is_open, values):
-    """Scale p to its length; corr -= t p, and the |corr|² of open columns."""
+def lower_correlations(M, k, scale, t, corr, is_open, values):
+    """Scale p = A*q, in row k, to its length; corr -= t p, and the |corr|² of open columns."""
     for j in range(corr.size):
-        p[j] *= scale
-        corr[j] -= t * p[j]
+        M[k, j] *= scale
+        corr[j] -= t * M[k, j]
         values[j] = abs2(corr[j]) * is_open[j]
 
 
@@ -352,24 +354,31 @@ def take_in(K, M, t, h, corr, energy, values, k, j, left, by_gain, further):
 
     Returns the square of its recipe.
     """
-    m = corr.size
+    m, width = corr.size, M.shape[1]
     scale = 1 / np.sqrt(left)
     t[k] = corr[j] * scale
     energy[j] = np.inf if by_gain else 0.0
-    direction(K, M, k, j, h, 0 if further else m, m)
-    if further and by_gain:
-        lower_gains(M[k], scale, t[k], corr, energy, values)
-    elif further:
-        lower_correlations(M[k], scale, t[k], corr, energy, values)
-    recipe = M[k, m:]
+    for i in range(m, width):
+        M[k, i] = 0
+    M[k, m + k] = 1
+    if further:
+        for i in range(m):
+            M[k, i] = K[j, i]
+        direction(M, k, h)
+        if by_gain:
+            lower_gains(M, k, scale, t[k], corr, energy, values)
+        else:
+            lower_correlations(M, k, scale, t[k], corr, energy, values)
+    else:
+        direction(M[:, m:], k, h)
     square = 0.0
-    for i in range(recipe.size):
-        recipe[i] *= scale
-        square += abs2(recipe[i])
+    for i in range(m, width):
+        M[k, i] *= scale
+        square += abs2(M[k, i])
     return square
 
 
-@jit
+@inner_jit
 def fit(columns, y, M, t, order, k, x, r):
     """x = U t, and r = y - A_S x from the columns. Returns ‖r‖²."""
     room = x.size
@@ -382,7 +391,7 @@ def fit(columns, y, M, t, order, k, x, r):
     return leave(columns, y, order, k, x, r)
 
 
-@jit
+@inner_jit
 def leave(columns, y, order, k, x, r):
     """r = y - A_S x. Returns ‖r‖²."""
     for row in range(y.size):
@@ -397,7 +406,7 @@ def leave(columns, y, order, k, x, r):
     return square
 
 
-@jit
+@inner_jit
 def refine(columns, y, M, order, k, x, r, h):
     """x += U U* A_S* r, which brings back the digits that squares lost. Returns ‖r‖²."""
     room = x.size
@@ -415,13 +424,13 @@ def refine(columns, y, M, order, k, x, r, h):
     return leave(columns, y, order, k, x, r)
 
 
-@jit
-def judge_fit(columns, y, work, rule, k, enough):
+@inner_jit
+def judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough):
     """Whether r, made from the columns, is small enough: FITTED, EXACT, MORE, or UNSURE."""
-    fit(columns, y, work.M, work.t, work.order, k, work.x, work.r)
-    left = refine(columns, y, work.M, work.order, k, work.x, work.r, work.h)
-    work.at[RSS] = left
-    length, off = np.sqrt(left), SHARE * rule.eps * np.sqrt(work.at[PEAK])
+    fit(columns, y, M, t, order, k, x, r)
+    left = refine(columns, y, M, order, k, x, r, h)
+    at[RSS] = left
+    length, off = np.sqrt(left), SHARE * rule.eps * np.sqrt(at[PEAK])
     if abs(length - np.sqrt(rule.nothing)) <= off:
         return UNSURE
     if enough >= 0 and abs(length - np.sqrt(enough)) <= off:
@@ -445,23 +454,27 @@ def judge_gain(gain, floor, off):
     return MORE if gain > floor else SMALL
 
 
-@jit
-def grow(dictionary, y, work, rule, k, enough, floor):
-    """Add the best column again and again (see `stepwise.grow`). Returns (columns, why it ended)."""
-    K, M, t, h, at = dictionary.K, work.M, work.t, work.h, work.at
-    corr, energy, values, state = work.corr, work.energy, work.values, work.state
+@part_jit
+def grow(
+    K, columns, y, M, t, h, x, r, corr, energy, values, others, state, order, at,
+    rule, k, enough, floor,
+):  # fmt: skip
+    """Add the best column again and again (see `stepwise.grow`).
+
+    Returns (columns, why it ended).
+    """
     if k >= rule.most:
         return k, FULL
     while True:
         error = unit_error(at[PEAK], rule.eps)
         code = FITTED if at[RSS] <= enough else MORE
         if is_near(at[RSS], enough, rule.nothing, error):
-            code = judge_fit(dictionary.columns, y, work, rule, k, enough)
+            code = judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough)
         if code == MORE and k >= rule.most:
             code = FULL
         if code != MORE:
             break
-        j = choose(corr, energy, values, state, work.others, rule, at[RSS], error)
+        j = choose(corr, energy, values, state, others, rule, at[RSS], error)
         if j < 0:
             return k, UNSURE
         left = measure(M, k, j, h)
@@ -474,32 +487,38 @@ def grow(dictionary, y, work, rule, k, enough, floor):
         code = judge_gain(gain, floor, gain * off)
         if code != MORE:
             break
-        work.order[k] = j
+        order[k] = j
         state[j] = ACTIVE
         further = k + 1 < rule.most or rule.back
         at[SIZE] += take_in(K, M, t, h, corr, energy, values, k, j, left, rule.by_gain, further)
         at[PEAK] = max(at[PEAK], at[SIZE])
         at[RSS] -= abs2(t[k])
         k += 1
+        if not at[PEAK] < rule.frail:
+            return k, UNSURE
     if rule.by_gain and rule.loose > 0 and how_many(energy, rule.loose) < energy.size:
         return k, UNSURE
     return k, code
 
 
-@jit
+@inner_jit
 def grow_by_batches(dictionary, y, work, rule, enough, floor):
     """Add `batch` columns at a time (see `gomp`). Returns (columns, why it ended)."""
-    K, M, t, h, at = dictionary.K, work.M, work.t, work.h, work.at
-    corr, energy, values = work.corr, work.energy, work.values
+    K, M, t, h, x, r, at = dictionary.K, work.M, work.t, work.h, work.x, work.r, work.at
+    corr, energy, values, order = work.corr, work.energy, work.values, work.order
+    columns = dictionary.columns
     k = 0
     while k < rule.most:
         error = unit_error(at[PEAK], rule.eps)
         code = FITTED if at[RSS] <= enough else MORE
         if is_near(at[RSS], enough, rule.nothing, error):
-            code = judge_fit(dictionary.columns, y, work, rule, k, enough)
+            code = judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough)
         if code == MORE:
-            top = max(largest(values, 1.0), 0.0)
-            code = judge_gain(top, floor, 2 * np.sqrt(top) * error)
+            top = largest(values, 1.0)
+            off = score_error(top, 1.0, error, False)
+            if not (top > rule.trust * at[RSS] and off < COARSE):
+                return k, UNSURE
+            code = judge_gain(top, floor, top * off)
         if code != MORE:
             return k, code
         count = choose_several(work, rule, min(rule.batch, rule.most - k))
@@ -510,15 +529,17 @@ def grow_by_batches(dictionary, y, work, rule, enough, floor):
             left = measure(M, k, j, h)
             if not left > rule.trust:
                 return k, UNSURE
-            work.order[k] = j
+            order[k] = j
             at[SIZE] += take_in(K, M, t, h, corr, energy, values, k, j, left, False, True)
             at[PEAK] = max(at[PEAK], at[SIZE])
             at[RSS] -= abs2(t[k])
             k += 1
+        if not at[PEAK] < rule.frail:
+            return k, UNSURE
     return k, FULL
 
 
-@jit
+@inner_jit
 def least_certain(work, rule, k, low, error):
     """The active position whose loss is least (`stepwise.least`); -1 if rounding leaves it open."""
     off = 2 * error / np.sqrt(low)
@@ -537,7 +558,7 @@ def least_certain(work, rule, k, low, error):
     return i if i == same else -1
 
 
-@jit
+@inner_jit
 def take_out(work, start, k, i):
     """Drop the column at position i: a reflection of all rows, and the scores without the last."""
     m = work.corr.size
@@ -565,7 +586,7 @@ def take_out(work, start, k, i):
         work.values[other] = abs2(work.corr[other]) / work.energy[other]
 
 
-@jit
+@inner_jit
 def shrink(work, rule, start, k, ceiling):
     """Drop the column of least loss while that is at most this. Returns (columns, why it ended)."""
     U = work.M[:, work.corr.size :]
@@ -589,7 +610,7 @@ def shrink(work, rule, start, k, ceiling):
     return k, MORE
 
 
-@jit
+@inner_jit
 def is_as_before(work, k, before):
     """Whether the active columns are those that were active before a round, so many."""
     if k != before:
@@ -603,7 +624,7 @@ def is_as_before(work, k, before):
     return True
 
 
-@jit
+@inner_jit
 def alternate(dictionary, y, work, rule, start, floor):
     """Forward and back until nothing changes (see `rmp0`). Returns (columns, why it ended).
 
@@ -614,7 +635,11 @@ def alternate(dictionary, y, work, rule, start, floor):
         before = k
         for i in range(k):
             work.before[i] = work.order[i]
-        k, code = grow(dictionary, y, work, rule, k, -1.0, floor)
+        k, code = grow(
+            dictionary.K, dictionary.columns, y, work.M, work.t, work.h, work.x, work.r, work.corr,
+            work.energy, work.values, work.others, work.state, work.order, work.at,
+            rule, k, -1.0, floor,
+        )  # fmt: skip
         if code == UNSURE:
             return k, UNSURE
         k, code = shrink(work, rule, start, k, floor)
@@ -638,10 +663,11 @@ def begin(dictionary, start, corr, energy, values, state, at):
 
 
 @part_jit
-def tell(active, values, k, order, x):
-    """The coefficients of the active columns by column, ascending."""
+def tell(active, values, k, scale, units, order, x):
+    """The coefficients of the active columns in the units of the data, columns ascending."""
     for i in range(k):
-        j, value, at = active[i], values[i], i
+        j, at = active[i], i
+        value = values[i] * (scale * units[j])
         while at > 0 and order[at - 1] > j:
             order[at], x[at] = order[at - 1], x[at - 1]
             at -= 1
@@ -649,49 +675,68 @@ def tell(active, values, k, order, x):
 
 
 @part_jit
-def finish(dictionary, y, work, k, order, X):
-    """Coefficients of unit columns, columns ascending. Returns ‖r‖²."""
-    x, r, active = work.x, work.r, work.order
-    rss = fit(dictionary.columns, y, work.M, work.t, active, k, x, r)
-    if work.at[PEAK] > REFINED:
-        rss = refine(dictionary.columns, y, work.M, active, k, x, r, work.h)
-    tell(active, x, k, order, X)
+def finish(columns, y, M, t, h, x, r, active, peak, k, scale, units, order, X):
+    """Coefficients in the units of the data, columns ascending. Returns ‖r‖²."""
+    rss = fit(columns, y, M, t, active, k, x, r)
+    if peak > REFINED:
+        rss = refine(columns, y, M, active, k, x, r, h)
+    tell(active, x, k, scale, units, order, X)
     return rss
 
 
 @jit
-def encode(dictionary, rule, work, Y, C, enough, floors, order, X, sizes, rss, codes):
+def encode(dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes):
     """The code of each row of Y, a unit signal, given its inner products C with all columns.
 
-    `enough` and `floors` are ‖r‖² to reach and gain to exceed, of each signal. Writes columns
-    (ascending) and coefficients of unit columns, how many these are, ‖r‖², and why it ended;
-    UNSURE: the signal is left to the engine.
+    `scales`, `enough` and `floors` are norm, ‖r‖² to reach and gain to exceed, of each signal.
+    Writes columns, ascending, and their coefficients in the units of the data, how many these are,
+    ‖r‖² of the unit signal, and why it ended; UNSURE: the signal is left to the engine.
     """
+    # Out of the tuples once: within the loop it would take longer than a step.
+    K, columns = dictionary.K, dictionary.columns
+    M, t, h, x, r, active, at = work.M, work.t, work.h, work.x, work.r, work.order, work.at
+    corr, energy, values, others = work.corr, work.energy, work.values, work.others
+    state, units = work.state, dictionary.units
     for s in range(len(Y)):
-        begin(dictionary, C[s], work.corr, work.energy, work.values, work.state, work.at)
-        k, codes[s] = grow(dictionary, Y[s], work, rule, 0, enough[s], floors[s])
-        sizes[s] = k
-        if codes[s] != UNSURE:
-            rss[s] = finish(dictionary, Y[s], work, k, order[s], X[s])
+        begin(dictionary, C[s], corr, energy, values, state, at)
+        k, code = grow(
+            K, columns, Y[s], M, t, h, x, r, corr, energy, values, others, state, active, at,
+            rule, 0, enough[s], floors[s],
+        )  # fmt: skip
+        sizes[s], codes[s] = k, code
+        if code != UNSURE:
+            rss[s] = finish(
+                columns, Y[s], M, t, h, x, r, active, at[PEAK], k, scales[s], units, order[s], X[s]
+            )
 
 
 @jit
-def encode_by_batches(dictionary, rule, work, Y, C, enough, floors, order, X, sizes, rss, codes):
+def encode_by_batches(
+    dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes
+):
     """The same with `batch` columns at a time."""
     for s in range(len(Y)):
         begin(dictionary, C[s], work.corr, work.energy, work.values, work.state, work.at)
         k, codes[s] = grow_by_batches(dictionary, Y[s], work, rule, enough[s], floors[s])
         sizes[s] = k
         if codes[s] != UNSURE:
-            rss[s] = finish(dictionary, Y[s], work, k, order[s], X[s])
+            rss[s] = finish(
+                dictionary.columns, Y[s], work.M, work.t, work.h, work.x, work.r, work.order,
+                work.at[PEAK], k, scales[s], dictionary.units, order[s], X[s],
+            )  # fmt: skip
 
 
 @jit
-def encode_and_back(dictionary, rule, work, Y, C, enough, floors, order, X, sizes, rss, codes):
+def encode_and_back(
+    dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes
+):
     """The same forward and back, until nothing changes."""
     for s in range(len(Y)):
         begin(dictionary, C[s], work.corr, work.energy, work.values, work.state, work.at)
         k, codes[s] = alternate(dictionary, Y[s], work, rule, C[s], floors[s])
         sizes[s] = k
         if codes[s] != UNSURE:
-            rss[s] = finish(dictionary, Y[s], work, k, order[s], X[s])
+            rss[s] = finish(
+                dictionary.columns, Y[s], work.M, work.t, work.h, work.x, work.r, work.order,
+                work.at[PEAK], k, scales[s], dictionary.units, order[s], X[s],
+            )  # fmt: skip

@@ -27,6 +27,12 @@ WORTH = 32
 COPY = 8.0
 """Unit columns that differ by fewer units of rounding than this are copies of each other."""
 
+FAR = 16.0
+"""Columns are far from dependent if rounding could be so many times as large."""
+
+FRAIL = 1e8
+"""‖U‖² up to which coefficients have their digits after one refinement, with double precision."""
+
 SHARES = 4
 """Blocks for each thread, so that all end at about the same time."""
 
@@ -169,24 +175,27 @@ class ByGram(ByEngine):
     def _prepared(self) -> Any:
         """What kernels take of the columns; copies of earlier ones, and zeros, are closed."""
         kernels, states = self._kernels, load_kernels()
-        columns = np.ascontiguousarray(self.design.columns(slice(None)).T, self._double)
+        columns = np.array(self.design.columns(slice(None)).T, self._double, order="C")
         columns *= self.inverse_norms[:, None]
         K = columns @ columns.conj().T
         closed = (self.inverse_norms == 0) | copies(K, columns, self.design.tolerances.eps)
         state = np.where(closed, states.EXCLUDED, states.OPEN).astype(np.int8)
         is_open = np.where(closed, 0.0, 1.0)
         energy = np.where(closed, np.inf, 1.0) if self._steps.by_gain else is_open.copy()
-        return kernels.Dictionary(K, columns, state, is_open, energy)
+        extreme = self.design.measured.extreme
+        units = np.ones(len(K)) if extreme else self.inverse_norms
+        return kernels.Dictionary(K, columns, state, is_open, energy, units)
 
     def _ruled(self) -> Any:
         """What kernels take of the algorithm."""
         steps, tolerance = self._steps, self.design.tolerances
-        trust = tolerances(np.dtype(np.float64)).trust
+        trust = max(tolerances(np.dtype(np.float64)).trust, FAR * tolerance.dependent)
         # In single precision errors are too large to guess energies.
         known = steps.by_gain and self.dtype.char in "fF"
         return self._kernels.Rule(
             steps.by_gain, steps.back, steps.batch, self._stopping.most, tolerance.tie,
-            tolerance.exact, tolerance.dependent, tolerance.eps, trust, 0.0 if known else trust,
+            tolerance.exact, tolerance.dependent, tolerance.eps, trust,
+            min(tolerance.frail / FAR, FRAIL), 0.0 if known else trust,
             bool(self.dictionary.is_open.min() == 0),
         )  # fmt: skip
 
@@ -243,29 +252,26 @@ class ByGram(ByEngine):
                 floors = np.maximum(np.square(self._delta / scale), exact)
         found = _Found(
             np.empty((count, self._room), np.int64),
-            np.empty((count, self._room), self._double),
+            np.zeros((count, self._room), self._double),
             np.empty(count, np.int64),
             np.zeros(count),
             np.empty(count, np.int64),
         )
         inner = Y @ self.dictionary.columns.conj().T
-        kernel(self.dictionary, self._rule, self._work(), Y, inner, enough, floors, *found)
+        scales = np.ones(count) if self.design.measured.extreme else norms
+        kernel(self.dictionary, self._rule, self._work(), Y, inner, scales, enough, floors, *found)
         return found
 
     def _in_units(self, found: _Found, norms: Array) -> tuple[Array, Array]:
-        """Coefficients in the units of the data, and the signals that have some out of range."""
-        taken = found.taken
-        values = np.zeros(found.X.shape, self.dtype)
-        x, factors = found.X[taken], self.inverse_norms[found.order[taken]]
-        scale = np.repeat(norms, found.sizes)
+        """Coefficients in the units of the data, and which signals have some out of range."""
         beyond = np.zeros(norms.size, np.bool_)
-        if not self.design.measured.extreme:
-            values[taken] = x * (scale * factors)
-            return values, beyond
+        if not self.design.measured.extreme:  # kernels have done it
+            return found.X.astype(self.dtype, copy=False), beyond
+        taken, values = found.taken, np.zeros(found.X.shape, self.dtype)
+        scale, factors = np.repeat(norms, found.sizes), self.inverse_norms[found.order[taken]]
         with np.errstate(over="ignore", under="ignore"):
-            flat = product(x, scale, factors).astype(self.dtype)
-        tiny = np.finfo(self.dtype).tiny
-        wrong = ~np.isfinite(flat) | (np.abs(flat) < tiny)
+            flat = product(found.X[taken], scale, factors).astype(self.dtype)
+        wrong = ~np.isfinite(flat) | (np.abs(flat) < np.finfo(self.dtype).tiny)
         beyond[np.repeat(np.arange(norms.size), found.sizes)[wrong]] = True
         values[taken] = flat
         return values, beyond
@@ -336,9 +342,8 @@ def run(coder: ByEngine, n_jobs: int | None, algorithm: str, least_squares: bool
     sizes, columns, values, lengths, stops = map(np.concatenate, zip(*parts, strict=True))
     starts = np.concatenate([[0], np.cumsum(sizes)])
     index = np.int32 if max(m, starts[-1]) <= np.iinfo(np.int32).max else np.int64
-    coef = csc_array(
-        (values, columns.astype(index), starts.astype(index)), shape=(m, signals.count)
-    )
+    entries: Any = values, columns.astype(index), starts.astype(index)
+    coef = csc_array(entries, shape=(m, signals.count))
     return Codes(
         algorithm=algorithm,
         coef=coef,
