@@ -1,9 +1,9 @@
 """Denoise an image by patches: ``python examples/denoise.py [PICTURE]``.
 
-Every patch of 8×8 pixels is a signal. Its code has as many atoms of a dictionary as it takes to come
-within the noise, and what the codes make of overlapping patches is averaged (Elad and Aharon 2006).
-The dictionary begins as cosines and learns from the noisy patches: codes, then least squares for the
-atoms, in turn (the method of optimal directions; Engan, Aase and Husøy 1999).
+Every patch of 8×8 pixels is a signal. Its code has as many atoms of a dictionary as it takes to
+come within the noise, and what the codes make of overlapping patches is averaged (Elad and Aharon
+2006). The dictionary begins as cosines and learns from the noisy patches: codes, then least squares
+for the atoms, in turn (the method of optimal directions; Engan, Aase and Husøy 1999).
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def main(picture: str) -> None:
     figure.colorbar(shown, ax=axes[3], shrink=0.82, pad=0.02)
     for ax in axes:
         ax.set_axis_off()
-    figure.savefig(picture, dpi=100)
+    figure.savefig(picture, dpi=90)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def test_the_examples_run_one_after_the_other_as_printed():
     )
     assert run.returncode == 0, run.stderr
     blocks = run.stdout.split("-- block\n")[1:]
-    assert len(blocks) == len(examples()) == 6
+    assert len(blocks) == len(examples()) == 7
     told = [text.partition("-- took")[0] for text in blocks]
     assert all(text.strip() for i, text in enumerate(told) if i != 1)  # the second draws
     assert "certified best subset of 6" in told[0]
@@ -200,6 +200,15 @@ def test_scale_of_its_page(capsys, tmp_path, monkeypatch):
         needed = re.findall(r"^import (\w+)", example, re.MULTILINE)
         if not all(find_spec(package) for package in needed):
             continue
+        exec(example, names)
+        told = capsys.readouterr().out.splitlines()
+        assert told == re.findall(r"print\(.*\)  # (.*)", example)
+
+
+def test_codes_of_their_page(capsys):
+    """What is printed is what the comments say."""
+    names: dict = {}
+    for example in examples("docs/encode.md"):
         exec(example, names)
         told = capsys.readouterr().out.splitlines()
         assert told == re.findall(r"print\(.*\)  # (.*)", example)

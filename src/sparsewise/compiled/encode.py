@@ -35,6 +35,7 @@ from sparsewise.compiled.stepwise import (
     coefficients,
     least,
     reflector,
+    scores,
 )
 
 # Why a code is what it is, besides what kernels say of a step: nothing changes any more.
@@ -48,6 +49,12 @@ EPS = 2.0**-52
 
 SHARE = 4.0
 """Errors, in units of eps times what amplifies them: several times the largest that tests meet."""
+
+SINGLE = 2.0**-20
+"""Errors of scores in single precision, in which they are quicker to look through."""
+
+TINY = 2.0**-100
+"""The least score that has its digits in single precision."""
 
 COARSE = 0.1
 """A relative error of scores from which on nothing is told apart."""
@@ -134,9 +141,11 @@ class Work(NamedTuple):
     t, h, v, x, diagonal : arrays
         Coordinates of the signal, of the column that comes in, a reflector, coefficients and
         squares of their recipes.
-    corr, energy, values, others : arrays of length m
-        Scores. By gain, the energy of a closed column is infinite; else `energy` is 1 for an open
-        column and 0 for a closed one.
+    corr, energy, others : arrays of length m
+        By gain, the energy of a closed column is infinite; else `energy` is 1 for an open column
+        and 0 for a closed one. `others` is room for scores.
+    values : array of float32, of length m
+        Scores, in single precision.
     state : array of int8
         What each column is.
     order, before, locked : arrays
@@ -173,22 +182,31 @@ class Work(NamedTuple):
 
 
 @part_jit
-def largest(values, sign):
-    """The largest of sign·values, by eight at a time: one after the other takes twice as long."""
-    a = b = c = d = e = f = g = h = -np.inf
+def largest(values):
+    """The largest of them, by eight at a time: one after the other takes twice as long."""
+    a = b = c = d = e = f = g = h = values[0]
     whole = values.size - values.size % 8
     for j in range(0, whole, 8):
-        a = max(a, sign * values[j])
-        b = max(b, sign * values[j + 1])
-        c = max(c, sign * values[j + 2])
-        d = max(d, sign * values[j + 3])
-        e = max(e, sign * values[j + 4])
-        f = max(f, sign * values[j + 5])
-        g = max(g, sign * values[j + 6])
-        h = max(h, sign * values[j + 7])
+        a = values[j] if values[j] > a else a
+        b = values[j + 1] if values[j + 1] > b else b
+        c = values[j + 2] if values[j + 2] > c else c
+        d = values[j + 3] if values[j + 3] > d else d
+        e = values[j + 4] if values[j + 4] > e else e
+        f = values[j + 5] if values[j + 5] > f else f
+        g = values[j + 6] if values[j + 6] > g else g
+        h = values[j + 7] if values[j + 7] > h else h
     for j in range(whole, values.size):
-        a = max(a, sign * values[j])
+        a = values[j] if values[j] > a else a
     return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+
+
+@inner_jit
+def smallest(values):
+    """The smallest of them; NaN if one is."""
+    low = np.inf
+    for j in range(values.size):
+        low = low if values[j] >= low else values[j]
+    return low
 
 
 @part_jit
@@ -232,65 +250,68 @@ def score_error(top, energy, error, by_gain):
 
 
 @inner_jit
-def choose_among(corr, energy, state, others, rule, top, error):
+def choose_among(corr, energy, state, others, rule, error):
     """The best column where several are close; -1 if rounding leaves it open.
 
     The rule is `best_open`'s: a choice stands if it is the same for ties that are wider, and
     narrower, by the error of the scores, or if there is nothing else to choose.
     """
-    low = -largest(energy, -1.0) if rule.by_gain else 1.0
+    low = smallest(energy) if rule.by_gain else 1.0
     if not low > rule.dependent:
         return -1
+    top = scores(corr, energy, state, rule.by_gain, rule.dependent, others)
     off = score_error(top, low, error, rule.by_gain)
     if not off < COARSE:
         return -1
     wide, narrow = rule.tie + off, rule.tie - off
-    j = best_open(corr, energy, state, rule.by_gain, rule.dependent, wide, others)
     if how_many(others, top * (1 - wide)) == 1:
-        return j
+        return only_one(others, top * (1 - wide))
     if narrow < 0:
         return -1
+    j = best_open(corr, energy, state, rule.by_gain, rule.dependent, wide, others)
     same = best_open(corr, energy, state, rule.by_gain, rule.dependent, narrow, others)
     return j if j == same else -1
 
 
 @part_jit
 def choose(corr, energy, values, state, others, rule, rss, error):
-    """The column of the best score; -1 if rounding leaves it open."""
-    top = largest(values, 1.0)
-    if not (top > 0.0 and (rule.by_gain or top > rule.trust * rss)):
+    """The column of the best score; -1 if rounding leaves it open.
+
+    Values in single precision tell it, unless another is as close as these can't tell.
+    """
+    top = np.float64(largest(values))
+    if not (top > TINY and (rule.by_gain or top > rule.trust * rss)):
         return -1
-    if rule.loose > 0:
-        level = top * (1 - rule.tie - score_error(top, rule.loose, error, rule.by_gain))
-        j = only_one(values, level)
-        if j >= 0:
-            return j
-    return choose_among(corr, energy, state, others, rule, top, error)
+    low = smallest(energy) if rule.by_gain and rule.loose == 0 else rule.loose
+    off = SINGLE + rule.tie + score_error(top, low, error, rule.by_gain)
+    j = only_one(values, np.float32(top * (1 - off)))
+    return j if j >= 0 else choose_among(corr, energy, state, others, rule, error)
 
 
 @inner_jit
-def choose_several(work, rule, wanted):
+def choose_several(corr, is_open, others, chosen, rule, rss, error, wanted):
     """The columns closest to r, near-ties by column, into `chosen`; how many: -1 if it is open.
 
     As `ActiveSet.ranking` has it: a tie reaches as far down as its leader's value allows.
     """
-    values, count = work.values, 0
-    error = unit_error(work.at[PEAK], rule.eps)
+    count = 0
+    for j in range(corr.size):
+        others[j] = abs2(corr[j]) * is_open[j]
     while count < wanted:
-        top = largest(values, 1.0)
-        if not (top > 0.0 and top > rule.trust * work.at[RSS]):
+        top = largest(others)
+        if not (top > 0.0 and top > rule.trust * rss):
             return -1
         off = score_error(top, 1.0, error, False)
-        if rule.copies and not off < rule.tie:
+        if not off < (rule.tie if rule.copies else COARSE):
             return -1
         low, high = top * (1 - rule.tie - off), top * (1 - rule.tie + off)
-        alone = how_many(values, low) == 1
-        for j in range(values.size):
-            if values[j] >= low and count < wanted:
-                if not alone and values[j] < high:
+        alone = how_many(others, low) == 1
+        for j in range(others.size):
+            if others[j] >= low and count < wanted:
+                if not alone and others[j] < high:
                     return -1
-                work.chosen[count] = j
-                values[j] = -1.0
+                chosen[count] = j
+                others[j] = -1.0
                 count += 1
     return count
 
@@ -326,7 +347,7 @@ def lower_gains(M, k, scale, t, corr, energy, values):
         M[k, j] *= scale
         corr[j] -= t * M[k, j]
         energy[j] -= abs2(M[k, j])
-        values[j] = abs2(corr[j]) / energy[j]
+        values[j] = np.float32(abs2(corr[j])) / np.float32(energy[j])
 
 
 @part_jit
@@ -513,17 +534,16 @@ def grow_by_batches(dictionary, y, work, rule, enough, floor):
         code = FITTED if at[RSS] <= enough else MORE
         if is_near(at[RSS], enough, rule.nothing, error):
             code = judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough)
-        if code == MORE:
-            top = largest(values, 1.0)
-            off = score_error(top, 1.0, error, False)
-            if not (top > rule.trust * at[RSS] and off < COARSE):
-                return k, UNSURE
-            code = judge_gain(top, floor, top * off)
         if code != MORE:
             return k, code
-        count = choose_several(work, rule, min(rule.batch, rule.most - k))
+        wanted = min(rule.batch, rule.most - k)
+        count = choose_several(corr, energy, work.others, work.chosen, rule, at[RSS], error, wanted)
         if count < 0:
             return k, UNSURE
+        top = abs2(corr[work.chosen[0]])
+        code = judge_gain(top, floor, top * score_error(top, 1.0, error, False))
+        if code != MORE:
+            return k, code
         for i in range(count):
             j = work.chosen[i]
             left = measure(M, k, j, h)

@@ -27,6 +27,9 @@ WORTH = 32
 COPY = 8.0
 """Unit columns that differ by fewer units of rounding than this are copies of each other."""
 
+TILE = 256
+"""Rows of a Gram matrix that are looked through at once."""
+
 FAR = 16.0
 """Columns are far from dependent if rounding could be so many times as large."""
 
@@ -210,7 +213,7 @@ class ByGram(ByEngine):
         return self._kernels.Work(
             M=numbers(room, m + room), t=numbers(room), h=numbers(room), v=numbers(room + 1),
             x=numbers(room), diagonal=np.empty(room), corr=numbers(m), energy=np.empty(m),
-            values=np.empty(m), others=np.empty(m), state=np.empty(m, np.int8),
+            values=np.empty(m, np.float32), others=np.empty(m), state=np.empty(m, np.int8),
             order=np.empty(room, np.int64), before=np.empty(room, np.int64),
             locked=np.zeros(room, np.bool_), chosen=np.empty(max(1, room), np.int64), r=numbers(n),
             at=np.empty(3), none=np.empty(0),
@@ -259,7 +262,11 @@ class ByGram(ByEngine):
         )
         inner = Y @ self.dictionary.columns.conj().T
         scales = np.ones(count) if self.design.measured.extreme else norms
-        kernel(self.dictionary, self._rule, self._work(), Y, inner, scales, enough, floors, *found)
+        # Uncompiled, NumPy would warn of energies that are 0: their columns are not chosen.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            kernel(
+                self.dictionary, self._rule, self._work(), Y, inner, scales, enough, floors, *found
+            )
         return found
 
     def _in_units(self, found: _Found, norms: Array) -> tuple[Array, Array]:
@@ -309,12 +316,13 @@ class _Found(NamedTuple):
 def copies(K: Array, columns: Array, eps: float) -> Array:
     """Which unit columns are copies of earlier ones, but for a factor of size one."""
     found = np.zeros(len(K), np.bool_)
-    for i in range(len(K)):
-        close = i + 1 + np.flatnonzero(np.abs(K[i, i + 1 :]) > 1 - COPY * eps)
-        if close.size:
-            # Entry l of row i is a_l* a_i: a copy is a_l = a_i times its conjugate.
-            apart = columns[close] - np.multiply.outer(K[i, close].conj(), columns[i])
-            found[close] |= np.linalg.norm(apart, axis=1) <= COPY * eps
+    for first in range(0, len(K), TILE):
+        i, j = np.nonzero(np.abs(K[first : first + TILE]) > 1 - COPY * eps)
+        i += first
+        i, j = i[i < j], j[i < j]
+        # Entry j of row i is a_j* a_i: a copy is a_j = a_i times its conjugate.
+        apart = columns[j] - K[i, j].conj()[:, None] * columns[i]
+        found[j[np.linalg.norm(apart, axis=1) <= COPY * eps]] = True
     return found
 
 
