@@ -67,17 +67,17 @@ def test_the_examples_run_one_after_the_other_as_printed():
     )
     assert run.returncode == 0, run.stderr
     blocks = run.stdout.split("-- block\n")[1:]
-    assert len(blocks) == len(examples()) == 6
+    assert len(blocks) == len(examples()) == 8
     told = [text.partition("-- took")[0] for text in blocks]
     assert all(text.strip() for i, text in enumerate(told) if i != 1)  # the second draws
     assert "certified best subset of 6" in told[0]
-    assert "certified best subset of 3" in told[4]
-    shown = [float(text) for text in re.findall(r"bound=(\S+?)[,)]", told[4])]
+    assert "certified best subset of 3" in told[5]
+    shown = [float(text) for text in re.findall(r"bound=(\S+?)[,)]", told[5])]
     assert len(shown) == 3
     assert all(0 < bound < 1 for bound in shown)
-    for figure in re.findall(r": (0\.\d+)$", examples()[4], re.MULTILINE):
-        assert figure in told[4] or f"{float(figure):.3f}" in re.sub(
-            r"(0\.\d{3})\d+", r"\1", told[4]
+    for figure in re.findall(r": (0\.\d+)$", examples()[5], re.MULTILINE):
+        assert figure in told[5] or f"{float(figure):.3f}" in re.sub(
+            r"(0\.\d{3})\d+", r"\1", told[5]
         )
     assert all(float(text.rpartition("-- took ")[2]) < 30 for text in blocks)
 
@@ -154,19 +154,27 @@ def test_the_ten_lines_of_the_readme(capsys):
     assert bayes.check(names["A"], names["y"]).ok
 
 
+def test_several_targets_of_the_readme():
+    rng = np.random.default_rng(0)
+    names = {"sw": sparsewise, "rng": rng, "A": rng.standard_normal((64, 128))}
+    exec(examples()[3], names)
+    assert names["solution"].support.tolist() == list(range(12))
+    np.testing.assert_allclose(names["solution"].sigmas, [0.01, 0.01, 10, 0.01], rtol=0.4)
+
+
 def test_basis_pursuit_of_the_readme():
     """The example as it stands, given a dictionary."""
     rng = np.random.default_rng(0)
     A = rng.standard_normal((40, 80))
     names = {"sw": sparsewise, "A": A, "y": A[:, [3, 17, 29]] @ [2.0, -1.5, 1.0]}
-    exec(examples()[3], names)
+    exec(examples()[4], names)
     assert names["solution"].check(A, names["y"]).gap < 1e-12
     assert {3, 17, 29} <= set(names["solution"].support.tolist())
 
 
 def test_guarantees_of_the_readme():
     names = {"sw": sparsewise, "np": np, "rng": np.random.default_rng(0)}
-    exec(examples()[4], names)
+    exec(examples()[5], names)
     assert names["certificate"].status == "optimal"
     assert names["best"].path.at(3).support.tolist() == [3, 17, 29]
 
@@ -230,9 +238,18 @@ def test_direction_finding(capsys, tmp_path):
     assert "<svg" in (tmp_path / "figure.svg").read_text()
 
 
+def test_codes_of_their_page(capsys):
+    """What is printed is what the comments say."""
+    names: dict = {}
+    for example in examples("docs/encode.md"):
+        exec(example, names)
+        told = capsys.readouterr().out.splitlines()
+        assert told == re.findall(r"print\(.*\)  # (.*)", example)
+
+
 def test_relevance_vectors_of_the_readme():
     names = {"np": np, "rng": np.random.default_rng(0)}
-    exec(examples()[5], names)
+    exec(examples()[6], names)
     np.testing.assert_allclose(names["mean"], [1.0, np.sin(3.0) / 3.0], atol=0.1)
     assert names["std"].shape == names["mean"].shape
 

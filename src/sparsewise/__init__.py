@@ -37,6 +37,8 @@ from sparsewise.results import BayesianCheck as BayesianCheck
 from sparsewise.results import BayesianSolution as BayesianSolution
 from sparsewise.results import BestSubsets as BestSubsets
 from sparsewise.results import Check as Check
+from sparsewise.results import Codes as Codes
+from sparsewise.results import CodesCheck as CodesCheck
 from sparsewise.results import L1Check as L1Check
 from sparsewise.results import L1Path as L1Path
 from sparsewise.results import L1Solution as L1Solution

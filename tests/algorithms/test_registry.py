@@ -18,7 +18,7 @@ OTHER_MEANINGS = {
     "estimators/decision.py": {"focuss"},  # a rule of weights
 }
 #: Contenders are data, looked up in the registry.
-DECLARATIONS = ("experiments/paper.py", "experiments/beyond.py")
+DECLARATIONS = tuple(f"experiments/{name}.py" for name in ("paper", "beyond", "shared_support"))
 
 
 def names_in(path: Path) -> set[str]:

@@ -1,7 +1,8 @@
 """One algorithm, one small file, which enters itself into `ALGORITHMS`.
 
-A line here for each, in the order in which they are presented. Two are no entries: `l1_path`
-returns a path rather than a model, and `best_subset` is for small problems only.
+A line here for each, in the order in which they are presented. Three are no entries: `l1_path`
+returns a path rather than a model, `best_subset` is for small problems only, and `encode` runs the
+others on many signals.
 """
 
 # What `import ... as ...` names is part of the package.
@@ -35,4 +36,5 @@ from sparsewise.algorithms.ista import ista as ista
 from sparsewise.algorithms.fista import fista as fista
 
 from sparsewise.algorithms.best_subset import best_subset as best_subset
+from sparsewise.algorithms.encode import encode as encode
 from sparsewise.algorithms.l1_path import l1_path as l1_path

@@ -32,3 +32,11 @@ def load_leaps() -> ModuleType:
     from sparsewise.compiled import leaps
 
     return leaps
+
+
+@cache
+def load_encoders() -> ModuleType:
+    """What codes many signals."""
+    from sparsewise.compiled import encode
+
+    return encode

@@ -210,15 +210,16 @@ class Design(ABC):
         return DenseDesign(A, rows=self.rows, error=self.error)
 
     def condensed(self, Y: Array) -> tuple[DenseDesign, Array]:
-        """The triangle of QR of the matrix and q targets, the rows of Y: m + q rows in place of n.
+        """The triangle of QR of the matrix and a target, or the rows of Y: m + q rows in place of n.
 
         Algorithms see A and y through inner products alone, and these are the same: they can't tell
         the difference.
         """
         from sparsewise.design.dense import DenseDesign
 
-        R, m = self.triangle(Y.T), self.shape[1]
-        return DenseDesign(R[:, :m], rows=self.rows, error=self.error), R[:, m:].T.copy()
+        R, m = self.triangle(np.atleast_2d(Y).T), self.shape[1]
+        targets = R[:, m:].T.reshape(*Y.shape[:-1], len(R)).copy()
+        return DenseDesign(R[:, :m], rows=self.rows, error=self.error), targets
 
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""

@@ -10,6 +10,7 @@ from sparsewise.results.bayesian import (
 )
 from sparsewise.results.best_subsets import BestSubsets, Progress
 from sparsewise.results.check import BayesianCheck, Check, L1Check, MultistartCheck
+from sparsewise.results.codes import Codes, CodesCheck
 from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
 from sparsewise.results.multistart import MultistartSolution, Start, each_sigma
 from sparsewise.results.path import Model, Path, Stretch
@@ -25,6 +26,8 @@ __all__ = [
     "BayesianSolution",
     "BestSubsets",
     "Check",
+    "Codes",
+    "CodesCheck",
     "InferredNoise",
     "L1Check",
     "L1Path",

@@ -1,0 +1,139 @@
+"""Codes of many signals in one dictionary."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sparsewise.algorithms.registry import ALGORITHMS, Algorithm
+from sparsewise.design import as_design
+from sparsewise.engine.encoding import ByEngine, ByGram, Steps, pays, run
+from sparsewise.errors import InputError, InputTypeError, Parameter, Part
+from sparsewise.parameters import check_whole, shown
+from sparsewise.results import Codes
+from sparsewise.signals import Signals
+from sparsewise.wording import look_up
+
+BY_PRODUCTS = {
+    "omp": Steps(by_gain=False),
+    "gomp": Steps(by_gain=False),
+    "forward": Steps(by_gain=True),
+    "rmp0": Steps(by_gain=True, back=True),
+}
+"""The algorithms that need no more of a signal than its inner products with the columns."""
+
+STEPPED = {"sparsity", "residual", "delta", "batch"}
+"""What may be given for inner products to be enough."""
+
+PER_CALL = {"callback", "watch"}
+"""What would be called at every step of every signal."""
+
+
+def encode(
+    A: Any,
+    Y: Any,
+    *,
+    algorithm: str = "omp",
+    sparsity: int | None = None,
+    residual: float | None = None,
+    delta: float | None = None,
+    n_jobs: int | None = None,
+    **others: Any,
+) -> Codes:
+    """The sparse code of each column of Y: every signal gets columns of A of its own.
+
+    The steps are those of the function for one signal, always: ``encode(A, Y, algorithm="omp",
+    sparsity=5)`` is ``omp(A, y, sparsity=5)`` for every column y. For `omp`, `forward`, `gomp` and
+    `rmp0` they are taken on inner products, A*A and A*Y, in one compiled loop, as long as these
+    have the digits to tell what the next step is; where they don't, and for all other algorithms,
+    the function itself takes them. (`omp` on A*A is known as Batch-OMP.)
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from: the dictionary.
+    Y : array-like of shape (n, T)
+        The signals, one a column. They are read by blocks, so that a memory map of any length does.
+    algorithm : str
+        The name of the function, as in ``sparsewise.ALGORITHMS``.
+    sparsity : int, optional
+        Most columns of a signal.
+    residual : float, optional
+        A signal is done once ‖r‖ <= residual.
+    delta : float, optional
+        Add what lowers ‖r‖² by more than δ², drop what raises it by at most δ².
+    n_jobs : int, optional
+        Threads that share the signals; None: one, -1: one for each processor.
+    **others
+        What else the algorithm takes, such as `batch` of `gomp`.
+
+    Returns
+    -------
+    Codes
+        Coefficients as a sparse array of shape (m, T), residuals, and why each signal ended.
+
+    References
+    ----------
+    R. Rubinstein, M. Zibulevsky and M. Elad, "Efficient implementation of the K-SVD algorithm using
+    batch orthogonal matching pursuit", CS Technion (2008).
+
+    Examples
+    --------
+    >>> import numpy as np, sparsewise as sw
+    >>> A = np.random.default_rng(0).standard_normal((16, 40))
+    >>> Y = A[:, [3, 7]] @ [[1.0, 0.0], [2.0, 5.0]]
+    >>> codes = sw.encode(A, Y, algorithm="omp", residual=1e-6)
+    >>> codes.sizes
+    array([2, 1])
+    """
+    if not isinstance(algorithm, str):
+        raise InputTypeError(f"must be a name, not {shown(algorithm)}.", parameter="algorithm")
+    look_up([algorithm], ALGORITHMS, "algorithm")
+    stopping = {"sparsity": sparsity, "residual": residual, "delta": delta}
+    given = {name: value for name, value in stopping.items() if value is not None}
+    parameters = _taken(ALGORITHMS[algorithm], {**given, **others})
+    jobs = None if n_jobs is None else _check_jobs(n_jobs)
+    design = as_design(A)
+    signals = Signals(Y, design.shape[0])
+    solve = partial(_solve, ALGORITHMS[algorithm], parameters)
+    # On a signal of zeros parameters are checked, and nothing else is done.
+    solve(design, np.zeros(design.shape[0], design.dtype))
+    coder = ByEngine(design, signals, solve)
+    if algorithm in BY_PRODUCTS and parameters.keys() <= STEPPED and pays(design, signals):
+        steps = BY_PRODUCTS[algorithm]._replace(batch=parameters.get("batch", 0))
+        coder = ByGram(design, signals, solve, steps, given)
+    return run(coder, jobs, algorithm, ALGORITHMS[algorithm].least_squares)
+
+
+def _solve(function: Algorithm, parameters: dict[str, Any], A: Any, y: Any) -> Any:
+    return function(A, y, **parameters)
+
+
+def _check_jobs(n_jobs: int) -> int:
+    if check_whole(n_jobs, "n_jobs", -(1 << 31), 1 << 31) == 0:
+        wrong = "must not be 0: None is one thread, -1 one for each processor."
+        raise InputError(wrong, parameter="n_jobs")
+    return n_jobs
+
+
+def _taken(algorithm: Algorithm, given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters, if the algorithm takes them and needs no others."""
+    taken = [name for name in algorithm.parameters if name not in PER_CALL]
+    for name in given:
+        if name not in taken:
+            words: list[Part] = [f"{algorithm.name} does not take "]
+            raise InputError((*words, Parameter(name)), ("it takes ", *_named(taken), "."))
+    for name in algorithm.required:
+        if name not in given:
+            raise InputError((f"{algorithm.name} needs ", Parameter(name)), "pass it to encode.")
+    return given
+
+
+def _named(names: list[str]) -> list[Part]:
+    """Parameters in a row."""
+    words: list[Part] = []
+    for name in names:
+        words += [", " if words else "", Parameter(name)]
+    return words

@@ -1,0 +1,366 @@
+"""Codes of many signals: one prepared dictionary, blocks of signals, threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsewise.compiled import load_encoders, load_kernels
+from sparsewise.design import Design
+from sparsewise.design.base import BLOCK_BYTES, Array
+from sparsewise.design.dask import DaskDesign
+from sparsewise.engine.stopping import stopping_criterion
+from sparsewise.errors import InputError
+from sparsewise.problem import MODERATE, problem, product
+from sparsewise.results import Codes, Solution, Stop
+from sparsewise.signals import Signals, unit_signals
+from sparsewise.tolerances import tolerances
+
+GRAM_BYTES = 1 << 29
+"""Most that a Gram matrix, or the columns as an array, may take."""
+
+WORTH = 32
+"""A Gram matrix pays if there is a signal for every so many columns."""
+
+COPY = 8.0
+"""Unit columns that differ by fewer units of rounding than this are copies of each other."""
+
+TILE = 256
+"""Rows of a Gram matrix that are looked through at once."""
+
+FAR = 16.0
+"""Columns are far from dependent if rounding could be so many times as large."""
+
+FRAIL = 1e8
+"""‖U‖² up to which coefficients have their digits after one refinement, with double precision."""
+
+SHARES = 4
+"""Blocks for each thread, so that all end at about the same time."""
+
+STOPS = tuple(Stop)
+
+Solve = Callable[[Design, Array], Solution]
+"""An algorithm with its parameters, for one signal."""
+
+
+class Steps(NamedTuple):
+    """What an algorithm does, where inner products are enough to do it.
+
+    Attributes
+    ----------
+    by_gain : bool
+        Whether the best column is that of the largest gain, or the one closest to r.
+    back : bool
+        Whether columns are dropped again: forward and back until nothing changes.
+    batch : int
+        Columns that come in at once; 0: one by one.
+    """
+
+    by_gain: bool
+    back: bool = False
+    batch: int = 0
+
+
+class Part(NamedTuple):
+    """The codes of a block: how long each is, all columns and values, ‖r‖ and stop of each.
+
+    Columns of each signal are ascending; stops are numbers, places in STOPS.
+    """
+
+    sizes: Array
+    columns: Array
+    values: Array
+    residual_norms: Array
+    stops: Array
+
+
+class ByEngine:
+    """Every signal by the function for one: the design is prepared once, and shared.
+
+    Parameters
+    ----------
+    design : Design
+        The dictionary.
+    signals : Signals
+        What is to be coded.
+    solve : callable
+        The algorithm with its parameters.
+    """
+
+    signal_bytes = 1 << 14  # results of some hundred entries, and the signal
+
+    def __init__(self, design: Design, signals: Signals, solve: Solve) -> None:
+        self.design, self.signals, self.solve = design, signals, solve
+        self.dtype = design.dtype
+        if signals.is_complex and self.dtype.kind != "c":
+            self.dtype = np.result_type(self.dtype, np.complex64)
+
+    def code(self, first: int, last: int) -> Part:
+        """The codes of signals first..last."""
+        block = self.signals.block(first, last)
+        unit_signals(block, first, np.result_type(block, np.float64))  # refuses NaN by its name
+        found = [self.one(block[:, s], first + s) for s in range(last - first)]
+        return Part(
+            np.array([one.support.size for one in found], np.int64),
+            np.concatenate([one.support for one in found]),
+            np.concatenate([one.coef[one.support] for one in found]).astype(self.dtype),
+            np.array([one.residual_norm for one in found]),
+            np.array([STOPS.index(one.stop) for one in found], np.int64),
+        )
+
+    def one(self, y: Array, t: int) -> Solution:
+        """The solution of signal t."""
+        try:
+            return self.solve(self.design, y)
+        except InputError as error:
+            raise InputError((f"Signal {t}: ", *error.words)) from None
+
+
+class ByGram(ByEngine):
+    """Signals by their inner products with all columns, and the columns' with each other.
+
+    Those for which these have too few digits are left to the function for one signal.
+
+    Parameters
+    ----------
+    design : Design
+        The dictionary.
+    signals : Signals
+        What is to be coded.
+    solve : callable
+        The algorithm with its parameters.
+    steps : Steps
+        What the algorithm does.
+    stopping : dict
+        Its stopping parameters.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        signals: Signals,
+        solve: Solve,
+        steps: Steps,
+        stopping: dict[str, Any],
+    ) -> None:
+        super().__init__(design, signals, solve)
+        self._kernels = load_encoders()
+        self._steps = steps
+        n, m = design.shape
+        # On a target of norm one the criterion is in the units of the data.
+        unit = problem(design, np.eye(1, n)[0])
+        self._stopping = stopping_criterion("encode", unit, **stopping)
+        self._residual, self._delta = stopping.get("residual"), stopping.get("delta")
+        self._room = max(1, min(self._stopping.most, n, m))
+        self.signal_bytes = 8 * (1 + self._is_complex) * (n + m + 3 * self._room)
+        # Made here rather than by the first thread that needs them.
+        self.inverse_norms = self._inverse_norms()
+        self.dictionary = self._prepared()
+        self._rule, self._meanings = self._ruled(), self._told()
+
+    @property
+    def _is_complex(self) -> bool:
+        return bool(self.dtype.kind == "c")
+
+    @property
+    def _double(self) -> np.dtype[Any]:
+        """What it is computed in."""
+        return np.dtype(np.complex128 if self._is_complex else np.float64)
+
+    def _inverse_norms(self) -> Array:
+        """1 / ‖a_j‖ in double precision; 0 for a column of zeros."""
+        norms = self.design.norms()
+        known = self.design.inverse_norms() > 0
+        return np.divide(1.0, norms, out=np.zeros(norms.size), where=known)
+
+    def _prepared(self) -> Any:
+        """What kernels take of the columns; copies of earlier ones, and zeros, are closed."""
+        kernels, states = self._kernels, load_kernels()
+        columns = np.array(self.design.columns(slice(None)).T, self._double, order="C")
+        columns *= self.inverse_norms[:, None]
+        K = columns @ columns.conj().T
+        closed = (self.inverse_norms == 0) | copies(K, columns, self.design.tolerances.eps)
+        state = np.where(closed, states.EXCLUDED, states.OPEN).astype(np.int8)
+        is_open = np.where(closed, 0.0, 1.0)
+        energy = np.where(closed, np.inf, 1.0) if self._steps.by_gain else is_open.copy()
+        extreme = self.design.measured.extreme
+        units = np.ones(len(K)) if extreme else self.inverse_norms
+        return kernels.Dictionary(K, columns, state, is_open, energy, units)
+
+    def _ruled(self) -> Any:
+        """What kernels take of the algorithm."""
+        steps, tolerance = self._steps, self.design.tolerances
+        trust = max(tolerances(np.dtype(np.float64)).trust, FAR * tolerance.dependent)
+        # In single precision errors are too large to guess energies.
+        known = steps.by_gain and self.dtype.char in "fF"
+        return self._kernels.Rule(
+            steps.by_gain, steps.back, steps.batch, self._stopping.most, tolerance.tie,
+            tolerance.exact, tolerance.dependent, tolerance.eps, trust,
+            min(tolerance.frail / FAR, FRAIL), 0.0 if known else trust,
+            bool(self.dictionary.is_open.min() == 0),
+        )  # fmt: skip
+
+    def _work(self) -> Any:
+        """Room for one thread to work in."""
+        n, m = self.design.shape
+        room = self._room
+
+        def numbers(*shape: int) -> Array:
+            return np.empty(shape, self._double)
+
+        return self._kernels.Work(
+            M=numbers(room, m + room), t=numbers(room), h=numbers(room), v=numbers(room + 1),
+            x=numbers(room), diagonal=np.empty(room), corr=numbers(m), energy=np.empty(m),
+            values=np.empty(m, np.float32), others=np.empty(m), state=np.empty(m, np.int8),
+            order=np.empty(room, np.int64), before=np.empty(room, np.int64),
+            locked=np.zeros(room, np.bool_), chosen=np.empty(max(1, room), np.int64), r=numbers(n),
+            at=np.empty(3), none=np.empty(0),
+        )  # fmt: skip
+
+    def code(self, first: int, last: int) -> Part:
+        """The codes of signals first..last."""
+        block = self.signals.block(first, last)
+        Y, norms = unit_signals(block, first, self._double)
+        found = self._by_products(Y, norms)
+        nothing = norms == 0
+        low, high = MODERATE[self.dtype.char in "fF"]
+        unsure = (found.codes == self._kernels.UNSURE) | (norms < low) | (norms > high)
+        found.sizes[unsure | nothing] = 0
+        values, beyond = self._in_units(found, norms)
+        stops = self._meanings[found.codes]
+        stops[nothing] = STOPS.index(Stop.ZERO_TARGET)
+        lengths = np.where(nothing, 0.0, np.sqrt(found.rss) * norms)
+        for s in np.flatnonzero((unsure | beyond) & ~nothing).tolist():
+            one = self.one(block[:, s], first + s)
+            size = found.sizes[s] = one.support.size
+            lengths[s], stops[s] = one.residual_norm, STOPS.index(one.stop)
+            found.order[s, :size], values[s, :size] = one.support, one.coef[one.support]
+        taken = found.taken
+        return Part(found.sizes, found.order[taken], values[taken], lengths, stops)
+
+    def _by_products(self, Y: Array, norms: Array) -> _Found:
+        """The codes of unit signals, one a row, as far as inner products tell."""
+        kernels, steps, count = self._kernels, self._steps, len(Y)
+        kernel = kernels.encode_by_batches if steps.batch else kernels.encode
+        if steps.back:
+            kernel = kernels.encode_and_back
+        exact, scale = self.design.tolerances.exact, np.where(norms > 0, norms, 1.0)
+        enough, floors = np.full(count, -1.0), np.full(count, exact)
+        with np.errstate(over="ignore", under="ignore"):
+            if self._residual is not None:
+                enough = np.square(self._residual / scale)
+            if self._delta is not None:
+                floors = np.maximum(np.square(self._delta / scale), exact)
+        found = _Found(
+            np.empty((count, self._room), np.int64),
+            np.zeros((count, self._room), self._double),
+            np.empty(count, np.int64),
+            np.zeros(count),
+            np.empty(count, np.int64),
+        )
+        inner = Y @ self.dictionary.columns.conj().T
+        scales = np.ones(count) if self.design.measured.extreme else norms
+        # Uncompiled, NumPy would warn of energies that are 0: their columns are not chosen.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            kernel(
+                self.dictionary, self._rule, self._work(), Y, inner, scales, enough, floors, *found
+            )
+        return found
+
+    def _in_units(self, found: _Found, norms: Array) -> tuple[Array, Array]:
+        """Coefficients in the units of the data, and which signals have some out of range."""
+        beyond = np.zeros(norms.size, np.bool_)
+        if not self.design.measured.extreme:  # kernels have done it
+            return found.X.astype(self.dtype, copy=False), beyond
+        taken, values = found.taken, np.zeros(found.X.shape, self.dtype)
+        scale, factors = np.repeat(norms, found.sizes), self.inverse_norms[found.order[taken]]
+        with np.errstate(over="ignore", under="ignore"):
+            flat = product(found.X[taken], scale, factors).astype(self.dtype)
+        wrong = ~np.isfinite(flat) | (np.abs(flat) < np.finfo(self.dtype).tiny)
+        beyond[np.repeat(np.arange(norms.size), found.sizes)[wrong]] = True
+        values[taken] = flat
+        return values, beyond
+
+    def _told(self) -> Array:
+        """By the number that a kernel gives: why it ended, as a place in STOPS."""
+        kernels, stopping = self._kernels, self._stopping
+        meanings = np.zeros(kernels.STABLE + 1, np.int64)
+        for code, stop in (
+            (kernels.FULL, stopping.full),
+            (kernels.FITTED, Stop.RESIDUAL),
+            (kernels.EXACT, Stop.EXACT_FIT),
+            (kernels.SMALL, stopping.small),
+            (kernels.STABLE, Stop.STABLE),
+        ):
+            meanings[code] = STOPS.index(stop)
+        return meanings
+
+
+class _Found(NamedTuple):
+    """What kernels write: columns and coefficients, how many, ‖r‖², and why it ended."""
+
+    order: Array
+    X: Array
+    sizes: Array
+    rss: Array
+    codes: Array
+
+    @property
+    def taken(self) -> Array:
+        """Which places of `order` and X are in use."""
+        return np.arange(self.order.shape[1]) < self.sizes[:, None]
+
+
+def copies(K: Array, columns: Array, eps: float) -> Array:
+    """Which unit columns are copies of earlier ones, but for a factor of size one."""
+    found = np.zeros(len(K), np.bool_)
+    for first in range(0, len(K), TILE):
+        i, j = np.nonzero(np.abs(K[first : first + TILE]) > 1 - COPY * eps)
+        i += first
+        i, j = i[i < j], j[i < j]
+        # Entry j of row i is a_j* a_i: a copy is a_j = a_i times its conjugate.
+        apart = columns[j] - K[i, j].conj()[:, None] * columns[i]
+        found[j[np.linalg.norm(apart, axis=1) <= COPY * eps]] = True
+    return found
+
+
+def pays(design: Design, signals: Signals) -> bool:
+    """Whether a Gram matrix has a place in memory, and enough signals to be worth it."""
+    n, m = design.shape
+    bytes_each = 16 if signals.is_complex or design.dtype.kind == "c" else 8
+    fits = max(n, m) * m * bytes_each <= GRAM_BYTES
+    plain = design.error == 0 and not isinstance(design, DaskDesign)
+    return fits and plain and WORTH * signals.count >= m
+
+
+def run(coder: ByEngine, n_jobs: int | None, algorithm: str, least_squares: bool) -> Codes:
+    """All codes, by blocks of signals that threads share."""
+    from joblib import Parallel, delayed, effective_n_jobs
+    from scipy.sparse import csc_array
+
+    signals, m = coder.signals, coder.design.shape[1]
+    share = -(-signals.count // (SHARES * effective_n_jobs(n_jobs)))
+    size = max(1, min(share, BLOCK_BYTES // coder.signal_bytes))
+    # What takes time, in compiled code and BLAS, lets other threads run.
+    at_once = Parallel(n_jobs=n_jobs, prefer="threads")
+    parts: list[Part] = at_once(delayed(coder.code)(*ends) for ends in signals.blocks(size))
+    parts.append(_no_codes(coder.dtype))
+    sizes, columns, values, lengths, stops = map(np.concatenate, zip(*parts, strict=True))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    index = np.int32 if max(m, starts[-1]) <= np.iinfo(np.int32).max else np.int64
+    entries: Any = values, columns.astype(index), starts.astype(index)
+    coef = csc_array(entries, shape=(m, signals.count))
+    return Codes(
+        algorithm=algorithm,
+        coef=coef,
+        residual_norms=lengths,
+        stops=np.array(STOPS, object)[stops],
+        least_squares=least_squares,
+    )
+
+
+def _no_codes(dtype: np.dtype[Any]) -> Part:
+    none = np.empty(0, np.int64)
+    return Part(none, none, np.empty(0, dtype), np.empty(0), none)

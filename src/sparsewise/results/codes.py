@@ -1,0 +1,176 @@
+"""The codes of many signals in one dictionary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sparsewise.design import Design, as_design
+from sparsewise.design.base import BLOCK_BYTES, Array, square_sums
+from sparsewise.errors import InputError
+from sparsewise.problem import product
+from sparsewise.results.stop import Stop
+from sparsewise.signals import Signals, unit_signals
+from sparsewise.wording import count
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+
+class CodesCheck(NamedTuple):
+    """What `Codes.check` found when it recomputed the codes from the data alone.
+
+    Attributes
+    ----------
+    holds : ndarray of bool
+        By signal: whether everything below holds to the precision of the data.
+    residual_norms : ndarray
+        ‖y - A x‖, recomputed.
+    residual_errors : ndarray
+        Their differences from the stated ones, relative to ‖y‖.
+    normal_equations : ndarray
+        By signal, max over its atoms of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares.
+    """
+
+    holds: Array
+    residual_norms: Array
+    residual_errors: Array
+    normal_equations: Array
+
+    @property
+    def ok(self) -> bool:
+        """Whether every code holds."""
+        return bool(self.holds.all())
+
+    def __repr__(self) -> str:
+        error = self.residual_errors.max(initial=0.0)
+        normal = self.normal_equations.max(initial=0.0)
+        bad = np.flatnonzero(~self.holds)
+        signals = count(self.holds.size, "code")
+        verdict = f"all {signals} hold"
+        if bad.size:
+            verdict = f"{bad.size} of {signals} DO NOT HOLD, the first of signal {bad[0]}"
+        return (
+            f"Check: {verdict} (residuals off by at most {error:.1e}, normal equations "
+            f"{normal:.1e})"
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Codes:
+    """Sparse codes of many signals: what `encode` returns.
+
+    Attributes
+    ----------
+    algorithm : str
+        Name of the algorithm, as in ``sparsewise.ALGORITHMS``.
+    coef : scipy.sparse.csc_array of shape (m, T)
+        The coefficients, one signal a column; its row indices are the supports, ascending.
+    residual_norms : ndarray of shape (T,)
+        ‖y - A x‖ of each signal.
+    stops : ndarray of Stop, of shape (T,)
+        Why each ended; ``stops == Stop.RESIDUAL`` says which have met their residual.
+    least_squares : bool
+        Whether coefficients are the least-squares fit on their supports.
+    """
+
+    algorithm: str
+    coef: csc_array
+    residual_norms: Array
+    stops: Array
+    least_squares: bool
+
+    @property
+    def sizes(self) -> Array:
+        """How many columns each signal has."""
+        return np.diff(self.coef.indptr)
+
+    def support(self, t: int) -> Array:
+        """The columns of signal t, ascending."""
+        return self.coef.indices[self.coef.indptr[t] : self.coef.indptr[t + 1]]
+
+    def __len__(self) -> int:
+        return self.residual_norms.size
+
+    def reconstruct(self, A: Any) -> Array:
+        """A coef: what the codes make of the signals, an array of shape (n, T)."""
+        design = self._fitting(as_design(A))
+        used = np.unique(self.coef.indices)
+        return np.asarray(design.columns(used) @ self.coef[used])
+
+    def check(self, A: Any, Y: Any) -> CodesCheck:
+        """Recompute residuals and normal equations from the data alone, a block at a time."""
+        design = self._fitting(as_design(A))
+        signals = Signals(Y, design.shape[0])
+        if signals.count != len(self):
+            wrong = f"has {count(signals.count, 'signal')}, but there are {len(self)} codes."
+            raise InputError(wrong, parameter="Y")
+        used = np.unique(self.coef.indices)
+        unit = design.unit_columns(used).astype(_double(self.coef.dtype), copy=False)
+        size = max(1, BLOCK_BYTES // (8 * (design.shape[0] + used.size)))
+        parts = [
+            self._check_block(design, used, unit, signals, *ends) for ends in signals.blocks(size)
+        ]
+        none = np.empty(0)
+        columns = zip(*parts, strict=True) if parts else [[none.astype(bool)], *[[none]] * 3]
+        return CodesCheck(*map(np.concatenate, columns))
+
+    def _check_block(
+        self, design: Design, used: Array, unit: Array, signals: Signals, first: int, last: int
+    ) -> CodesCheck:
+        dtype = np.result_type(unit, np.complex128 if signals.is_complex else np.float64)
+        Y, norms = unit_signals(signals.block(first, last), first, dtype)
+        scale = np.where(norms > 0, norms, 1.0)
+        coef = self.coef[:, first:last]
+        which = np.repeat(np.arange(last - first), np.diff(coef.indptr))
+        # Of unit columns and a unit signal: neither data nor coefficients need be of moderate size.
+        x = product(coef.data, design.norms()[coef.indices], 1.0 / scale[which])
+        place = np.searchsorted(used, coef.indices)
+        X = np.zeros((used.size, last - first), x.dtype)
+        X[place, which] = x
+        R = Y.T - unit @ X
+        lengths = np.sqrt(square_sums(R))
+        errors = np.abs(lengths - self.residual_norms[first:last] / scale)
+        inner = np.zeros(X.shape)
+        inner[place, which] = np.abs(unit.conj().T @ R)[place, which]
+        normal = inner.max(axis=0, initial=0.0)
+        eps = design.tolerances.eps
+        sums = 1.0 + np.abs(X).sum(axis=0)
+        tolerance = np.minimum(np.maximum(1e-2 * eps**0.5, 64 * eps * sums), 16 * eps**0.5)
+        holds = (errors <= tolerance) & ((normal <= tolerance) | (not self.least_squares))
+        return CodesCheck(holds, lengths * scale, errors, normal)
+
+    def _fitting(self, design: Design) -> Design:
+        """A, if it may be the dictionary."""
+        m = self.coef.shape[0]
+        if design.shape[1] != m:
+            wrong = f"has {count(design.shape[1], 'column')}, but the codes are of {m}."
+            raise InputError(wrong, parameter="A")
+        return design
+
+    def __repr__(self) -> str:
+        m, signals = self.coef.shape
+        head = f"Codes by {self.algorithm}: {count(signals, 'signal')}, {count(m, 'atom')}"
+        if not signals:
+            return head
+        sizes, norms = self.sizes, self.residual_norms
+        return (
+            f"{head}\n"
+            f"  atoms     {sizes.mean():.4g} a signal ({sizes.min()} to {sizes.max()})\n"
+            f"  residual  {np.median(norms):.4g} at the median "
+            f"({norms.min():.4g} to {norms.max():.4g})\n"
+            f"  stopped   {self._reasons()}"
+        )
+
+    def _reasons(self) -> str:
+        """How many signals ended for which reason, the most frequent first."""
+        met = {stop: int((self.stops == stop).sum()) for stop in Stop}
+        ranked = sorted((stop for stop in Stop if met[stop]), key=lambda stop: -met[stop])
+        return "\n            ".join(f"{met[stop]}: {stop}" for stop in ranked)
+
+
+def _double(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same kind of number in double precision."""
+    return np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
