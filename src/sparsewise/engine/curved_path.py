@@ -1,0 +1,283 @@
+"""ℓ1-penalised least squares of complex data along a path of λ, by Newton's method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from sparsewise.design.base import Array
+from sparsewise.engine.cone_program import Proof, fitted
+from sparsewise.engine.conic import restricted
+from sparsewise.engine.free_columns import FreeColumns
+from sparsewise.engine.minimiser import LostDigitsError, Minimiser
+from sparsewise.engine.proximal import inner
+from sparsewise.engine.weights import Weights
+from sparsewise.engine.working_set import WorkingSet, phases
+from sparsewise.problem import Problem
+
+VERBOSE = False
+LOWER = 0.4
+"""λ falls to this part of itself at most, from one round to the next."""
+
+MOST_ROUNDS = 200
+"""More rounds than this are not those of a path that can be followed."""
+
+FEWEST = 32
+"""So many columns may join the working set at once, or as many as there are in the model."""
+
+CLOSE = 0.95
+"""Columns with a correlation of this part of what they cost join, too."""
+
+ROUGH, FINE = 0.1, 1e-4
+"""How far from its minimiser the working set may be on the way, and at the end, relatively."""
+
+NEAR = 0.02
+"""λ that is to change by less than this is as good as found: Newton's method does the rest."""
+
+END = 1e-8
+"""A λ below this part of the first is zero, or the bound can't be met."""
+
+STEPS = 12
+"""Most steps of Newton's method to the bound."""
+
+FITTED = 0.2
+"""‖r‖² that differs from what λ makes of it by less than this part is that of an exact fit."""
+
+DUST = 1e-12
+"""Coefficients of an exact fit below this part of the largest are zero but for rounding."""
+
+CORRECTIONS = 8
+"""How often columns that a proof shows to be missing are added to it."""
+
+GOOD = 1e-10
+"""An accuracy that no other way needs to improve on."""
+
+
+class CurvedPath:
+    """The minimiser of Σ w_j|x_j| with ‖A x - y‖ <= bound, for complex data.
+
+    The minimiser of ½‖A x - y‖² + λ Σ w_j|x_j| is followed to the λ at which ‖r‖ meets the bound.
+    A round looks ahead: the tangent of the path tells λ, since ‖r‖² is nearly linear in λ² (it is
+    for real data), and the residual there, whose correlations with all columns, one pass over A,
+    tell which of them may come in. With these the minimiser at that λ is found by Newton's method
+    (`WorkingSet`). The last round meets the bound to rounding.
+
+    Parameters
+    ----------
+    data : Problem
+        The design and the target.
+    halted : callable
+        Whether somebody has asked to stop.
+    """
+
+    def __init__(self, data: Problem, halted: Callable[[], bool]) -> None:
+        self.data, self._halted = data, halted
+        self._eps = data.tolerances.eps
+        self._set: WorkingSet | None = None
+
+    def minimise(self, weights: Weights, bound: float) -> Minimiser:
+        """The minimiser with these weights; from the one before, if there is one.
+
+        Raises `LostDigitsError` where the path can't be followed to its end.
+        """
+        data = self.data
+        free = FreeColumns(data, weights.free, np.dtype(np.complex128))
+        y = free.projected_out(data.y.astype(np.complex128))
+        if np.linalg.norm(y) <= bound + 4 * self._eps:  # nothing needs to be paid for
+            x = free.coef(data.y).astype(data.y.dtype)
+            return Minimiser(weights.free, x, np.zeros_like(data.y), math.inf, 0.0)
+        first = np.abs(self._correlate(y))
+        usual, unit = weights.usual, weights.unit
+        self._unit = float((first[usual] / unit[usual]).max(initial=0.0))
+        if not 0 < self._unit < math.inf:
+            raise LostDigitsError
+        # In these units the first λ is 1; what is free is projected out, and never joins.
+        self._weights, self._w = weights, np.where(usual, unit * self._unit, np.inf)
+        if self._set is None or not self._set.support.size:
+            self._set, self._penalty = WorkingSet(data, free), 1.0
+            self._begin(first)
+        else:
+            self._go_on()
+        return self._follow(bound)
+
+    @property
+    def _costs(self) -> Array:
+        """w of the working set."""
+        return self._w[self._set.columns]
+
+    def _correlate(self, r: Array) -> Array:
+        return self.data.correlate(r.astype(self.data.y.dtype, copy=False))
+
+    def _begin(self, corr: Array) -> None:
+        """The first round: the columns of the largest correlations."""
+        ratio = corr / self._w
+        most = max(FEWEST, self.data.shape[0] // 8)
+        order = np.argsort(-ratio, kind="stable")[: most + 1]
+        last = float(ratio[order[-1]]) if order.size > most else 0.0
+        self._penalty = min(max(last, 0.5), 1 - 1e-3)
+        self._set.hold(np.sort(order[ratio[order] >= CLOSE * self._penalty]))
+        self._set.descend(self._penalty * self._costs, ROUGH)
+
+    def _go_on(self) -> None:
+        """From the minimiser for other weights: λ is where it suits these best."""
+        now = self._set
+        chosen = now.support
+        turned = self._costs[chosen] * phases(now.x[chosen])
+        corr = now.correlations()[chosen]
+        share = inner(turned, corr) / inner(turned, turned)
+        self._penalty = min(max(share, END), 1.0)
+        now.descend(self._penalty * self._costs, ROUGH)
+
+    def _follow(self, bound: float) -> Minimiser:
+        """From round to round, to the bound."""
+        now = self._set
+        for _ in range(MOST_ROUNDS):
+            penalty, chosen = self._penalty, now.support
+            if not chosen.size or penalty < END:
+                break
+            r = now.residual()
+            if self._halted():
+                bound = float(np.linalg.norm(r))
+            way = now.tangent(self._costs, penalty)
+            squared = penalty**2 - (inner(r, r) - bound**2) / way.slope
+            target = max(math.sqrt(max(squared, 0.0)), LOWER * penalty)
+            target = min(target, penalty / LOWER, 1.0)
+            near = abs(target - penalty) <= NEAR * penalty
+            ahead = r - (penalty - target) * (now.B @ way.step)
+            ratio = np.abs(self._correlate(ahead)) / self._w
+            joining = self._joining(ratio, target)
+            if VERBOSE:
+                print(f"λ {penalty:.3e} -> {target:.3e} r {np.linalg.norm(r):.4e} S {chosen.size} W {now.columns.size} join {joining.size} sq {squared/penalty**2:.2e}")
+            if not bound and abs(squared) <= FITTED * penalty**2 and (found := self._exact()):
+                return found
+            if near and not (ratio[joining] > target).any():
+                found, missing = self._meet(bound)
+                if found.accuracy <= GOOD or not missing.size:
+                    return found
+                joining, target = missing, self._penalty
+            else:
+                now.move((penalty - target) * way.step[chosen])
+            now.hold(joining)
+            self._penalty = target
+            now.descend(target * self._costs, FINE if near else ROUGH)
+        return self._polished(bound)
+
+    def _joining(self, ratio: Array, target: float) -> Array:
+        """Columns whose correlations say that they may be in the minimiser at this λ."""
+        inside = np.zeros(ratio.size, bool)
+        inside[self._set.columns[self._set.support]] = True
+        columns = np.flatnonzero((ratio >= CLOSE * target) & ~inside)
+        most = max(FEWEST, self.data.shape[0] // 8, self._set.support.size)
+        if columns.size > most:
+            columns = np.sort(columns[np.argsort(-ratio[columns], kind="stable")[:most]])
+        return columns
+
+    def _meet(self, bound: float) -> tuple[Minimiser, Array]:
+        """The minimiser on the support that meets the bound, to rounding; columns it lacks.
+
+        Newton's method for B*r = λ w u and ‖r‖ = bound.
+        """
+        now = self._set
+        for _ in range(STEPS):
+            chosen = now.support
+            if not chosen.size:
+                break
+            r, corr = now.residual(), now.correlations()[chosen]
+            turned = self._costs[chosen] * phases(now.x[chosen])
+            curvature = now.curvature(self._penalty * self._costs)
+            aside, along = (
+                curvature.divide(v) for v in (corr - self._penalty * turned, turned)
+            )
+            change = ((inner(r, r) - bound**2) / 2 - inner(corr, aside)) / inner(corr, along)
+            change = min(change, 0.5 * self._penalty)
+            step = aside + change * along
+            now.move(step)
+            self._penalty -= change
+            small = 8 * np.finfo(float).eps
+            if np.abs(step).max() <= small * np.abs(now.x).max() and abs(change) <= small * self._penalty:
+                break
+        chosen, r = now.support, now.residual()
+        return self._proven(
+            now.columns[chosen], now.x[chosen], r, r / self._penalty, self._penalty, bound
+        )
+
+    def _exact(self) -> Minimiser | None:
+        """The minimiser of basis pursuit, if its columns are known, and independent.
+
+        At λ = 0 least squares tell x; some columns that the path still has have no part in it. Any
+        ν will do that holds the others at what they cost, in phase with x, and none beyond it. That
+        of the path is close to such a vector: it is moved by as little as brings the columns of the
+        path there, and then those that this moves too far.
+        """
+        now, n = self._set, self.data.shape[0]
+        chosen = now.support
+        columns, B, r = now.columns[chosen], now.B[:, chosen], now.residual()
+        if chosen.size > n:
+            return None
+        x = fitted(B, now.y)
+        stays = np.abs(x) > DUST * np.abs(x).max()
+        if (x * now.x[chosen].conj()).real.min(where=stays, initial=math.inf) <= 0:
+            return None
+        x[~stays], x[stays] = 0, fitted(B[:, stays], now.y)
+        rest = now.y - B @ x
+        if np.linalg.norm(rest) > 64 * self._eps * (1 + np.abs(x).sum()):
+            return None
+        goals = self._costs[chosen] * phases(np.where(stays, x, now.x[chosen]))
+        nu, held = r / self._penalty, columns
+        for _ in range(CORRECTIONS):
+            nu = nu + np.linalg.lstsq(B.conj().T, goals - B.conj().T @ nu, rcond=None)[0]
+            found, missing = self._proven(columns[stays], x[stays], rest, nu, 0.0, 0.0)
+            missing = np.setdiff1d(missing, held)
+            if found.accuracy <= GOOD or not missing.size or held.size + missing.size > n:
+                break
+            more = now.free.projected_out(self.data.unit_columns(missing))
+            B, held = np.column_stack([B, more]), np.concatenate([held, missing])
+            goals = np.concatenate([goals, self._w[missing] * phases(more.conj().T @ nu)])
+        return found if found.accuracy <= GOOD else None
+
+    def _polished(self, bound: float) -> Minimiser:
+        """The minimiser near the end of the path, where columns depend on each other or λ is tiny.
+
+        As `solve_conic` finds it from an interior point, on the working set.
+        """
+        now, weights = self._set, self._weights
+        for _ in range(CORRECTIONS):
+            places = np.flatnonzero(np.abs(now.correlations()) > CLOSE * self._penalty * self._costs)
+            columns = np.concatenate([weights.free, now.columns[places]])
+            x = np.concatenate([np.zeros(weights.free.size), now.x[places]])
+            nu = now.residual() / (self._penalty * self._unit)
+            found = restricted(
+                self.data, weights, columns, bound, lambda form: form.from_data(x, nu)  # noqa: B023
+            )
+            paid = np.isin(found.columns, weights.free, invert=True)
+            r = found.residual(self.data)
+            found, missing = self._proven(
+                found.columns[paid], found.x[paid], r, found.dual * self._unit,
+                found.penalty / self._unit, bound,
+            )
+            if not missing.size:
+                return found
+            now.hold(missing)
+            now.descend(self._penalty * self._costs, FINE)
+        return found
+
+    def _proven(
+        self, columns: Array, x: Array, r: Array, nu: Array, penalty: float, bound: float
+    ) -> tuple[Minimiser, Array]:
+        """The minimiser with what ν proves of it, and the columns it lacks."""
+        data, free = self.data, self._weights.free
+        ratio = np.abs(self._correlate(nu)) / self._w
+        missing = np.setdiff1d(np.flatnonzero(ratio > 1 + GOOD + 64 * self._eps), columns)
+        largest = float(ratio.max())
+        nu, penalty = nu / largest, penalty * largest
+        proof = Proof.of(self._w[columns], x, self._set.y, r, nu, bound, self._eps)
+        if VERBOSE: print("proof", proof, "missing", missing, "largest", largest-1)
+        if free.size:
+            rest = data.y - data.unit_columns(columns) @ x
+            columns = np.concatenate([free, columns])
+            x = np.concatenate([self._set.free.coef(rest), x])
+        dtype, accuracy = data.y.dtype, proof.gap + proof.rounding
+        nu, penalty = (nu / self._unit).astype(dtype), penalty * self._unit
+        return Minimiser(columns, x.astype(dtype), nu, penalty, accuracy), missing
