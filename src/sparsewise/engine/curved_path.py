@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from collections.abc import Callable
 
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.engine.cone_program import Proof, fitted
+from sparsewise.engine.cone_program import EPS, ConeProgram, Proof, fitted
 from sparsewise.engine.conic import restricted
 from sparsewise.engine.free_columns import FreeColumns
 from sparsewise.engine.minimiser import LostDigitsError, Minimiser
+from sparsewise.engine.polish import newton
 from sparsewise.engine.proximal import inner
 from sparsewise.engine.weights import Weights
 from sparsewise.engine.working_set import WorkingSet, phases
 from sparsewise.problem import Problem
 
 VERBOSE = False
-LOWER = 0.4
-"""λ falls to this part of itself at most, from one round to the next."""
+LOWER = 0.4, 0.8
+"""λ falls to this part of itself at most, from one round to the next; the second: with care."""
 
 MOST_ROUNDS = 200
 """More rounds than this are not those of a path that can be followed."""
@@ -30,7 +32,7 @@ FEWEST = 32
 CLOSE = 0.95
 """Columns with a correlation of this part of what they cost join, too."""
 
-ROUGH, FINE = 0.1, 1e-4
+ROUGH, FINE = (0.1, 1e-3), 1e-4
 """How far from its minimiser the working set may be on the way, and at the end, relatively."""
 
 NEAR = 0.02
@@ -47,6 +49,12 @@ FITTED = 0.2
 
 DUST = 1e-12
 """Coefficients of an exact fit below this part of the largest are zero but for rounding."""
+
+ROUNDING = 64
+"""Units of rounding: a residual of fewer of these is none."""
+
+CANCELLED = 1e-3
+"""A residual below this part of the target has lost digits that its proof may need."""
 
 CORRECTIONS = 8
 """How often columns that a proof shows to be missing are added to it."""
@@ -75,6 +83,7 @@ class CurvedPath:
     def __init__(self, data: Problem, halted: Callable[[], bool]) -> None:
         self.data, self._halted = data, halted
         self._eps = data.tolerances.eps
+        self._good = max(GOOD, 1e3 * self._eps)
         self._set: WorkingSet | None = None
 
     def minimise(self, weights: Weights, bound: float) -> Minimiser:
@@ -95,12 +104,21 @@ class CurvedPath:
             raise LostDigitsError
         # In these units the first λ is 1; what is free is projected out, and never joins.
         self._weights, self._w = weights, np.where(usual, unit * self._unit, np.inf)
-        if self._set is None or not self._set.support.size:
-            self._set, self._penalty = WorkingSet(data, free), 1.0
-            self._begin(first)
-        else:
-            self._go_on()
-        return self._follow(bound)
+        for self._careful in (False, True):
+            with suppress(LostDigitsError):
+                if self._set is not None and self._set.support.size and not self._careful:
+                    self._go_on()
+                else:
+                    self._set = WorkingSet(data, free)
+                    self._begin(first)
+                return self._follow(bound)
+        raise LostDigitsError
+
+    def _descend(self, penalty: float, tol: float) -> None:
+        """The minimiser on the working set at this λ."""
+        self._penalty = penalty
+        if not self._set.descend(penalty * self._costs, tol):
+            raise LostDigitsError
 
     @property
     def _costs(self) -> Array:
@@ -116,9 +134,9 @@ class CurvedPath:
         most = max(FEWEST, self.data.shape[0] // 8)
         order = np.argsort(-ratio, kind="stable")[: most + 1]
         last = float(ratio[order[-1]]) if order.size > most else 0.0
-        self._penalty = min(max(last, 0.5), 1 - 1e-3)
-        self._set.hold(np.sort(order[ratio[order] >= CLOSE * self._penalty]))
-        self._set.descend(self._penalty * self._costs, ROUGH)
+        penalty = min(max(last, 0.5), 1 - 1e-3)
+        self._set.hold(np.sort(order[ratio[order] >= CLOSE * penalty]))
+        self._descend(penalty, ROUGH[self._careful])
 
     def _go_on(self) -> None:
         """From the minimiser for other weights: λ is where it suits these best."""
@@ -127,12 +145,11 @@ class CurvedPath:
         turned = self._costs[chosen] * phases(now.x[chosen])
         corr = now.correlations()[chosen]
         share = inner(turned, corr) / inner(turned, turned)
-        self._penalty = min(max(share, END), 1.0)
-        now.descend(self._penalty * self._costs, ROUGH)
+        self._descend(min(max(share, END), 1.0), ROUGH[False])
 
     def _follow(self, bound: float) -> Minimiser:
         """From round to round, to the bound."""
-        now = self._set
+        now, lower = self._set, LOWER[self._careful]
         for _ in range(MOST_ROUNDS):
             penalty, chosen = self._penalty, now.support
             if not chosen.size or penalty < END:
@@ -142,8 +159,8 @@ class CurvedPath:
                 bound = float(np.linalg.norm(r))
             way = now.tangent(self._costs, penalty)
             squared = penalty**2 - (inner(r, r) - bound**2) / way.slope
-            target = max(math.sqrt(max(squared, 0.0)), LOWER * penalty)
-            target = min(target, penalty / LOWER, 1.0)
+            target = max(math.sqrt(max(squared, 0.0)), lower * penalty)
+            target = min(target, penalty / lower, 1.0)
             near = abs(target - penalty) <= NEAR * penalty
             ahead = r - (penalty - target) * (now.B @ way.step)
             ratio = np.abs(self._correlate(ahead)) / self._w
@@ -152,16 +169,15 @@ class CurvedPath:
                 print(f"λ {penalty:.3e} -> {target:.3e} r {np.linalg.norm(r):.4e} S {chosen.size} W {now.columns.size} join {joining.size} sq {squared/penalty**2:.2e}")
             if not bound and abs(squared) <= FITTED * penalty**2 and (found := self._exact()):
                 return found
-            if near and not (ratio[joining] > target).any():
+            if bound and near and not (ratio[joining] > target).any():
                 found, missing = self._meet(bound)
-                if found.accuracy <= GOOD or not missing.size:
+                if found.accuracy <= self._good or not missing.size:
                     return found
                 joining, target = missing, self._penalty
             else:
                 now.move((penalty - target) * way.step[chosen])
             now.hold(joining)
-            self._penalty = target
-            now.descend(target * self._costs, FINE if near else ROUGH)
+            self._descend(target, FINE if near else ROUGH[self._careful])
         return self._polished(bound)
 
     def _joining(self, ratio: Array, target: float) -> Array:
@@ -199,9 +215,34 @@ class CurvedPath:
             if np.abs(step).max() <= small * np.abs(now.x).max() and abs(change) <= small * self._penalty:
                 break
         chosen, r = now.support, now.residual()
-        return self._proven(
+        found, missing = self._proven(
             now.columns[chosen], now.x[chosen], r, r / self._penalty, self._penalty, bound
         )
+        if found.accuracy > self._good and (bound < CANCELLED or not missing.size):
+            finer, missing = self._refined(bound)
+            found = min(found, finer, key=lambda one: one.accuracy)
+        return found, missing
+
+    def _refined(self, bound: float) -> tuple[Minimiser, Array]:
+        """The same where λ is so small that r/λ has lost the digits of ν: ν on its own.
+
+        In the range of the support, where y - Q t is what is outside of it.
+        """
+        now = self._set
+        chosen = now.support
+        Q, R = np.linalg.qr(now.B[:, chosen])
+        t = Q.conj().T @ now.y
+        outside = now.y - Q @ t
+        if np.linalg.norm(outside) <= ROUNDING * EPS:
+            outside[:] = 0
+        room = math.sqrt(max(bound**2 - inner(outside, outside), 0.0))
+        program = ConeProgram(R, self._costs[chosen], t, room)
+        start = now.x[chosen], Q.conj().T @ (now.residual() / self._penalty)
+        penalty = self._penalty if room else 0.0
+        x, nu, penalty = newton(program, np.arange(chosen.size), *start, penalty)
+        nu = Q @ nu + (outside / penalty if room else 0)
+        r = now.y - now.B[:, chosen] @ x
+        return self._proven(now.columns[chosen], x, r, nu, penalty, bound)
 
     def _exact(self) -> Minimiser | None:
         """The minimiser of basis pursuit, if its columns are known, and independent.
@@ -214,15 +255,16 @@ class CurvedPath:
         now, n = self._set, self.data.shape[0]
         chosen = now.support
         columns, B, r = now.columns[chosen], now.B[:, chosen], now.residual()
-        if chosen.size > n:
-            return None
+        if chosen.size > n:  # they may be: phases have a say, too
+            found, _ = self._refined(0.0)
+            return found if found.accuracy <= self._good else None
         x = fitted(B, now.y)
         stays = np.abs(x) > DUST * np.abs(x).max()
         if (x * now.x[chosen].conj()).real.min(where=stays, initial=math.inf) <= 0:
             return None
         x[~stays], x[stays] = 0, fitted(B[:, stays], now.y)
         rest = now.y - B @ x
-        if np.linalg.norm(rest) > 64 * self._eps * (1 + np.abs(x).sum()):
+        if np.linalg.norm(rest) > ROUNDING * self._eps * (1 + np.abs(x).sum()):
             return None
         goals = self._costs[chosen] * phases(np.where(stays, x, now.x[chosen]))
         nu, held = r / self._penalty, columns
@@ -230,12 +272,12 @@ class CurvedPath:
             nu = nu + np.linalg.lstsq(B.conj().T, goals - B.conj().T @ nu, rcond=None)[0]
             found, missing = self._proven(columns[stays], x[stays], rest, nu, 0.0, 0.0)
             missing = np.setdiff1d(missing, held)
-            if found.accuracy <= GOOD or not missing.size or held.size + missing.size > n:
+            if found.accuracy <= self._good or not missing.size or held.size + missing.size > n:
                 break
             more = now.free.projected_out(self.data.unit_columns(missing))
             B, held = np.column_stack([B, more]), np.concatenate([held, missing])
             goals = np.concatenate([goals, self._w[missing] * phases(more.conj().T @ nu)])
-        return found if found.accuracy <= GOOD else None
+        return found if found.accuracy <= self._good else None
 
     def _polished(self, bound: float) -> Minimiser:
         """The minimiser near the end of the path, where columns depend on each other or λ is tiny.
@@ -260,7 +302,7 @@ class CurvedPath:
             if not missing.size:
                 return found
             now.hold(missing)
-            now.descend(self._penalty * self._costs, FINE)
+            self._descend(self._penalty, FINE)
         return found
 
     def _proven(
@@ -269,7 +311,7 @@ class CurvedPath:
         """The minimiser with what ν proves of it, and the columns it lacks."""
         data, free = self.data, self._weights.free
         ratio = np.abs(self._correlate(nu)) / self._w
-        missing = np.setdiff1d(np.flatnonzero(ratio > 1 + GOOD + 64 * self._eps), columns)
+        missing = np.setdiff1d(np.flatnonzero(ratio > 1 + self._good), columns)
         largest = float(ratio.max())
         nu, penalty = nu / largest, penalty * largest
         proof = Proof.of(self._w[columns], x, self._set.y, r, nu, bound, self._eps)

@@ -22,6 +22,9 @@ MOST_STEPS = 60
 FEW = 64
 """Columns that are not needed may stay if they are no more than this, or a quarter of all."""
 
+NOTHING = 1e-12
+"""A singular value of this part of the largest is zero but for rounding."""
+
 HALVINGS = 4
 """How often a step of Newton's method is shortened before it is given up."""
 
@@ -76,6 +79,7 @@ class WorkingSet:
         self.x = np.zeros(0, np.complex128)
         self._gram = np.zeros((0, 0), np.complex128)
         self._inner = np.zeros(0, np.complex128)
+        self.degenerate = False
 
     @property
     def support(self) -> Array:
@@ -130,7 +134,9 @@ class WorkingSet:
     def curvature(self, limits: Array) -> Curvature:
         """That of the objective on the support; limits are ω of all columns."""
         chosen = self.support
-        return Curvature(self._gram[np.ix_(chosen, chosen)], self.x[chosen], limits[chosen])
+        found = Curvature(self._gram[np.ix_(chosen, chosen)], self.x[chosen], limits[chosen])
+        self.degenerate = found.degenerate
+        return found
 
     def tangent(self, weights: Array, penalty: float) -> Tangent:
         """How x and ‖r‖ change with λ, ω = λ w.
@@ -148,20 +154,26 @@ class WorkingSet:
         chosen = self.support
         self.x[chosen] = _ahead(self.x[chosen], step)
 
-    def descend(self, limits: Array, tol: float) -> None:
-        """Minimise, ω being the limits, until |B*r - ω u| is less than `tol` times ω."""
+    def descend(self, limits: Array, tol: float) -> bool:
+        """Minimise, ω being the limits, until |B*r - ω u| is less than `tol` times ω.
+
+        Whether that came to an end.
+        """
         corr, sweeps = self.correlations(), 1
         for _ in range(MOST_STEPS):
             if self._is_settled(corr, limits, tol):
-                break
+                return True
             for _ in range(sweeps):
                 self._sweep(limits, corr)
             corr = self.correlations()
-            if self.x.any():
+            if np.count_nonzero(self.x):
+                if self.support.size > 2 * self.y.size or self.degenerate:
+                    self._thin_out(limits)
                 after, there = self._newton(limits, corr)
                 # Newton's method is of little use before it is known what is zero.
                 sweeps = 1 if after is not self.x else min(2 * sweeps, MOST_SWEEPS)
                 self.x, corr = after, there
+        return False
 
     def _is_settled(self, corr: Array, limits: Array, tol: float) -> bool:
         """Whether |c - ω u| <= tol·ω, and |c| <= (1 + tol) ω for what is zero."""
@@ -182,6 +194,32 @@ class WorkingSet:
             if new != now:
                 x[j] = new
                 corr -= gram[:, j] * (new - now)
+
+    def _thin_out(self, limits: Array) -> None:
+        """Go to as few columns as have the same fit, at no higher cost.
+
+        Where columns depend on each other even if each coefficient keeps its phase, there are
+        changes of their sizes that change no fit. Along these the cost is linear: down to where
+        the first coefficient is zero, and so on.
+        """
+        chosen = self.support
+        amounts, turned = np.abs(self.x[chosen]), phases(self.x[chosen])
+        left = self.B[:, chosen] * turned
+        idle = null_space(np.vstack([left.real, left.imag]))
+        while idle.shape[1]:
+            way = idle[:, 0] * (-1 if float(limits[chosen] @ idle[:, 0]) > 0 else 1)
+            falling = np.flatnonzero(way < -EPS * np.abs(way).max())
+            if not falling.size:
+                break
+            reach = amounts[falling] / -way[falling]
+            gone = falling[np.argmin(reach)]
+            amounts = np.maximum(amounts + reach.min() * way, 0)
+            amounts[gone] = 0
+            pivot = np.argmax(np.abs(idle[gone]))
+            others = np.delete(np.arange(idle.shape[1]), pivot)
+            idle = idle[:, others] - np.outer(idle[:, pivot], idle[gone, others] / idle[gone, pivot])
+            idle[gone] = 0
+        self.x[chosen] = amounts * turned
 
     def _newton(self, limits: Array, corr: Array) -> tuple[Array, Array]:
         """A step of Newton's method, as long as lowers the objective, and B*r after it.
@@ -236,6 +274,7 @@ class Curvature:
             diagonal += ridge
             diagonal[k:] += bent
             self._factor, failed = factor(H, lower=1, clean=0, overwrite_a=1)
+            self.degenerate = ridge > 0
             # Columns that depend on each other: any direction that descends will do.
             ridge = 100 * ridge or 100 * EPS * float(diagonal.max())
 
@@ -253,6 +292,13 @@ def _triangles() -> tuple[Any, Any]:
 
     factor, solve = get_lapack_funcs(("potrf", "potrs"), dtype="d")  # type: ignore[call-overload]
     return factor, solve
+
+
+def null_space(A: Array) -> Array:
+    """A basis of what A turns to nothing but rounding, one vector a column."""
+    _, sizes, V = np.linalg.svd(A)
+    rank = int(np.sum(sizes > NOTHING * sizes.max(initial=0.0)))
+    return np.asarray(V[rank:].conj().T)
 
 
 def phases(x: Array) -> Array:
