@@ -100,7 +100,8 @@ class BasisPursuit:
             found = self._curve.minimise(self.weights, bound)
         except LostDigitsError:
             found = None
-        if found is not None and found.accuracy <= max(FAIR, FAIR_DIGITS * self.data.tolerances.eps):
+        fair = max(FAIR, FAIR_DIGITS * self.data.tolerances.eps)
+        if found is not None and self._curve.gap <= fair and found.accuracy <= POOR:
             return found
         try:
             other = self._by_cones(bound)
@@ -153,7 +154,7 @@ def choose_solver(solver: Solver, data: Problem) -> str:
     if solver == "homotopy" and is_complex:
         raise InputError(
             "The path of complex coefficients is not made of lines",
-            ("use ", Parameter("solver", "auto"), " or ", Parameter("solver", "conic"), " for them."),
+            ("use ", Parameter("solver", "conic"), ' for them, or "auto".'),
         )
     if solver == "auto":
         return "curved" if is_complex else "homotopy"

@@ -19,7 +19,6 @@ from sparsewise.engine.weights import Weights
 from sparsewise.engine.working_set import WorkingSet, phases
 from sparsewise.problem import Problem
 
-VERBOSE = False
 LOWER = 0.4, 0.8
 """λ falls to this part of itself at most, from one round to the next; the second: with care."""
 
@@ -78,6 +77,11 @@ class CurvedPath:
         The design and the target.
     halted : callable
         Whether somebody has asked to stop.
+
+    Attributes
+    ----------
+    gap : float
+        What the last minimiser leaves to be proven, relatively, but for rounding.
     """
 
     def __init__(self, data: Problem, halted: Callable[[], bool]) -> None:
@@ -85,6 +89,7 @@ class CurvedPath:
         self._eps = data.tolerances.eps
         self._good = max(GOOD, 1e3 * self._eps)
         self._set: WorkingSet | None = None
+        self.gap = 0.0
 
     def minimise(self, weights: Weights, bound: float) -> Minimiser:
         """The minimiser with these weights; from the one before, if there is one.
@@ -159,15 +164,14 @@ class CurvedPath:
                 bound = float(np.linalg.norm(r))
             way = now.tangent(self._costs, penalty)
             squared = penalty**2 - (inner(r, r) - bound**2) / way.slope
-            target = max(math.sqrt(max(squared, 0.0)), lower * penalty)
+            target = max(math.sqrt(max(squared, 0.0)) if bound else 0.0, lower * penalty)
             target = min(target, penalty / lower, 1.0)
             near = abs(target - penalty) <= NEAR * penalty
+            fits = not bound and abs(squared) <= FITTED * penalty**2
             ahead = r - (penalty - target) * (now.B @ way.step)
             ratio = np.abs(self._correlate(ahead)) / self._w
             joining = self._joining(ratio, target)
-            if VERBOSE:
-                print(f"λ {penalty:.3e} -> {target:.3e} r {np.linalg.norm(r):.4e} S {chosen.size} W {now.columns.size} join {joining.size} sq {squared/penalty**2:.2e}")
-            if not bound and abs(squared) <= FITTED * penalty**2 and (found := self._exact()):
+            if fits and (found := self._exact()):
                 return found
             if bound and near and not (ratio[joining] > target).any():
                 found, missing = self._meet(bound)
@@ -177,7 +181,7 @@ class CurvedPath:
             else:
                 now.move((penalty - target) * way.step[chosen])
             now.hold(joining)
-            self._descend(target, FINE if near else ROUGH[self._careful])
+            self._descend(target, FINE if near or fits else ROUGH[self._careful])
         return self._polished(bound)
 
     def _joining(self, ratio: Array, target: float) -> Array:
@@ -219,8 +223,7 @@ class CurvedPath:
             now.columns[chosen], now.x[chosen], r, r / self._penalty, self._penalty, bound
         )
         if found.accuracy > self._good and (bound < CANCELLED or not missing.size):
-            finer, missing = self._refined(bound)
-            found = min(found, finer, key=lambda one: one.accuracy)
+            return self._refined(bound)
         return found, missing
 
     def _refined(self, bound: float) -> tuple[Minimiser, Array]:
@@ -310,16 +313,17 @@ class CurvedPath:
     ) -> tuple[Minimiser, Array]:
         """The minimiser with what ν proves of it, and the columns it lacks."""
         data, free = self.data, self._weights.free
+        nu = self._set.free.projected_out(nu)  # once more: rounding may be large beside λ
         ratio = np.abs(self._correlate(nu)) / self._w
         missing = np.setdiff1d(np.flatnonzero(ratio > 1 + self._good), columns)
         largest = float(ratio.max())
         nu, penalty = nu / largest, penalty * largest
-        proof = Proof.of(self._w[columns], x, self._set.y, r, nu, bound, self._eps)
-        if VERBOSE: print("proof", proof, "missing", missing, "largest", largest-1)
+        proof = Proof.of(self._w[columns], x, data.y, r, nu, bound, self._eps)
         if free.size:
             rest = data.y - data.unit_columns(columns) @ x
             columns = np.concatenate([free, columns])
             x = np.concatenate([self._set.free.coef(rest), x])
+        self.gap = proof.gap
         dtype, accuracy = data.y.dtype, proof.gap + proof.rounding
         nu, penalty = (nu / self._unit).astype(dtype), penalty * self._unit
         return Minimiser(columns, x.astype(dtype), nu, penalty, accuracy), missing
