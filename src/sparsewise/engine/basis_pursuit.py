@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 from sparsewise.design.base import Array
@@ -111,7 +112,9 @@ class BasisPursuit:
             if found is None or not found.accuracy <= POOR:
                 raise LostDigitsError from error
             return found
-        return min(found or other, other, key=lambda one: one.accuracy)
+        if found is None or math.isinf(self._curve.gap):
+            return other
+        return min(found, other, key=lambda one: one.accuracy)
 
     def minimiser(self) -> Minimiser:
         """What the last run came to."""

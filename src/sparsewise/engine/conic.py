@@ -112,7 +112,7 @@ def restricted(
     if np.linalg.norm(r) <= bound + 4 * eps:  # nothing needs to be paid for
         return _minimiser(data, columns, free, x, nu, math.inf, 0.0)
 
-    Q = _range(B, eps)
+    Q = range_of(B, eps)
     target = Q.conj().T @ y
     outside = y - Q @ target
     distance = float(np.linalg.norm(outside))
@@ -169,7 +169,7 @@ def _minimiser(
     )
 
 
-def _range(B: Array, eps: float) -> Array:
+def range_of(B: Array, eps: float) -> Array:
     """An orthonormal basis of the range of B, by QR with pivoting; some eps are nothing."""
     from scipy.linalg import qr
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from sparsewise.design.base import Array
 from sparsewise.engine.cone_program import EPS, ConeProgram, Proof, fitted
-from sparsewise.engine.conic import restricted
+from sparsewise.engine.conic import range_of, restricted
 from sparsewise.engine.free_columns import FreeColumns
-from sparsewise.engine.minimiser import LostDigitsError, Minimiser
+from sparsewise.engine.minimiser import LostDigitsError, Minimiser, OutOfReachError
 from sparsewise.engine.polish import newton
 from sparsewise.engine.proximal import inner
 from sparsewise.engine.weights import Weights
@@ -34,6 +34,12 @@ CLOSE = 0.95
 ROUGH, FINE = (0.1, 1e-3), 1e-4
 """How far from its minimiser the working set may be on the way, and at the end, relatively."""
 
+FAR = 0.01
+"""The same where no column is about to join."""
+
+BEYOND = 1e-3
+"""Columns whose correlations are beyond what they cost by more, relatively, are missing."""
+
 NEAR = 0.02
 """λ that is to change by less than this is as good as found: Newton's method does the rest."""
 
@@ -46,8 +52,8 @@ STEPS = 12
 FITTED = 0.2
 """‖r‖² that differs from what λ makes of it by less than this part is that of an exact fit."""
 
-DUST = 1e-12
-"""Coefficients of an exact fit below this part of the largest are zero but for rounding."""
+DUST = 3 / 4
+"""Coefficients of an exact fit below this power of eps times the largest are zero but for rounding."""
 
 ROUNDING = 64
 """Units of rounding: a residual of fewer of these is none."""
@@ -131,7 +137,11 @@ class CurvedPath:
         return self._w[self._set.columns]
 
     def _correlate(self, r: Array) -> Array:
-        return self.data.correlate(r.astype(self.data.y.dtype, copy=False))
+        """u_j*r of all unit columns, whose entries may be as large as numbers are."""
+        size = float(np.linalg.norm(r)) or 1.0
+        if not math.isfinite(size):
+            raise LostDigitsError
+        return self.data.correlate((r / size).astype(self.data.y.dtype, copy=False)) * size
 
     def _begin(self, corr: Array) -> None:
         """The first round: the columns of the largest correlations."""
@@ -164,18 +174,20 @@ class CurvedPath:
                 bound = float(np.linalg.norm(r))
             way = now.tangent(self._costs, penalty)
             squared = penalty**2 - (inner(r, r) - bound**2) / way.slope
-            target = max(math.sqrt(max(squared, 0.0)) if bound else 0.0, lower * penalty)
-            target = min(target, penalty / lower, 1.0)
+            least = math.sqrt(max(squared, 0.0)) if bound else 0.0
+            target = min(max(least, lower * penalty), penalty / lower, 1.0)
             near = abs(target - penalty) <= NEAR * penalty
             fits = not bound and abs(squared) <= FITTED * penalty**2
             ahead = r - (penalty - target) * (now.B @ way.step)
             ratio = np.abs(self._correlate(ahead)) / self._w
             joining = self._joining(ratio, target)
+            if least < target < penalty and not joining.size:  # nothing happens until then
+                target = self._next_event(ratio, least, target)
             if fits and (found := self._exact()):
                 return found
-            if bound and near and not (ratio[joining] > target).any():
+            if bound and near and not (ratio[joining] > (1 + BEYOND) * target).any():
                 found, missing = self._meet(bound)
-                if found.accuracy <= self._good or not missing.size:
+                if self.gap <= self._good or not missing.size:
                     return found
                 joining, target = missing, self._penalty
             else:
@@ -183,6 +195,12 @@ class CurvedPath:
             now.hold(joining)
             self._descend(target, FINE if near or fits else ROUGH[self._careful])
         return self._polished(bound)
+
+    def _next_event(self, ratio: Array, least: float, target: float) -> float:
+        """The λ below this one at which the bound is met, or the next column may join."""
+        outside = ratio.copy()
+        outside[self._set.columns[self._set.support]] = 0
+        return min(max(least, float(outside.max()), FAR * target), target)
 
     def _joining(self, ratio: Array, target: float) -> Array:
         """Columns whose correlations say that they may be in the minimiser at this λ."""
@@ -222,7 +240,7 @@ class CurvedPath:
         found, missing = self._proven(
             now.columns[chosen], now.x[chosen], r, r / self._penalty, self._penalty, bound
         )
-        if found.accuracy > self._good and (bound < CANCELLED or not missing.size):
+        if self.gap > self._good and (bound < CANCELLED or not missing.size):
             return self._refined(bound)
         return found, missing
 
@@ -233,8 +251,9 @@ class CurvedPath:
         """
         now = self._set
         chosen = now.support
-        Q, R = np.linalg.qr(now.B[:, chosen])
-        t = Q.conj().T @ now.y
+        B = now.B[:, chosen]
+        Q = range_of(B, EPS)
+        t, R = Q.conj().T @ now.y, Q.conj().T @ B
         outside = now.y - Q @ t
         if np.linalg.norm(outside) <= ROUNDING * EPS:
             outside[:] = 0
@@ -244,8 +263,7 @@ class CurvedPath:
         penalty = self._penalty if room else 0.0
         x, nu, penalty = newton(program, np.arange(chosen.size), *start, penalty)
         nu = Q @ nu + (outside / penalty if room else 0)
-        r = now.y - now.B[:, chosen] @ x
-        return self._proven(now.columns[chosen], x, r, nu, penalty, bound)
+        return self._proven(now.columns[chosen], x, now.y - B @ x, nu, penalty, bound)
 
     def _exact(self) -> Minimiser | None:
         """The minimiser of basis pursuit, if its columns are known, and independent.
@@ -255,14 +273,15 @@ class CurvedPath:
         of the path is close to such a vector: it is moved by as little as brings the columns of the
         path there, and then those that this moves too far.
         """
-        now, n = self._set, self.data.shape[0]
+        now = self._set
+        n = self.data.shape[0] - self._weights.free.size
         chosen = now.support
         columns, B, r = now.columns[chosen], now.B[:, chosen], now.residual()
         if chosen.size > n:  # they may be: phases have a say, too
             found, _ = self._refined(0.0)
-            return found if found.accuracy <= self._good else None
+            return found if self.gap <= self._good else None
         x = fitted(B, now.y)
-        stays = np.abs(x) > DUST * np.abs(x).max()
+        stays = np.abs(x) > self._eps**DUST * np.abs(x).max()
         if (x * now.x[chosen].conj()).real.min(where=stays, initial=math.inf) <= 0:
             return None
         x[~stays], x[stays] = 0, fitted(B[:, stays], now.y)
@@ -275,12 +294,12 @@ class CurvedPath:
             nu = nu + np.linalg.lstsq(B.conj().T, goals - B.conj().T @ nu, rcond=None)[0]
             found, missing = self._proven(columns[stays], x[stays], rest, nu, 0.0, 0.0)
             missing = np.setdiff1d(missing, held)
-            if found.accuracy <= self._good or not missing.size or held.size + missing.size > n:
+            if self.gap <= self._good or not missing.size or held.size + missing.size > n:
                 break
             more = now.free.projected_out(self.data.unit_columns(missing))
             B, held = np.column_stack([B, more]), np.concatenate([held, missing])
             goals = np.concatenate([goals, self._w[missing] * phases(more.conj().T @ nu)])
-        return found if found.accuracy <= self._good else None
+        return found if self.gap <= self._good else None
 
     def _polished(self, bound: float) -> Minimiser:
         """The minimiser near the end of the path, where columns depend on each other or λ is tiny.
@@ -293,9 +312,12 @@ class CurvedPath:
             columns = np.concatenate([weights.free, now.columns[places]])
             x = np.concatenate([np.zeros(weights.free.size), now.x[places]])
             nu = now.residual() / (self._penalty * self._unit)
-            found = restricted(
-                self.data, weights, columns, bound, lambda form: form.from_data(x, nu)  # noqa: B023
-            )
+            try:
+                found = restricted(
+                    self.data, weights, columns, bound, lambda form: form.from_data(x, nu)  # noqa: B023
+                )
+            except OutOfReachError as error:  # by these columns
+                raise LostDigitsError from error
             paid = np.isin(found.columns, weights.free, invert=True)
             r = found.residual(self.data)
             found, missing = self._proven(
@@ -317,13 +339,16 @@ class CurvedPath:
         ratio = np.abs(self._correlate(nu)) / self._w
         missing = np.setdiff1d(np.flatnonzero(ratio > 1 + self._good), columns)
         largest = float(ratio.max())
+        if not 0 < largest < math.inf:
+            raise LostDigitsError
         nu, penalty = nu / largest, penalty * largest
         proof = Proof.of(self._w[columns], x, data.y, r, nu, bound, self._eps)
         if free.size:
             rest = data.y - data.unit_columns(columns) @ x
             columns = np.concatenate([free, columns])
             x = np.concatenate([self._set.free.coef(rest), x])
-        self.gap = proof.gap
+        unsure = ROUNDING * self._eps * (1 + float(np.abs(x).sum()))
+        self.gap = proof.gap if np.linalg.norm(r) <= bound * (1 + 1e-12) + unsure else math.inf
         dtype, accuracy = data.y.dtype, proof.gap + proof.rounding
         nu, penalty = (nu / self._unit).astype(dtype), penalty * self._unit
         return Minimiser(columns, x.astype(dtype), nu, penalty, accuracy), missing

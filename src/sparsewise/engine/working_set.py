@@ -176,9 +176,10 @@ class WorkingSet:
         return False
 
     def _is_settled(self, corr: Array, limits: Array, tol: float) -> bool:
-        """Whether |c - ω u| <= tol·ω, and |c| <= (1 + tol) ω for what is zero."""
+        """Whether |c - ω u| <= tol·ω, and |c| <= (1 + tol) ω for what is zero, up to rounding."""
         off = np.abs(corr - limits * phases(self.x)) - np.where(self.x == 0, limits, 0)
-        return bool((off <= tol * limits).all())
+        rounding = 8 * EPS * (1 + float(np.abs(self.x).sum()))
+        return bool((off <= tol * limits + rounding).all())
 
     def _sweep(self, limits: Array, corr: Array) -> None:
         """Minimise over one coefficient after the other; B*r is kept true.
