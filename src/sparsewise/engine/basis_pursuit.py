@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, Literal
 
 from sparsewise.design.base import Array
@@ -54,7 +55,6 @@ class BasisPursuit:
         self.log = Log(data, callback)
         self._solver = choose_solver(solver, data)
         self._path: Homotopy | None = None
-        self._curve = CurvedPath(data, lambda: self.log.halted)
         self._minimiser: Minimiser | None = None
         self.r: Array | None = None  # of the minimiser, where it is known
 
@@ -92,11 +92,15 @@ class BasisPursuit:
             path = None
         raise LostDigitsError
 
+    @cached_property
+    def _curve(self) -> CurvedPath:
+        return CurvedPath(self.data, lambda: self.log.halted)
+
     def _by_cones(self, bound: float) -> Minimiser:
         return solve_conic(self.data, self.weights, bound)
 
     def _along_curve(self, bound: float) -> Minimiser:
-        """By Newton's method; where that leaves something to be desired, by Clarabel, if it is here."""
+        """By Newton's method, or by Clarabel, if it is here, where that falls short."""
         try:
             found = self._curve.minimise(self.weights, bound)
         except LostDigitsError:

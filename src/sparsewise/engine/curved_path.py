@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
 from sparsewise.design.base import Array
 from sparsewise.engine.cone_program import EPS, ConeProgram, Proof, fitted
-from sparsewise.engine.conic import range_of, restricted
+from sparsewise.engine.conic import Form, range_of, restricted
 from sparsewise.engine.free_columns import FreeColumns
 from sparsewise.engine.minimiser import LostDigitsError, Minimiser, OutOfReachError
 from sparsewise.engine.polish import newton
@@ -53,7 +54,7 @@ FITTED = 0.2
 """‖r‖² that differs from what λ makes of it by less than this part is that of an exact fit."""
 
 DUST = 3 / 4
-"""Coefficients of an exact fit below this power of eps times the largest are zero but for rounding."""
+"""Coefficients of an exact fit below this power of eps, as parts of the largest, are zero."""
 
 ROUNDING = 64
 """Units of rounding: a residual of fewer of these is none."""
@@ -94,17 +95,21 @@ class CurvedPath:
         self.data, self._halted = data, halted
         self._eps = data.tolerances.eps
         self._good = max(GOOD, 1e3 * self._eps)
-        self._set: WorkingSet | None = None
+        self._set = WorkingSet(data, self._free(np.zeros(0, np.intp)))
+        self._careful, self._penalty, self._unit = False, 1.0, 1.0
+        self._w = np.zeros(0)
         self.gap = 0.0
+
+    def _free(self, columns: Array) -> FreeColumns:
+        return FreeColumns(self.data, columns, np.dtype(np.complex128))
 
     def minimise(self, weights: Weights, bound: float) -> Minimiser:
         """The minimiser with these weights; from the one before, if there is one.
 
         Raises `LostDigitsError` where the path can't be followed to its end.
         """
-        data = self.data
-        free = FreeColumns(data, weights.free, np.dtype(np.complex128))
-        y = free.projected_out(data.y.astype(np.complex128))
+        data, free = self.data, self._free(weights.free)
+        y, self.gap = free.projected_out(data.y.astype(np.complex128)), 0.0
         if np.linalg.norm(y) <= bound + 4 * self._eps:  # nothing needs to be paid for
             x = free.coef(data.y).astype(data.y.dtype)
             return Minimiser(weights.free, x, np.zeros_like(data.y), math.inf, 0.0)
@@ -115,15 +120,22 @@ class CurvedPath:
             raise LostDigitsError
         # In these units the first λ is 1; what is free is projected out, and never joins.
         self._weights, self._w = weights, np.where(usual, unit * self._unit, np.inf)
+        found: list[tuple[float, Minimiser]] = []
         for self._careful in (False, True):
             with suppress(LostDigitsError):
-                if self._set is not None and self._set.support.size and not self._careful:
+                if self._set.support.size and not self._careful:
                     self._go_on()
                 else:
                     self._set = WorkingSet(data, free)
                     self._begin(first)
-                return self._follow(bound)
-        raise LostDigitsError
+                new = self._follow(bound)
+                found.append((self.gap, new))
+                if self.gap <= self._good:
+                    break
+        if not found:
+            raise LostDigitsError
+        self.gap, best = min(found, key=lambda one: one[0])
+        return best
 
     def _descend(self, penalty: float, tol: float) -> None:
         """The minimiser on the working set at this λ."""
@@ -173,6 +185,8 @@ class CurvedPath:
             if self._halted():
                 bound = float(np.linalg.norm(r))
             way = now.tangent(self._costs, penalty)
+            if not way.slope > 0:
+                break
             squared = penalty**2 - (inner(r, r) - bound**2) / way.slope
             least = math.sqrt(max(squared, 0.0)) if bound else 0.0
             target = min(max(least, lower * penalty), penalty / lower, 1.0)
@@ -220,21 +234,19 @@ class CurvedPath:
         now = self._set
         for _ in range(STEPS):
             chosen = now.support
-            if not chosen.size:
-                break
             r, corr = now.residual(), now.correlations()[chosen]
             turned = self._costs[chosen] * phases(now.x[chosen])
             curvature = now.curvature(self._penalty * self._costs)
-            aside, along = (
-                curvature.divide(v) for v in (corr - self._penalty * turned, turned)
-            )
+            aside, along = (curvature.divide(v) for v in (corr - self._penalty * turned, turned))
             change = ((inner(r, r) - bound**2) / 2 - inner(corr, aside)) / inner(corr, along)
-            change = min(change, 0.5 * self._penalty)
+            change = min(max(change, -self._penalty), 0.5 * self._penalty)
             step = aside + change * along
             now.move(step)
             self._penalty -= change
-            small = 8 * np.finfo(float).eps
-            if np.abs(step).max() <= small * np.abs(now.x).max() and abs(change) <= small * self._penalty:
+            largest = float(np.abs(now.x).max())
+            if not largest > 0:
+                raise LostDigitsError
+            if max(np.abs(step).max() / largest, abs(change) / self._penalty) <= 8 * EPS:
                 break
         chosen, r = now.support, now.residual()
         found, missing = self._proven(
@@ -308,21 +320,26 @@ class CurvedPath:
         """
         now, weights = self._set, self._weights
         for _ in range(CORRECTIONS):
-            places = np.flatnonzero(np.abs(now.correlations()) > CLOSE * self._penalty * self._costs)
+            places = np.flatnonzero(
+                np.abs(now.correlations()) > CLOSE * self._penalty * self._costs
+            )
             columns = np.concatenate([weights.free, now.columns[places]])
             x = np.concatenate([np.zeros(weights.free.size), now.x[places]])
             nu = now.residual() / (self._penalty * self._unit)
+            start = partial(Form.from_data, x=x, nu=nu)
             try:
-                found = restricted(
-                    self.data, weights, columns, bound, lambda form: form.from_data(x, nu)  # noqa: B023
-                )
+                found = restricted(self.data, weights, columns, bound, start)
             except OutOfReachError as error:  # by these columns
                 raise LostDigitsError from error
             paid = np.isin(found.columns, weights.free, invert=True)
             r = found.residual(self.data)
             found, missing = self._proven(
-                found.columns[paid], found.x[paid], r, found.dual * self._unit,
-                found.penalty / self._unit, bound,
+                found.columns[paid],
+                found.x[paid],
+                r,
+                found.dual * self._unit,
+                found.penalty / self._unit,
+                bound,
             )
             if not missing.size:
                 return found
@@ -342,11 +359,13 @@ class CurvedPath:
         if not 0 < largest < math.inf:
             raise LostDigitsError
         nu, penalty = nu / largest, penalty * largest
-        proof = Proof.of(self._w[columns], x, data.y, r, nu, bound, self._eps)
         if free.size:
             rest = data.y - data.unit_columns(columns) @ x
-            columns = np.concatenate([free, columns])
-            x = np.concatenate([self._set.free.coef(rest), x])
+            more = self._set.free.coef(rest)
+            r = rest - self._set.free.unit @ more
+            columns, x = np.concatenate([free, columns]), np.concatenate([more, x])
+        w = np.where(np.isin(columns, free), 0.0, self._w[columns])
+        proof = Proof.of(w, x, data.y, r, nu, bound, self._eps)
         unsure = ROUNDING * self._eps * (1 + float(np.abs(x).sum()))
         self.gap = proof.gap if np.linalg.norm(r) <= bound * (1 + 1e-12) + unsure else math.inf
         dtype, accuracy = data.y.dtype, proof.gap + proof.rounding

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -167,7 +167,8 @@ def _solution(J: Array, F: Array) -> Array:
     """J⁻¹F; the least of all least-squares solutions where J is singular for all we can know."""
     from scipy.linalg import get_lapack_funcs, lstsq
 
-    factorise, condition, solve = get_lapack_funcs(("getrf", "gecon", "getrs"), (J,))
+    routines: Any = get_lapack_funcs(("getrf", "gecon", "getrs"), (J,))
+    factorise, condition, solve = routines
     LU, pivots, failed = factorise(J)
     if not failed and condition(LU, np.abs(J).sum(axis=0).max())[0] > SINGULAR:
         return np.asarray(solve(LU, pivots, F)[0])

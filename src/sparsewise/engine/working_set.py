@@ -126,9 +126,8 @@ class WorkingSet:
     def _keep(self, places: Array) -> None:
         """Hold the columns in these places, and no others."""
         self._room[:, : places.size] = self._room[:, places]
-        self.columns, self.x, self._inner = (
-            v[places] for v in (self.columns, self.x, self._inner)
-        )
+        self.columns, self.x = self.columns[places], self.x[places]
+        self._inner = self._inner[places]
         self._gram = np.asfortranarray(self._gram[np.ix_(places, places)])
 
     def curvature(self, limits: Array) -> Curvature:
@@ -218,7 +217,9 @@ class WorkingSet:
             amounts[gone] = 0
             pivot = np.argmax(np.abs(idle[gone]))
             others = np.delete(np.arange(idle.shape[1]), pivot)
-            idle = idle[:, others] - np.outer(idle[:, pivot], idle[gone, others] / idle[gone, pivot])
+            idle = idle[:, others] - np.outer(
+                idle[:, pivot], idle[gone, others] / idle[gone, pivot]
+            )
             idle[gone] = 0
         self.x[chosen] = amounts * turned
 
@@ -287,12 +288,12 @@ class Curvature:
 
 
 @cache
-def _triangles() -> tuple[Any, Any]:
+def _triangles() -> tuple[Any, ...]:
     """Cholesky's factor, and division by it."""
     from scipy.linalg import get_lapack_funcs
 
-    factor, solve = get_lapack_funcs(("potrf", "potrs"), dtype="d")  # type: ignore[call-overload]
-    return factor, solve
+    factor_and_solve: Any = get_lapack_funcs(("potrf", "potrs"), dtype="d")
+    return tuple(factor_and_solve)
 
 
 def null_space(A: Array) -> Array:
@@ -312,4 +313,3 @@ def _ahead(x: Array, step: Array) -> Array:
     """x + step; zero where that turns a coefficient round."""
     there = x + step
     return np.where((there * x.conj()).real > 0, there, 0)
-
