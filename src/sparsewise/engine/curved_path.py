@@ -162,7 +162,7 @@ class CurvedPath:
         order = np.argsort(-ratio, kind="stable")[: most + 1]
         last = float(ratio[order[-1]]) if order.size > most else 0.0
         penalty = min(max(last, 0.5), 1 - 1e-3)
-        self._set.hold(np.sort(order[ratio[order] >= CLOSE * penalty]))
+        self._set.hold(np.sort(order[ratio[order] >= CLOSE * penalty]), self._w)
         self._descend(penalty, ROUGH[self._careful])
 
     def _go_on(self) -> None:
@@ -178,13 +178,13 @@ class CurvedPath:
         """From round to round, to the bound."""
         now, lower = self._set, LOWER[self._careful]
         for _ in range(MOST_ROUNDS):
-            penalty, chosen = self._penalty, now.support
-            if not chosen.size or penalty < END:
+            penalty = self._penalty
+            if not now.support.size or penalty < END:
                 break
-            r = now.residual()
+            way = now.tangent(self._costs, penalty)
+            chosen, r = now.support, now.residual()
             if self._halted():
                 bound = float(np.linalg.norm(r))
-            way = now.tangent(self._costs, penalty)
             if not way.slope > 0:
                 break
             squared = penalty**2 - (inner(r, r) - bound**2) / way.slope
@@ -206,7 +206,7 @@ class CurvedPath:
                 joining, target = missing, self._penalty
             else:
                 now.move((penalty - target) * way.step[chosen])
-            now.hold(joining)
+            now.hold(joining, self._w)
             self._descend(target, FINE if near or fits else ROUGH[self._careful])
         return self._polished(bound)
 
@@ -343,7 +343,7 @@ class CurvedPath:
             )
             if not missing.size:
                 return found
-            now.hold(missing)
+            now.hold(missing, self._w)
             self._descend(self._penalty, FINE)
         return found
 

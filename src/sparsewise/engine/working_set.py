@@ -22,6 +22,9 @@ MOST_STEPS = 60
 FEW = 64
 """Columns that are not needed may stay if they are no more than this, or a quarter of all."""
 
+COPY = 1e-14
+"""Columns that differ by less, relatively, are copies."""
+
 NOTHING = 1e-12
 """A singular value of this part of the largest is zero but for rounding."""
 
@@ -99,8 +102,11 @@ class WorkingSet:
         """B*r."""
         return np.asarray(self._inner - self._gram @ self.x)
 
-    def hold(self, columns: Array) -> None:
-        """Hold the support and these columns; others leave once they are many."""
+    def hold(self, columns: Array, weights: Array) -> None:
+        """Hold the support and these columns; others leave once they are many.
+
+        Of copies that cost no less than a column that is held, none is: weights are those of all.
+        """
         needed = (self.x != 0) | np.isin(self.columns, columns)
         if np.count_nonzero(~needed) > FEW + self.columns.size // 4:
             self._keep(np.flatnonzero(needed))
@@ -122,6 +128,22 @@ class WorkingSet:
         self._gram = gram
         self._inner = np.concatenate([self._inner, more.conj().T @ self.y])
         self.x = np.concatenate([self.x, np.zeros(new.size, np.complex128)])
+        if (copies := self._copies(k, weights[self.columns])).size:
+            self._keep(np.delete(np.arange(p), copies))
+
+    def _copies(self, first: int, costs: Array) -> Array:
+        """Places, from the first, of what is another column, but for its phase, and no cheaper."""
+        sizes = np.sqrt(self._gram.diagonal().real)
+        alike = np.abs(self._gram[first:]) >= (1 - COPY) * np.outer(sizes[first:], sizes)
+        alike &= np.arange(sizes.size) < np.arange(first, sizes.size)[:, None]
+        found = set()
+        for j, i in zip(*np.nonzero(alike), strict=True):
+            j += first
+            turned = self.B[:, i] * phases(self._gram[i, j])
+            same = np.linalg.norm(self.B[:, j] - turned) <= COPY * sizes[j]
+            if same and costs[j] >= (1 - COPY) * costs[i] and i not in found:
+                found.add(j)
+        return np.array(sorted(found), np.intp)
 
     def _keep(self, places: Array) -> None:
         """Hold the columns in these places, and no others."""
@@ -142,10 +164,14 @@ class WorkingSet:
 
         dx/dλ = -H⁻¹ w u, and d‖r‖²/dλ² = Re (w u)*H⁻¹ w u, with u = x/|x|.
         """
-        chosen = self.support
+        limits = penalty * weights
+        curvature = self.curvature(limits)
+        if curvature.degenerate:
+            self.thin_out(limits)
+            curvature = self.curvature(limits)
+        chosen, step = self.support, np.zeros_like(self.x)
         turned = weights[chosen] * phases(self.x[chosen])
-        step = np.zeros_like(self.x)
-        step[chosen] = self.curvature(penalty * weights).divide(turned)
+        step[chosen] = curvature.divide(turned)
         return Tangent(step, inner(turned, step[chosen]))
 
     def move(self, step: Array) -> None:
@@ -167,7 +193,7 @@ class WorkingSet:
             corr = self.correlations()
             if np.count_nonzero(self.x):
                 if self.support.size > 2 * self.y.size or self.degenerate:
-                    self._thin_out(limits)
+                    self.thin_out(limits)
                 after, there = self._newton(limits, corr)
                 # Newton's method is of little use before it is known what is zero.
                 sweeps = 1 if after is not self.x else min(2 * sweeps, MOST_SWEEPS)
@@ -195,7 +221,7 @@ class WorkingSet:
                 x[j] = new
                 corr -= gram[:, j] * (new - now)
 
-    def _thin_out(self, limits: Array) -> None:
+    def thin_out(self, limits: Array) -> None:
         """Go to as few columns as have the same fit, at no higher cost.
 
         Where columns depend on each other even if each coefficient keeps its phase, there are
