@@ -1,4 +1,4 @@
-"""The smallest Σ w_j |x_j| within a bound on the residual, by either solver."""
+"""The smallest Σ w_j |x_j| within a bound on the residual, by whichever solver suits."""
 
 from __future__ import annotations
 
