@@ -107,7 +107,7 @@ def fitted(problem: Problem, x: Floats, support: Any = None) -> Answer:
     residual = problem.y - problem.A @ x
     return Answer(
         support=np.asarray(support),
-        squared_residual=float(residual @ residual),
+        squared_residual=float(np.vdot(residual, residual).real),
         recovered=np.array_equal(support, problem.truth),
     )
 

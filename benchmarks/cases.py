@@ -65,6 +65,7 @@ from benchmarks.peers_l1 import (
 )
 from benchmarks.problems import (
     autoregressive,
+    circular,
     decaying,
     diabetes,
     friedman,
@@ -368,6 +369,16 @@ CASES = (
         memory=True,
     ),
     Case(
+        "l1-complex",
+        L1,
+        "256×1024, k = 30, ℓ1, complex",
+        lambda seed: circular(256, 1024, 30, seed=seed),
+        ("bpdn", SPGL1),
+        short="256×1024, complex",
+        rounds=7,
+        in_quick=False,
+    ),
+    Case(
         "bp",
         L1,
         "64×128, exact fit (mean of 8)",
@@ -598,6 +609,7 @@ COMPARISONS = (
     Comparison("l1-500", "bpdn", SPGL1, judged="objective"),
     Comparison("l1-500", "bpdn", SPAMS_LARS, judged="objective"),
     Comparison("l1-500", "l1_path", LARS, bound=1.0, judged="objective"),
+    Comparison("l1-complex", "bpdn", SPGL1, bound=2.0, judged="objective"),
     Comparison("bp", "bp", HIGHS, judged="objective"),
     Comparison("bp", "bp", SPGL1_BP, judged="objective"),
     Comparison("bp-500", "bp", HIGHS, judged="objective", headline=True),

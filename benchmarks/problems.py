@@ -47,6 +47,16 @@ def gaussian(n: int, m: int, k: int, *, order: Order = "F", seed: int = 0) -> Pr
     return _problem(rows, k, order=order, rng=rng)
 
 
+def circular(n: int, m: int, k: int, *, seed: int = 0) -> Problem:
+    """The same with complex entries, coefficients and noise of any phase."""
+    rng = np.random.default_rng(seed)
+    A, e = (rng.standard_normal((n, p, 2)) @ np.array([1, 1j]) for p in (m, 1))
+    A /= np.linalg.norm(A, axis=0)
+    truth = np.sort(rng.choice(m, size=k, replace=False))
+    y = A[:, truth] @ np.exp(2j * np.pi * rng.random(k)) + NOISE * e[:, 0] / np.linalg.norm(e)
+    return Problem(A=A, y=y, truth=truth)
+
+
 def decaying(n: int, m: int, k: int, *, order: Order = "F", seed: int = 0) -> Problem:
     """U diag(1/p²) V, U (n×n) and V (n×m) standard normal: the paper's correlated features."""
     rng = np.random.default_rng(seed)

@@ -560,7 +560,7 @@ def test_solution_says_what_it_is():
 # --- complex data, and bad input -----------------------------------------------------------------
 
 
-def test_complex_data_go_to_the_conic_solver():
+def test_complex_data_have_a_path_of_their_own():
     A, y, _ = make("wide", 3)
     real = sw.bpdn(A, y, residual=0.3)
     typed = sw.bpdn(A.astype(complex), y, residual=0.3)

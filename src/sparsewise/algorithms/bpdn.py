@@ -50,7 +50,8 @@ def bpdn(
         Whether to refit the chosen columns by least squares.
     solver : {"auto", "homotopy", "conic"}
         "homotopy" is what is said above, for real data; "conic" hands a second-order cone program
-        to Clarabel (extra ``conic``), for complex data, too. "auto" chooses by the data.
+        to Clarabel (extra ``conic``). "auto" is the homotopy, or, for complex data, whose path has
+        no bends, Newton's method along it.
     include, exclude : iterable of int
         Columns that cost nothing, and that are barred.
     callback : callable, optional

@@ -1,11 +1,14 @@
-"""The smallest Σ w_j |x_j| within a bound on the residual, by either solver."""
+"""The smallest Σ w_j |x_j| within a bound on the residual, by whichever solver suits."""
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
 from typing import Any, Literal
 
 from sparsewise.design.base import Array
-from sparsewise.engine.conic import solve_conic
+from sparsewise.engine.conic import POOR, solve_conic
+from sparsewise.engine.curved_path import CurvedPath
 from sparsewise.engine.homotopy import Homotopy, attempts
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.minimiser import (
@@ -23,11 +26,15 @@ from sparsewise.results import L1Solution, Stop
 
 Solver = Literal["auto", "homotopy", "conic"]
 
+FAIR, FAIR_DIGITS = 1e-8, 1e3
+"""An accuracy, and one in units of rounding, that needs no other solver."""
+
 
 class BasisPursuit:
     """min Σ w_j |x_j| subject to ‖A x - y‖ <= residual, for some weights, and then for others.
 
-    The homotopy goes on from the minimiser before; a cone program is solved anew.
+    The paths of real and of complex data go on from the minimiser before; a cone program is solved
+    anew.
 
     Parameters
     ----------
@@ -46,7 +53,7 @@ class BasisPursuit:
     ) -> None:
         self.data, self.bound = data, check_bound(residual)
         self.log = Log(data, callback)
-        self._conic = choose_solver(solver, data) == "conic"
+        self._solver = choose_solver(solver, data)
         self._path: Homotopy | None = None
         self._minimiser: Minimiser | None = None
         self.r: Array | None = None  # of the minimiser, where it is known
@@ -58,8 +65,9 @@ class BasisPursuit:
 
     def _solve(self) -> Stop:
         bound = self.bound / self.data.scale
-        if self._conic:
-            self._minimiser = solve_conic(self.data, self.weights, bound)
+        if self._solver != "homotopy":
+            curved = self._solver == "curved"
+            self._minimiser = self._along_curve(bound) if curved else self._by_cones(bound)
             return Stop.RESIDUAL if bound else Stop.EXACT_FIT
         path = self._path
         for data, careful in attempts(self.data):
@@ -84,6 +92,34 @@ class BasisPursuit:
             path = None
         raise LostDigitsError
 
+    @cached_property
+    def _curve(self) -> CurvedPath:
+        return CurvedPath(self.data, lambda: self.log.halted)
+
+    def _by_cones(self, bound: float) -> Minimiser:
+        return solve_conic(self.data, self.weights, bound)
+
+    def _along_curve(self, bound: float) -> Minimiser:
+        """By Newton's method, or by Clarabel, if it is here, where that falls short."""
+        try:
+            found = self._curve.minimise(self.weights, bound)
+        except LostDigitsError:
+            found = None
+        fair = max(FAIR, FAIR_DIGITS * self.data.tolerances.eps)
+        if found is not None and self._curve.gap <= fair and found.accuracy <= POOR:
+            return found
+        try:
+            other = self._by_cones(bound)
+        except OutOfReachError:
+            raise
+        except (ImportError, InputError) as error:
+            if found is None or not found.accuracy <= POOR:
+                raise LostDigitsError from error
+            return found
+        if found is None or math.isinf(self._curve.gap):
+            return other
+        return min(found, other, key=lambda one: one.accuracy)
+
     def minimiser(self) -> Minimiser:
         """What the last run came to."""
         if self._minimiser is None:  # halted on the way
@@ -94,7 +130,7 @@ class BasisPursuit:
     def result(self) -> Minimiser:
         """That; a run that was halted may stand where digits are lost."""
         found = self.minimiser()
-        if self.log.halted and not self._conic:
+        if self.log.halted and self._solver == "homotopy":
             r = found.residual(self.data)
             if not is_minimiser(self.data, self.weights, found, r, None):
                 raise LostDigitsError
@@ -125,6 +161,8 @@ def choose_solver(solver: Solver, data: Problem) -> str:
     if solver == "homotopy" and is_complex:
         raise InputError(
             "The path of complex coefficients is not made of lines",
-            ("use ", Parameter("solver", "conic"), " for them."),
+            ("use ", Parameter("solver", "conic"), ' for them, or "auto".'),
         )
-    return "conic" if solver == "conic" or is_complex else "homotopy"
+    if solver == "auto":
+        return "curved" if is_complex else "homotopy"
+    return solver

@@ -33,18 +33,40 @@ class ConeProgram(NamedTuple):
         nu = nu - self.B[:, free] @ fitted(self.B[:, free], nu)
         inner = np.abs(self.B.conj().T @ nu)
         nu = nu / max(float((inner[~free] / self.w[~free]).max(initial=0.0)), EPS)
-        primal = float(self.w @ np.abs(x))
-        parts = float(np.vdot(self.y, nu).real), self.bound * float(np.linalg.norm(nu))
-        dual = parts[0] - parts[1]
-        largest = max(primal, abs(dual), EPS)
-        exceeded = float(np.linalg.norm(self.y - self.B @ x)) - self.bound
         inner = np.abs(self.B.conj().T @ nu) - self.w
-        beyond = (inner / np.where(free, 1.0, self.w)).max(initial=0.0)
+        beyond = float((inner / np.where(free, 1.0, self.w)).max(initial=0.0))
+        proof = Proof.of(self.w, x, self.y, self.y - self.B @ x, nu, self.bound)
+        return nu, proof.gap + beyond + proof.rounding
+
+
+class Proof(NamedTuple):
+    """What a dual vector ν, |b_j*ν| <= w_j, proves of coefficients.
+
+    Attributes
+    ----------
+    gap : float
+        Σ w_j|x_j| - (Re y*ν - bound ‖ν‖), relatively, plus what ‖r‖ exceeds the bound by.
+    rounding : float
+        How well that is known.
+    """
+
+    gap: float
+    rounding: float
+
+    @classmethod
+    def of(
+        cls, w: Array, x: Array, y: Array, r: Array, nu: Array, bound: float, eps: float = EPS
+    ) -> Proof:
+        """The proof; w has what all columns cost, and x is the coefficients of as many."""
+        primal, length = float(w @ np.abs(x)), float(np.linalg.norm(nu))
+        product = float(np.vdot(y, nu).real)
+        dual = product - bound * length
+        largest = max(primal, abs(dual), EPS)
+        exceeded = float(np.linalg.norm(r)) - bound
         # |u_j*ν| <= w_j can't be told more precisely than |u_j*ν| itself.
-        dearth = float(np.linalg.norm(nu)) / self.w[~free].min(initial=1.0)
-        rounding = 16 * EPS * (1 + abs(parts[0]) / largest + float(np.abs(x).sum()))
-        gap = abs(primal - dual) / largest
-        return nu, gap + max(exceeded, 0.0) + float(beyond) + rounding + 2 * EPS * dearth
+        dearth = length / float(w.min(where=w > 0, initial=1.0))
+        rounding = 16 * eps * (1 + abs(product) / largest + float(np.abs(x).sum()))
+        return cls(abs(primal - dual) / largest + max(exceeded, 0.0), rounding + 2 * eps * dearth)
 
 
 def fitted(B: Array, y: Array) -> Array:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,6 +59,46 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
         Exactly sparse, with the accuracy that its dual vector proves.
     """
     columns = np.flatnonzero(np.isfinite(weights.unit))
+    return restricted(data, weights, columns, bound, lambda form: interior_point(form.program, tol))
+
+
+class Form(NamedTuple):
+    """A cone program in units and rows that suit it, and the way there.
+
+    Attributes
+    ----------
+    program : ConeProgram
+        The program for a target of norm one in the range of its columns.
+    basis : ndarray, or None
+        An orthonormal basis of that range; None: the whole space.
+    size : float
+        The unit of x.
+    unit : float
+        The unit of weights and dual vector.
+    """
+
+    program: ConeProgram
+    basis: Array | None
+    size: float
+    unit: float
+
+    def from_data(self, x: Array, nu: Array) -> tuple[Array, Array]:
+        """x and ν in these units."""
+        nu = nu * self.unit
+        return x / self.size, nu if self.basis is None else self.basis.conj().T @ nu
+
+
+def restricted(
+    data: Problem,
+    weights: Weights,
+    columns: Array,
+    bound: float,
+    start: Callable[[Form], tuple[Array, Array]],
+) -> Minimiser:
+    """The minimiser with these columns alone, from x and ν that are close to it.
+
+    Those that cost nothing must be among the columns.
+    """
     B = data.unit_columns(columns)
     kind = np.complex128 if data.y.dtype.kind == "c" or B.dtype.kind == "c" else np.float64
     B, y = B.astype(kind), data.y.astype(kind)
@@ -70,7 +112,7 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
     if np.linalg.norm(r) <= bound + 4 * eps:  # nothing needs to be paid for
         return _minimiser(data, columns, free, x, nu, math.inf, 0.0)
 
-    Q = _range(B, eps)
+    Q = range_of(B, eps)
     target = Q.conj().T @ y
     outside = y - Q @ target
     distance = float(np.linalg.norm(outside))
@@ -82,7 +124,8 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
         B if whole else Q.conj().T @ B, w, (y if whole else target) / size,
         room if room > NO_ROOM else 0.0,
     )  # fmt: skip
-    x, nu, penalty = polished(program, *interior_point(program, tol))
+    form = Form(program, None if whole else Q, size, unit)
+    x, nu, penalty = polished(program, *start(form))
 
     x, penalty = size * x, size * penalty
     nu = nu if whole else Q @ nu
@@ -126,7 +169,7 @@ def _minimiser(
     )
 
 
-def _range(B: Array, eps: float) -> Array:
+def range_of(B: Array, eps: float) -> Array:
     """An orthonormal basis of the range of B, by QR with pivoting; some eps are nothing."""
     from scipy.linalg import qr
 

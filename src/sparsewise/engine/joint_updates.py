@@ -171,8 +171,8 @@ def rough_posterior(B: Array, Y: Array, gamma: Array, noise: float) -> tuple[Arr
     n, m = B.shape
     G = B * np.sqrt(gamma)
     wide = m >= n
-    gram = (G @ G.conj().T if wide else G.conj().T @ G).conj().T  # in the order of Fortran
-    gram.flat[:: len(gram) + 1] += noise
+    gram = np.asfortranarray(lower_gram(G if wide else G.conj().T))
+    gram.reshape(-1, order="A")[:: len(gram) + 1] += noise
     cholesky, inverse, _ = _triangles(gram.dtype.char)
     L, _ = cholesky(gram, lower=1, overwrite_a=True)
     W = inverse(L, lower=1)[0]
@@ -185,6 +185,14 @@ def rough_posterior(B: Array, Y: Array, gamma: Array, noise: float) -> tuple[Arr
         share = np.maximum(1 - noise * square_sums(W), 0.0)
         r = Y - G @ mean
     return gamma * square_sums(mean.T), share, float(np.vdot(r, r).real)
+
+
+@cache
+def _rank_k(char: str) -> Any:
+    """G G* of complex matrices."""
+    from scipy.linalg import get_blas_funcs
+
+    return get_blas_funcs("herk", dtype=char)
 
 
 @cache
@@ -201,14 +209,34 @@ def lower_factor(G: Array, noise: float, size: float) -> Array:
 
     size is at least ‖G‖².
     """
-    rows = len(G)
-    if noise > tolerances(G.dtype).eps ** 0.5 * size:
-        gram = G @ G.conj().T
-        gram.flat[:: rows + 1] += noise
-        return np.linalg.cholesky(gram)
+    rows, quiet = len(G), tolerances(G.dtype).eps ** 0.5
+    if noise * rows > quiet * size:  # ‖G‖² is at least that
+        gram = lower_gram(G)
+        if noise > quiet * min(size, _frobenius(gram)):
+            gram.flat[:: rows + 1] += noise
+            return np.linalg.cholesky(gram)  # looks at the lower triangle alone
     R = np.linalg.qr(np.vstack([G.conj().T, noise**0.5 * np.eye(rows)]), mode="r")
     diagonal = np.diagonal(R)
     return np.asarray((R * (diagonal.conj() / np.abs(diagonal))[:, None]).conj().T)
+
+
+def lower_gram(G: Array) -> Array:
+    """G G*, of which only the lower triangle is right: half of the work, where G is complex.
+
+    (Real products are NumPy's, which sees this for itself.)
+    """
+    if G.dtype.kind != "c":
+        return np.asarray(G @ G.T)
+    herk = _rank_k(G.dtype.char)
+    if G.flags.f_contiguous:
+        return np.asarray(herk(1.0, G, lower=1))
+    return np.asarray(herk(1.0, G.T, trans=2)).T  # the upper triangle of its conjugate
+
+
+def _frobenius(gram: Array) -> float:
+    """The Frobenius norm of a matrix that equals its conjugate transpose, from its lower half."""
+    below, diagonal = np.tril(gram, -1), gram.diagonal()
+    return float((2 * square_sums(below).sum() + square_sums(diagonal[:, None])[0]) ** 0.5)
 
 
 def divide(L: Array, B: Array) -> Array:

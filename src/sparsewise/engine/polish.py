@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from sparsewise.engine.cone_program import (
 
 ROUNDS = 4
 """Most corrections of a support that the interior point has proposed."""
+
+SINGULAR = 1e-14
+"""A reciprocal condition number below which a matrix is singular for all we can know."""
 
 GOOD = 1e-11
 """An accuracy that no other support needs to improve on."""
@@ -65,7 +68,7 @@ def _on_support(program: ConeProgram, support: Array, x: Array, nu: Array) -> Ca
     new = _truncated(program, support, start)
     best = Candidate(new, nu, penalty, program.judge(new, nu)[1])
     for _ in range(ROUNDS):
-        values, dual, lam = _newton(program, support, guess[support], nu, penalty)
+        values, dual, lam = newton(program, support, guess[support], nu, penalty)
         if not (np.isfinite(values).all() and np.isfinite(dual).all()):
             break
         new = np.zeros_like(x)
@@ -128,12 +131,10 @@ def _independent(program: ConeProgram, support: Array, x: Array, nu: Array) -> t
     return chosen, values[chosen]
 
 
-def _newton(
+def newton(
     program: ConeProgram, support: Array, x: Array, nu: Array, penalty: float
 ) -> tuple[Array, Array, float]:
     """Solve B*ν = w x/|x|, B x + λν = y, λ‖ν‖ = bound on the support, from a close start."""
-    from scipy.linalg import lstsq
-
     B, w = program.B[:, support], program.w[support]
     E, y, x, nu = embed(B), stack(program.y), interleave(x), stack(nu)
     k, n = x.size, y.size
@@ -150,7 +151,7 @@ def _newton(
             F[-1] = penalty * length - program.bound
             J[k:-1, -1] = nu
             J[-1, k:-1], J[-1, -1] = penalty * nu / length, length
-        step = lstsq(J, -F, cond=1e-14, lapack_driver="gelsy", check_finite=False)[0]
+        step = _solution(J, -F)
         x, nu, penalty = x + step[:k], nu + step[k:-1], penalty + float(step[-1])
         sizes = 1 + np.abs(x).max(initial=0.0), 1 + np.abs(nu).max(initial=0.0)
         if np.abs(step[:k]).max(initial=0.0) <= 4 * EPS * sizes[0] and (
@@ -160,6 +161,18 @@ def _newton(
         if not np.isfinite(step).all() or np.any(x == 0):
             break
     return deinterleave(x, program.is_complex), unstack(nu, program.is_complex), penalty
+
+
+def _solution(J: Array, F: Array) -> Array:
+    """J⁻¹F; the least of all least-squares solutions where J is singular for all we can know."""
+    from scipy.linalg import get_lapack_funcs, lstsq
+
+    routines: Any = get_lapack_funcs(("getrf", "gecon", "getrs"), (J,))
+    factorise, condition, solve = routines
+    LU, pivots, failed = factorise(J)
+    if not failed and condition(LU, np.abs(J).sum(axis=0).max())[0] > SINGULAR:
+        return np.asarray(solve(LU, pivots, F)[0])
+    return np.asarray(lstsq(J, F, cond=SINGULAR, lapack_driver="gelsy", check_finite=False)[0])
 
 
 def _phases(x: Array, w: Array, is_complex: bool) -> tuple[Array, Array]:
