@@ -210,7 +210,9 @@ class Design(ABC):
         return DenseDesign(A, rows=self.rows, error=self.error)
 
     def condensed(self, Y: Array) -> tuple[DenseDesign, Array]:
-        """The triangle of QR of the matrix and a target, or the rows of Y: m + q rows in place of n.
+        """The triangle of QR of the matrix and a target, or q of them, the rows of Y.
+
+        That is m + 1, or m + q, rows in place of n.
 
         Algorithms see A and y through inner products alone, and these are the same: they can't tell
         the difference.
