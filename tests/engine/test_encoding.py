@@ -167,3 +167,43 @@ def test_without_a_gram_matrix(monkeypatch, by_engine):
     A, Y = normal(rng, 16, 32), normal(rng, 16, 20)
     same(sw.encode(A, Y, sparsity=4, n_jobs=2), A, Y, "omp", sparsity=4)
     assert len(by_engine) == 20
+
+
+def remainders(A, y, columns):
+    """A*r and energies of unit columns, with these columns taken out, in extended precision."""
+    long = np.result_type(A, np.longdouble)
+    B, r = A.astype(long), y.astype(long)
+    B /= np.sqrt((np.abs(B) ** 2).sum(axis=0))
+    r /= np.sqrt((np.abs(r) ** 2).sum())
+    for j in columns:
+        q = B[:, j] / np.sqrt((np.abs(B[:, j]) ** 2).sum())
+        for _ in range(2):
+            B = B - np.outer(q, q.conj() @ B)
+            r = r - q * (q.conj() @ r)
+    return B.conj().T @ r, (np.abs(B) ** 2).sum(axis=0)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="no extended precision")
+@pytest.mark.parametrize("apart", [1.0, 0.3, 0.1, 0.02])
+def test_errors_are_well_within_their_bound(monkeypatch, apart):
+    """Of columns that have ever more in common."""
+    made = []
+    work = encoding.ByGram._work
+    monkeypatch.setattr(encoding.ByGram, "_work", lambda self: made.append(work(self)) or made[-1])
+    rng = np.random.default_rng(11)
+    worst = 0.0
+    for _ in range(20):
+        A = normal(rng, 24, 1) + apart * normal(rng, 24, 40)
+        Y = normal(rng, 24, 2)
+        codes = sw.encode(A, Y, algorithm="forward", sparsity=9)
+        state, kernels = made[-1], encoding.load_encoders()
+        # The scores are those before the last column came.
+        chosen = state.order[:9]
+        np.testing.assert_array_equal(np.sort(chosen), codes.support(1))
+        corr, energy = remainders(A, Y[:, 1], chosen[:8])
+        others = np.setdiff1d(np.arange(40), chosen)
+        error = max(
+            np.abs(state.corr - corr)[others].max(), np.abs(state.energy - energy)[others].max()
+        )
+        worst = max(worst, error / (kernels.EPS * state.at[kernels.PEAK]))
+    assert worst < kernels.SHARE / 4

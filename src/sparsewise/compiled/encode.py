@@ -735,6 +735,17 @@ def encode(dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes
             )
 
 
+@part_jit
+def conclude(dictionary, y, work, k, code, scale, s, order, X, sizes, rss, codes):
+    """Write the code of signal s; leave it alone where rounding leaves something open."""
+    sizes[s], codes[s] = k, code
+    if code != UNSURE:
+        rss[s] = finish(
+            dictionary.columns, y, work.M, work.t, work.h, work.x, work.r, work.order,
+            work.at[PEAK], k, scale, dictionary.units, order[s], X[s],
+        )  # fmt: skip
+
+
 @jit
 def encode_by_batches(
     dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes
@@ -742,13 +753,8 @@ def encode_by_batches(
     """The same with `batch` columns at a time."""
     for s in range(len(Y)):
         begin(dictionary, C[s], work.corr, work.energy, work.values, work.state, work.at)
-        k, codes[s] = grow_by_batches(dictionary, Y[s], work, rule, enough[s], floors[s])
-        sizes[s] = k
-        if codes[s] != UNSURE:
-            rss[s] = finish(
-                dictionary.columns, Y[s], work.M, work.t, work.h, work.x, work.r, work.order,
-                work.at[PEAK], k, scales[s], dictionary.units, order[s], X[s],
-            )  # fmt: skip
+        k, code = grow_by_batches(dictionary, Y[s], work, rule, enough[s], floors[s])
+        conclude(dictionary, Y[s], work, k, code, scales[s], s, order, X, sizes, rss, codes)
 
 
 @jit
@@ -758,10 +764,5 @@ def encode_and_back(
     """The same forward and back, until nothing changes."""
     for s in range(len(Y)):
         begin(dictionary, C[s], work.corr, work.energy, work.values, work.state, work.at)
-        k, codes[s] = alternate(dictionary, Y[s], work, rule, C[s], floors[s])
-        sizes[s] = k
-        if codes[s] != UNSURE:
-            rss[s] = finish(
-                dictionary.columns, Y[s], work.M, work.t, work.h, work.x, work.r, work.order,
-                work.at[PEAK], k, scales[s], dictionary.units, order[s], X[s],
-            )  # fmt: skip
+        k, code = alternate(dictionary, Y[s], work, rule, C[s], floors[s])
+        conclude(dictionary, Y[s], work, k, code, scales[s], s, order, X, sizes, rss, codes)

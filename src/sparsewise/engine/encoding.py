@@ -46,17 +46,7 @@ Solve = Callable[[Design, Array], Solution]
 
 
 class Steps(NamedTuple):
-    """What an algorithm does, where inner products are enough to do it.
-
-    Attributes
-    ----------
-    by_gain : bool
-        Whether the best column is that of the largest gain, or the one closest to r.
-    back : bool
-        Whether columns are dropped again: forward and back until nothing changes.
-    batch : int
-        Columns that come in at once; 0: one by one.
-    """
+    """What an algorithm does, where inner products are enough: see `Rule` of the kernels."""
 
     by_gain: bool
     back: bool = False
@@ -121,16 +111,13 @@ class ByEngine:
 class ByGram(ByEngine):
     """Signals by their inner products with all columns, and the columns' with each other.
 
-    Those for which these have too few digits are left to the function for one signal.
+    Those for which these have too few digits are left to the function for one signal, `solve`.
+    Parameters are those of `ByEngine`, and two more.
 
     Parameters
     ----------
-    design : Design
-        The dictionary.
-    signals : Signals
-        What is to be coded.
-    solve : callable
-        The algorithm with its parameters.
+    design, signals, solve : Design, Signals and callable
+        As for `ByEngine`.
     steps : Steps
         What the algorithm does.
     stopping : dict
