@@ -275,8 +275,8 @@ def test_names_that_cannot_be_read():
     [
         (b"", "is empty"),
         (b"\xef\xbb\xbf\n \n", "is empty"),
-        (b"a,y\n\xff,1\n", "not a text table in UTF-8"),
-        (b"a,y\n\0,1\n", "not a text table in UTF-8"),
+        (b"a,y\n\xff,1\n", "is not UTF-8 text .it has a byte ff.: try enc"),
+        (b"a,y\n\0,1\n", "is no text, as it has bytes of zero"),
         (b"a,a,y\n1,2,3\n", 'more than one column called "a"'),
         (b"a,y\n1,2\n1,2,3\n", "row 2 of .* has 3 cells, but the header has 2"),
     ],

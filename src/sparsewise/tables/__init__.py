@@ -8,6 +8,7 @@ from typing import Any
 from sparsewise.models import Source
 from sparsewise.tables.cells import FloatArray
 from sparsewise.tables.choice import Needed
+from sparsewise.tables.formats import Form
 from sparsewise.tables.layout import Chunk, Layout, Table, matrix, surveyed
 from sparsewise.tables.names import as_argument, positions, split_names, target_names
 from sparsewise.tables.reading import RawTable, load_example, read_table
@@ -20,6 +21,7 @@ __all__ = [
     "MOST_LEVELS",
     "Chunk",
     "FloatArray",
+    "Form",
     "Layout",
     "RawTable",
     "Stored",

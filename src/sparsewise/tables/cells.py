@@ -70,7 +70,9 @@ def cells_of(raw: RawTable, name: str, categorical: bool) -> Cells:
     cells = raw.columns[name]
     if raw.is_text:
         cells, missing = _tidied(cells)
-        return _levels(cells, missing) if categorical else _found_numbers(cells, missing)
+        if categorical:
+            return _levels(cells, missing)
+        return _found_numbers(cells, missing, raw.decimal)
     missing = cells.is_null()
     if cells.dtype.is_float():
         missing |= cells.is_nan().fill_null(False)
@@ -95,9 +97,9 @@ def _tidied(cells: pl.Series) -> tuple[pl.Series, pl.Series]:
     return cells, cells.is_null() | cells.str.to_lowercase().is_in(MISSING)
 
 
-def _found_numbers(cells: pl.Series, missing: pl.Series) -> Cells:
+def _found_numbers(cells: pl.Series, missing: pl.Series, decimal: str) -> Cells:
     """Return the numbers that text tells, and where it tells truth values."""
-    number = cells.cast(pl.Float64, strict=False)
+    number = _numbers_told(cells, decimal)
     is_nan = number.is_nan().fill_null(False)  # as "-nan", say
     gaps = missing | is_nan
     number = _without(number, gaps)
@@ -108,6 +110,16 @@ def _found_numbers(cells: pl.Series, missing: pl.Series) -> Cells:
     truth = (words == "true").cast(pl.Float64).set(~words.is_in(("true", "false")), None)
     only_truth = bool((truth.is_not_null() | missing).all())
     return Cells(number, gaps, cells, "text", other, truth, only_truth)
+
+
+def _numbers_told(cells: pl.Series, decimal: str) -> pl.Series:
+    """Return the numbers that text tells; with a decimal comma, a point is part of none."""
+    if decimal == ".":
+        return cells.cast(pl.Float64, strict=False)
+    points = cells.str.contains(".", literal=True).fill_null(False)
+    return _without(
+        cells.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False), points
+    )
 
 
 def _as_text(cells: pl.Series) -> pl.Series:

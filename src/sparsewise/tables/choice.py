@@ -125,13 +125,14 @@ class Needed:
 
     def layout(self, survey: Survey, label: str, several: bool) -> Layout:
         """Return how rows become numbers, or raise an error for what can't."""
-        for name, found in survey.columns.items():
-            if found.refused:
-                file = found.first.file if found.first is not None else label
-                raise InputError(
-                    f"column {quoted(name)} of {file} holds {refusals.held(found, several)}, "
-                    "where the model needs numbers"
-                )
+        refused = {name: found for name, found in survey.columns.items() if found.refused}
+        refusals.refuse_commas(refused, several)
+        for name, found in refused.items():
+            file = found.first.file if found.first is not None else label
+            raise InputError(
+                f"column {quoted(name)} of {file} holds {refusals.held(found, several)}, "
+                "where the model needs numbers"
+            )
         refusals.refuse_no_rows(survey, label)
         if missing := refusals.missing_counts(survey):
             raise InputError(

@@ -17,7 +17,7 @@ from sparsewise.condensed import Condensed
 from sparsewise.tables import stored as stored_
 from sparsewise.tables.condensing import Folds, condensed
 from sparsewise.tables.layout import Layout
-from sparsewise.tables.stored import File, ParquetFile, Stored, Tell, changed
+from sparsewise.tables.stored import File, Stored, Tell, TypedFile, changed
 from sparsewise.tables.stream import Stream, surveyed_pieces
 from sparsewise.tables.survey import Survey, Wanted
 
@@ -85,10 +85,10 @@ def scan_far(
 
 
 def _parts(stored: Stored, threads: int) -> Iterator[File]:
-    """Cut Parquet files into parts of equal rows; a text is read from its beginning to its end."""
+    """Cut Parquet and Arrow files into parts of equal rows; a text is read as a whole."""
     most = min(LARGEST_PART, stored.size // (PARTS_PER_THREAD * threads))
     for file in stored.files:
-        if not isinstance(file, ParquetFile):
+        if not isinstance(file, TypedFile):
             yield file
             continue
         length = max(1, most // (8 * len(file.columns)))

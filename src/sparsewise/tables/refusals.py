@@ -6,7 +6,8 @@ one is, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from sparsewise.errors import InputError, Parameter, Part
 from sparsewise.models import Source
@@ -18,11 +19,14 @@ from sparsewise.wording import count, listing, quoted, shortened
 
 # More are rather names of rows than groups of them.
 MOST_LEVELS = 1000
+COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+"""A number that may have a decimal comma."""
 
 
 def refuse_text(survey: Survey, roles: Sequence[tuple[str, str]], several: bool) -> None:
     """Raise an error for columns that hold no numbers, with the way out."""
     refused = {name: found for name, found in survey.columns.items() if found.refused}
+    refuse_commas(refused, several)
     for role, name in roles:
         if name in refused:
             what = held(refused[name], several)
@@ -42,6 +46,23 @@ def refuse_text(survey: Survey, roles: Sequence[tuple[str, str]], several: bool)
         kinds = dict.fromkeys(found.refused for found in refused.values())
         wrong = f"the columns {listing(refused)} hold {' and '.join(kinds)}"
     raise InputError((wrong, *leave_out, *others))
+
+
+def refuse_commas(refused: Mapping[str, Found], several: bool) -> None:
+    """Raise an error for columns of numbers with a comma, as far as the first of each tells."""
+    firsts = {
+        name: found.first
+        for name, found in refused.items()
+        if found.first is not None and COMMA.fullmatch(found.first.text)
+    }
+    if not firsts:
+        return
+    columns = f"column {listing(firsts)} holds"
+    if len(firsts) > 1:
+        columns = f"the columns {listing(firsts)} hold"
+    example = next(iter(firsts.values())).example(several)
+    wrong = f"{columns} numbers with a comma ({example}): if decimals follow it, read them with "
+    raise InputError((wrong, Parameter("decimal", ",")))
 
 
 def held(found: Found, several: bool) -> str:
