@@ -294,8 +294,8 @@ def test_what_is_not_installed_is_named(refused, monkeypatch):
         "save the table as CSV"
     )
     assert refused(b"\x28\xb5\x2f\xfd\0\0") == (
-        "t.csv is compressed by zstd: install what reads it with: pip install 'sparsewise[zstd]', or "
-        "unpack it first"
+        "t.csv is compressed by zstd: install what reads it with: pip install "
+        "'sparsewise[zstd]', or unpack it first"
     )
 
 

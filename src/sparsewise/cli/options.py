@@ -132,6 +132,13 @@ def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
     data.add_argument(
         "--drop-missing", action="store_true", help="leave out rows with a missing value"
     )
+    data.add_argument(
+        "--impute",
+        metavar="HOW",
+        help="fill in missing values of features, when predicting, too: by their median, or by "
+        "indicator with a feature column=missing of zeros and ones besides; missing is a level of "
+        "a categorical column",
+    )
     data.add_argument("--no-intercept", action="store_true", help="force the fit through 0")
     return data
 
@@ -195,6 +202,7 @@ def select(
         "categorical": tables.split_names(args.categorical),
         "weights": args.weights,
         "drop_missing": args.drop_missing,
+        "impute": args.impute,
     }
     table: Table | Stream
     if stored.in_memory:

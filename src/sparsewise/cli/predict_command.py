@@ -38,6 +38,13 @@ def add(command: Command) -> None:
         action="store_true",
         help="standard deviations of new observations, too: noise, and uncertainty of coefficients",
     )
+    parser.add_argument(
+        "--missing",
+        choices=("error", "blank"),
+        default="error",
+        help="what a row with a missing value, or a level that the model does not know, comes to: "
+        "an error (the default), or a blank prediction",
+    )
     parser.add_argument("--out", metavar="FILE", help="write to a file instead")
 
 
@@ -61,10 +68,10 @@ def _lines(model: LinearModel, args: argparse.Namespace) -> Iterator[str]:
     stored = open_table(args.data, form=form(args))
     with ExitStack() as stack:
         if stored.in_memory:
-            blocks = iter([encode(stored, model.encoding, model.features)])
+            blocks = iter([encode(stored, model.encoding, model.features, args.missing)])
         else:  # which are read twice
             tell = stack.enter_context(reading("predicting all rows", 2 * stored.size))
-            blocks = predicted(stored, model.encoding, model.features, tell)
+            blocks = predicted(stored, model.encoding, model.features, tell, args.missing)
         yield from _csv(model, blocks, args.std)
 
 
@@ -73,10 +80,15 @@ def _csv(model: LinearModel, blocks: Iterator[Any], std: bool) -> Iterator[str]:
     import numpy as np
 
     header = _header(model, std)
+    targets = 1 if isinstance(model.target, str) else len(model.target)
+    blank = "," * (targets * (1 + std) - 1)
     for X in blocks:
-        columns = model.predict(X, return_std=True) if std else (model.predict(X),)
-        rows = np.column_stack(columns).tolist()
-        yield header + "".join(",".join(map(repr, row)) + "\n" for row in rows)
+        complete = ~np.isnan(X).any(axis=1)
+        known = X[complete]
+        columns = model.predict(known, return_std=True) if std else (model.predict(known),)
+        rows = iter(np.column_stack(columns).tolist())
+        lines = (",".join(map(repr, next(rows))) if told else blank for told in complete)
+        yield header + "".join(line + "\n" for line in lines)
         header = ""
 
 

@@ -19,6 +19,8 @@ OPTIONS = {
     },
     "sample_weight": "--weights",
     "drop_missing": "--drop-missing",
+    "impute": "--impute",
+    "missing": "--missing",
     "fold": "--fold-column",
     "time_limit": "--time-limit",
     "seed": "--seed",

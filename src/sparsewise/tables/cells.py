@@ -161,6 +161,11 @@ def numbers(column: Cells, kept: pl.Series, as_truth: bool = False) -> FloatArra
     return np.array(values.filter(kept).to_numpy(), dtype=np.float64)
 
 
+def _filled(values: FloatArray, fill: float | str | None) -> FloatArray:
+    """Return numbers with that in place of gaps."""
+    return values if fill is None else np.where(np.isnan(values), fill, values)
+
+
 def fill(
     X: FloatArray,
     cells: Mapping[str, Cells],
@@ -175,9 +180,15 @@ def fill(
         column = cells[source.name]
         if source.levels is None:
             if source.name in place:
-                X[:, place[source.name]] = numbers(column, kept, source.name in truths)
+                told = numbers(column, kept, source.name in truths)
+                X[:, place[source.name]] = _filled(told, source.fill)
+            if source.indicator and source.missing in place:
+                X[:, place[source.missing]] = column.missing.filter(kept).to_numpy()
             continue
-        codes = column.values.filter(kept).replace_strict(
+        levels = column.values.filter(kept)
+        if source.fill is not None:
+            levels = levels.fill_null(str(source.fill))
+        codes = levels.replace_strict(
             list(source.levels), list(range(len(source.levels))), return_dtype=pl.Int32
         )
         which = codes.to_numpy()

@@ -76,6 +76,7 @@ def scan_far(
 ) -> FarStream:
     """Have all rows of a table looked at by workers; parameters as for `scan`."""
     choice = stored.choice(target, **names)
+    choice.refuse_pieces(stored.label)
     parts = tuple(_parts(stored, cluster.threads))
     task = partial(_surveyed, choice.wanted)
     surveys: list[Survey] = cluster.results(_asked(cluster, task, parts, tell))

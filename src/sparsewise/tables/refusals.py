@@ -7,10 +7,10 @@ one is, and what to do about it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sparsewise.errors import InputError, Parameter, Part
-from sparsewise.models import Source
+from sparsewise.models import MISSING_LEVEL, Source
 from sparsewise.tables import cells
 from sparsewise.tables.cells import GROUPS, sorted_levels
 from sparsewise.tables.names import as_argument
@@ -77,21 +77,24 @@ def refuse_no_rows(survey: Survey, label: str) -> None:
         raise InputError(f"{label} has a header, but no rows")
 
 
-def missing_counts(survey: Survey) -> str:
-    """Return how many values are missing in which columns, in words."""
-    counts = {name: found.missing for name, found in survey.columns.items()}
+def missing_counts(survey: Survey, columns: Collection[str]) -> str:
+    """Return how many values are missing in which of these columns, in words."""
+    counts = {name: found.missing for name, found in survey.columns.items() if name in columns}
     return shortened([f"{quoted(name)} {times}" for name, times in counts.items() if times])
 
 
-def refuse_missing(survey: Survey, drop_missing: bool) -> list[str]:
+def refuse_missing(survey: Survey, drop_missing: bool, filled: frozenset[str]) -> list[str]:
     """Raise an error for missing values, or return a note on the rows that are left out."""
-    n, missing = survey.rows, missing_counts(survey)
+    n, missing = survey.rows, missing_counts(survey, frozenset(survey.columns) - filled)
     if not missing:
         return []
     if not drop_missing:
         rows = "leave these rows out with ", Parameter("drop_missing", True)
-        columns = ", or a column with ", Parameter("exclude")
-        raise InputError(f"missing values (of {n} rows): {missing}", (*rows, *columns))
+        columns = " or a column with ", Parameter("exclude")
+        impute: tuple[Part, ...] = (", or fill them in with ", Parameter("impute", "median"))
+        if filled:  # what is missing is not a feature
+            impute = ()
+        raise InputError(f"missing values (of {n} rows): {missing}", (*rows, *columns, *impute))
     dropped = n - survey.kept
     if dropped == n:
         raise InputError(
@@ -102,7 +105,7 @@ def refuse_missing(survey: Survey, drop_missing: bool) -> list[str]:
 
 
 def encoding_of(
-    survey: Survey, sources: Sequence[str], categorical: set[str]
+    survey: Survey, sources: Sequence[str], categorical: set[str], filled: Collection[str]
 ) -> tuple[tuple[Source, ...], list[str]]:
     """Return how features are made of columns, and notes on those that none are made of."""
     encoding, notes = [], []
@@ -111,6 +114,8 @@ def encoding_of(
             encoding.append(Source(name))
             continue
         levels = levels_of(survey, name)
+        if survey.columns[name].missing and name in filled:
+            levels = sorted_levels({*levels, MISSING_LEVEL})
         if len(levels) > 1:
             encoding.append(Source(name, levels))
         else:

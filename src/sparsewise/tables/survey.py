@@ -36,12 +36,18 @@ class Wanted:
         The one that says how often each row counts.
     known : mapping, optional
         The only levels that a column may have, where a model knows them already.
+    filled : frozenset of str
+        Columns whose missing values are filled in: no row is incomplete for them.
+    skip_unknown : bool
+        Whether a row with another level than those is incomplete.
     """
 
     names: tuple[str, ...]
     levels: frozenset[str] = frozenset()
     weights: str | None = None
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
+    skip_unknown: bool = False
 
 
 class Place(NamedTuple):
@@ -149,11 +155,12 @@ class Survey:
 
 
 class Looked(NamedTuple):
-    """Some rows that were looked at: what they hold, their cells, and which rows are complete."""
+    """Some rows that were looked at: what they hold, their cells, which are complete, and blank."""
 
     survey: Survey
     cells: Mapping[str, Cells]
     kept: pl.Series
+    filled: pl.Series  # rows that aren't blank
 
 
 def look(piece: RawTable, wanted: Wanted) -> Looked:
@@ -161,8 +168,11 @@ def look(piece: RawTable, wanted: Wanted) -> Looked:
     cells = {name: cells_of(piece, name, name in wanted.levels) for name in wanted.names}
     filled = filled_rows(piece)
     kept = filled
-    for column in cells.values():
-        kept = kept & ~column.missing
+    for name, column in cells.items():
+        if name not in wanted.filled:
+            kept = kept & ~column.missing
+        if wanted.skip_unknown and name in wanted.known:
+            kept = kept & column.values.is_in(wanted.known[name]).fill_null(True)
     columns = {
         name: _found(piece, name, column, filled, kept, wanted) for name, column in cells.items()
     }
@@ -171,7 +181,7 @@ def look(piece: RawTable, wanted: Wanted) -> Looked:
         column = cells[wanted.weights]
         weights = column.values if column.truth is None else column.truth
         counted = int(((weights > 0).fill_null(False) & kept).sum())
-    return Looked(Survey(int(filled.sum()), int(kept.sum()), counted, columns), cells, kept)
+    return Looked(Survey(int(filled.sum()), int(kept.sum()), counted, columns), cells, kept, filled)
 
 
 def _found(
@@ -195,7 +205,7 @@ def _found(
         stranger = ~column.values.is_in(wanted.known[name]).fill_null(True) & kept
         return Found(missing, unknown=first(stranger))
     if name in wanted.levels:
-        levels = column.values.filter(kept).unique().head(MOST_REMEMBERED)
+        levels = column.values.filter(kept).drop_nulls().unique().head(MOST_REMEMBERED)
         return Found(missing, levels=frozenset(levels.to_list()))
     numbers = column.values
     negative = (numbers < 0).fill_null(False) & kept if name == wanted.weights else None
