@@ -234,6 +234,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
             raise self._no_std()
         if is_dask(X):
             return self._predict_afar(X, return_std)
+        self._check_real(X)
         rows: Any = validate_data(self, X, reset=False, **ACCEPTED)
         chosen = self.solution_.support
         mean, std = self._predictor(rows.dtype).expected(rows, chosen, return_std)

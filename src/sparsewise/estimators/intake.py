@@ -44,6 +44,7 @@ from sparsewise.estimators.gathering import (
     no_parts,
     whole,
 )
+from sparsewise.estimators.kinds import check_real
 from sparsewise.parameters import check_columns, check_constraints
 from sparsewise.selection.data import Data
 from sparsewise.selection.table import Table
@@ -75,6 +76,8 @@ class Intake(BaseEstimator):  # type: ignore[misc]
     target_names_ : ndarray of str
         The names of the targets, where y was a data frame.
     """
+
+    _function = "solve"  # which takes complex numbers, too
 
     fit_intercept: bool
     include: Sequence[int | str] | None
@@ -129,6 +132,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
 
         A target of one column is one target, unless there may be several.
         """
+        self._check_real(X, y)
         check_one_target(y, self._one_target)
         rows, *columns = _shape(y) or (1,)
         several = bool(columns) and self._one_target is None
@@ -153,6 +157,12 @@ class Intake(BaseEstimator):  # type: ignore[misc]
                 "is beyond the range of float32, in which X is", "scale it.", parameter="y"
             )
         return table
+
+    def _check_real(self, X: Any, y: Any = None) -> None:
+        """Refuse what holds no real numbers."""
+        function = getattr(self, "algorithm", self._function)
+        check_real(X, "X", function)
+        check_real(y, "y", function)
 
     def _name_targets(self, y: Any) -> None:
         """Take note of what the target is called, or each of several."""

@@ -137,6 +137,7 @@ class StepwiseRegressor(SparseLinearModel):
     """
 
     penalty: ClassVar[str] = LIKE_LASSO
+    _function = "stepwise"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseLinearModel._parameter_constraints,
         "direction": [StrOptions(set(choice.PATHS))],
