@@ -435,3 +435,16 @@ def test_memory_does_not_grow_with_the_data(tmp_path, form):
     more = 7 * X.nbytes / 2**20
     one = peak("stream", tmp_path / f"0.{form}")
     assert peak("stream", tmp_path) < one + more / 2 < peak("list", tmp_path)
+
+
+@pytest.mark.parametrize("break_at", [None, 17])
+def test_odd_columns_are_noted_whatever_the_pieces(tmp_path, pieces, break_at):
+    numbers = np.arange(40)
+    if break_at is not None:
+        numbers[break_at:] += 1
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"id": numbers, "b": [2] * 40, "a": [1, 5] * 20, "y": range(40)}).write_csv(path)
+    whole = select(open_table([str(path)]), target="y").notes
+    assert scan(open_table([str(path)], in_memory=0), target="y").notes == whole
+    assert whole[0] == '"b" is 2 in every row'
+    assert len(whole) == (2 if break_at is None else 1)

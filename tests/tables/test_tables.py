@@ -617,3 +617,23 @@ def test_targets_that_cannot_be(words, message):
 )
 def test_names_of_targets(text, names):
     assert target_names(text, text_table(TWO).names) == names
+
+
+# --- odd columns ----------------------------------------------------------------------------------
+
+
+def test_columns_that_tell_nothing_are_noted():
+    n = 30
+    columns = {"id": range(100, 100 + n), "b": [3.5] * n, "a": np.arange(n) % 7, "y": np.arange(n)}
+    assert select(typed_table(**columns), target="y").notes == (
+        '"b" is 3.5 in every row',
+        '"id" numbers the rows: leave out what is no measurement',
+    )
+    names = [f"row {i}" for i in range(n)]
+    table = select(typed_table(**columns, c=[0] * n, s=names), target="y", categorical=["s"])
+    assert table.notes == (
+        '"b", "c" are the same in every row',
+        '"id", "s" number the rows: leave out what is no measurement',
+    )
+    few = typed_table(**{name: list(cells)[:10] for name, cells in columns.items()})
+    assert select(few, target="y").notes == ('"b" is 3.5 in every row',)

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, _get_feature_names, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from sparsewise.condensed import (
     Condensed,
@@ -87,8 +93,17 @@ class Intake(BaseEstimator):  # type: ignore[misc]
     target_names_: Array
     _gathered_: Gathered
 
-    def _data(self, X: Any, y: ArrayLike | None, weights: ArrayLike | None) -> Data:
+    def _data(
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        weights: ArrayLike | None,
+        groups: ArrayLike | None = None,
+    ) -> Data:
         """The rows, checked, with `include` and `exclude` as column numbers."""
+        if groups is not None and (is_dask(X) or isinstance(X, Condensed) or are_chunks(X, y)):
+            wrong = "tells splitters which rows belong together, but these are not kept"
+            raise InputError(wrong, ("give each row's ", Parameter("fold")), parameter="groups")
         if is_dask(X):
             return self._from_dask(X, y, weights)
         if isinstance(X, Condensed) or are_chunks(X, y):
@@ -100,7 +115,10 @@ class Intake(BaseEstimator):  # type: ignore[misc]
             counts = _check_sample_weight(
                 weights, table[0], dtype=np.float64, ensure_non_negative=True
             )
-        data = Table.of(*table, counts, **self._model())
+        if groups is not None:
+            groups = column_or_1d(groups)
+            check_consistent_length(table[0], groups)
+        data = Table.of(*table, counts, groups=groups, **self._model())
         self._look_over(data)
         return data
 

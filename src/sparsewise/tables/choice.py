@@ -133,7 +133,13 @@ class Choice:
             folds=() if self.fold is None else refusals.folds_of(survey, self.fold),
             fold=self.fold,
             dropped=survey.rows - survey.kept,
-            notes=(*self.requested.notes, *left_out, *self._told(survey), *constant),
+            notes=(
+                *self.requested.notes,
+                *left_out,
+                *self._told(survey),
+                *constant,
+                *refusals.odd_columns(survey, encoding),
+            ),
         )
 
     def _imputed(self, source: Source, survey: Survey, fills: Mapping[str, float]) -> Source:

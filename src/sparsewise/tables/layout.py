@@ -59,7 +59,7 @@ class Layout:
     dropped : int
         Rows left out for their missing values.
     notes : tuple of str
-        What was left out, in words.
+        What was left out, filled in or is odd, in words.
     """
 
     label: str

@@ -19,6 +19,8 @@ from sparsewise.wording import count, listing, quoted, shortened
 
 # More are rather names of rows than groups of them.
 MOST_LEVELS = 1000
+FEWEST_NUMBERED = 20
+"""Rows from which on a column that numbers them is no coincidence."""
 COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 """A number that may have a decimal comma."""
 
@@ -121,6 +123,24 @@ def encoding_of(
         else:
             notes.append(f"{quoted(name)} is {quoted(levels[0])} in every row, and left out")
     return tuple(encoding), notes
+
+
+def odd_columns(survey: Survey, encoding: Sequence[Source]) -> list[str]:
+    """Return notes on columns that are the same in every row, and on those that number the rows."""
+    found, notes = {source: survey.columns[source.name] for source in encoding}, []
+    constant = {source.name: one.low for source, one in found.items() if one.is_constant}
+    if constant and survey.kept > 1:
+        same = f"is {next(iter(constant.values())):g}" if len(constant) == 1 else "are the same"
+        notes.append(f"{listing(constant)} {same} in every row")
+    numbering = [
+        source.name
+        for source, one in found.items()
+        if one.first_number is not None or len(one.levels) == survey.kept
+    ]
+    if numbering and survey.kept >= FEWEST_NUMBERED:
+        number = "numbers" if len(numbering) == 1 else "number"
+        notes.append(f"{listing(numbering)} {number} the rows: leave out what is no measurement")
+    return notes
 
 
 def levels_of(survey: Survey, name: str) -> tuple[str, ...]:
