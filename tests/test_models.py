@@ -191,7 +191,7 @@ def test_other_texts(text, message):
     assert message in refused(text)
 
 
-@pytest.mark.parametrize("version", [3, 17, 10**30])
+@pytest.mark.parametrize("version", [4, 17, 10**30])
 def test_newer_versions(version):
     line = refused(sealed(GOOD | {"version": version, "something": "new"}))
     assert "written by a newer sparsewise" in line
@@ -248,6 +248,23 @@ BROKEN = {
     "odd column": ({"encoding": [{"columns": "a"}]}, "must tell a column"),
     "one level": ({"encoding": [{"column": "a", "levels": ["u"]}]}, "two levels or more"),
     "null levels": ({"encoding": [{"column": "a", "levels": None}]}, "levels must be a list"),
+    "fill of text": ({"encoding": [{"column": "a", "fill": "much"}]}, "fill must be a number"),
+    "fill of another level": (
+        {"encoding": [{"column": "c", "levels": ["u", "v"], "fill": "w"}]},
+        "fill must be one of the levels",
+    ),
+    "indicator of nothing": (
+        {"encoding": [{"column": "a", "indicator": True}]},
+        "what has an indicator must be filled",
+    ),
+    "indicator as a number": (
+        {"encoding": [{"column": "a", "fill": 1.0, "indicator": 1}]},
+        "indicator must be true or false",
+    ),
+    "indicator of levels": (
+        {"encoding": [{"column": "c", "levels": ["u", "v"], "fill": "u", "indicator": True}]},
+        "a column of text has no indicator",
+    ),
     "method": ({"method": 3}, "method must be text"),
     "facts": ({"facts": []}, "facts must be an object"),
     "nested fact": ({"facts": {"x": [1]}}, 'fact "x" must be text'),

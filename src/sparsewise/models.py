@@ -27,8 +27,13 @@ FloatArray = npt.NDArray[np.float64]
 Scalar = str | float | int | bool | None
 
 FORMAT = "sparsewise-model"
-VERSION, VERSION_OF_SEVERAL = 1, 2
-"""Of the format: models of one target are written as they always were."""
+VERSION, VERSION_OF_SEVERAL, VERSION_OF_FILLED = 1, 2, 3
+"""Of the format: models of one target, of several, and those that fill missing values.
+
+Each is written in the lowest that will do, as it always was.
+"""
+MISSING_LEVEL = "missing"
+"""What a missing value is called where it is a level, or has a feature of its own."""
 NOT_OURS = "this is not a model that sparsewise saved"
 MOST_BYTES = 2**30
 """A covariance of 6,000 features takes as much; what is larger is no model of ours."""
@@ -44,17 +49,28 @@ class Source:
         The column.
     levels : tuple of str, optional
         The values of a column of text, at least two; None for a column of numbers.
+    fill : float or str, optional
+        What stands for a missing value: a number, or one of the levels; None if there must be none.
+    indicator : bool
+        Whether "column=missing", 1 where a number is missing and else 0, is a feature, too.
     """
 
     name: str
     levels: tuple[str, ...] | None = None
+    fill: float | str | None = None
+    indicator: bool = False
 
     @property
     def features(self) -> tuple[str, ...]:
         """The column itself, or "column=level" for each level; of two levels, the second."""
         if self.levels is None:
-            return (self.name,)
+            return (self.name, *([self.missing] if self.indicator else []))
         return tuple(f"{self.name}={level}" for level in self.encoded)
+
+    @property
+    def missing(self) -> str:
+        """The feature that tells missing values."""
+        return f"{self.name}={MISSING_LEVEL}"
 
     @property
     def encoded(self) -> tuple[str, ...]:
@@ -253,6 +269,8 @@ class LinearModel:
     def to_json(self) -> str:
         """The model as JSON: ASCII, a line for each field; `from_json` reads it back exactly."""
         version = VERSION if isinstance(self.target, str) else VERSION_OF_SEVERAL
+        if any(source.fill is not None for source in self.encoding):
+            version = VERSION_OF_FILLED
         content = {"format": FORMAT, "version": version, **_plain(self)}
         content["sha256"] = _checksum(content)
         lines = (f" {json.dumps(name)}: {_dump(value)}" for name, value in content.items())
@@ -322,7 +340,14 @@ def _plain(model: LinearModel) -> dict[str, Any]:
 
 
 def _plain_source(source: Source) -> dict[str, Any]:
-    return {"column": source.name} | ({} if source.levels is None else {"levels": source.levels})
+    plain: dict[str, Any] = {"column": source.name}
+    if source.levels is not None:
+        plain["levels"] = source.levels
+    if source.fill is not None:
+        plain["fill"] = source.fill
+    if source.indicator:
+        plain["indicator"] = True
+    return plain
 
 
 def _dump(content: Any) -> str:
@@ -381,17 +406,18 @@ def _unsealed(content: Any) -> dict[str, Any]:
     if found != names:
         odd = sorted(found ^ names)
         raise _broken(f"its fields are not those of version {version}: {listing(odd)}")
-    if isinstance(content["target"], list) != (version == VERSION_OF_SEVERAL):
+    several = isinstance(content["target"], list)
+    if version != VERSION_OF_FILLED and several != (version == VERSION_OF_SEVERAL):
         kind = "text" if version == VERSION else "a list"
         raise _broken(f"target must be {kind}, in version {version}")
     return {name: content[name] for name in names}
 
 
 def _check_version(version: Any) -> None:
-    known = VERSION, VERSION_OF_SEVERAL
+    known = VERSION, VERSION_OF_SEVERAL, VERSION_OF_FILLED
     if type(version) is int and version in known:
         return
-    reads = " and ".join(map(str, known))
+    reads = f"{min(known)} to {max(known)}"
     if type(version) is int and version > max(known):
         raise InputError(
             f"the model was written by a newer sparsewise: its format version is "
@@ -532,14 +558,20 @@ def _encoding(values: Any, features: Sequence[str]) -> tuple[Source, ...]:
 def _source(value: Any) -> Source:
     if isinstance(value, Source):
         value = _plain_source(value)
-    if not isinstance(value, dict) or not {"column"} <= value.keys() <= {"column", "levels"}:
+    known = {"column", "levels", "fill", "indicator"}
+    if not isinstance(value, dict) or not {"column"} <= value.keys() <= known:
         raise _broken("encoding must tell a column, and its levels if it has any")
-    name = _text(value["column"], "column")
+    name, fill, indicator = value["column"], value.get("fill"), value.get("indicator", False)
+    name = _text(name, "column")
+    _require(isinstance(indicator, bool), "indicator must be true or false")
+    _require(not indicator or "fill" in value, "what has an indicator must be filled")
     if "levels" not in value:
-        return Source(name)
+        return Source(name, None, None if fill is None else _number(fill, "fill"), indicator)
     levels = _texts(value["levels"], "levels")
     _require(len(levels) > 1, "a column of text must have two levels or more")
-    return Source(name, levels)
+    _require(fill is None or fill in levels, "fill must be one of the levels")
+    _require(not indicator, "a column of text has no indicator")
+    return Source(name, levels, fill)
 
 
 def _facts(values: Any) -> dict[str, Scalar]:

@@ -381,7 +381,7 @@ def test_models_that_cannot_be_used(run, refuse, csv, tmp_path):
     text = saved.read_text()
     for change, message in [
         (text.replace('"bmi"', '"bmj"'), "changed after it was saved"),
-        (text.replace('"version": 1', '"version": 3'), "written by a newer sparsewise"),
+        (text.replace('"version": 1', '"version": 4'), "written by a newer sparsewise"),
         ("{}", "not a model that sparsewise saved"),
         ("a,b\n1,2\n", "not JSON"),
     ]:
@@ -627,3 +627,41 @@ def test_a_model_that_cant_be_saved_is_shown_all_the_same(capsys, tmp_path, monk
     out, err = capsys.readouterr()
     assert "explained by 6 of 10 features" in out
     assert "No space left on device" in err
+
+
+# --- missing values -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [(), ("--std",)])
+def test_predictions_of_incomplete_rows_are_blank(run, refuse, csv, tmp_path, options):
+    saved, rows = tmp_path / "m.json", shop()
+    data = csv(shop_text(rows))
+    run("fit", data, *SHOP, "--save", saved)
+    assert "leave predictions blank with --missing blank" in refuse("predict", saved, data)
+    told = run("predict", saved, data, "--missing", "blank", *options).splitlines()[1:]
+    assert [line.strip(",") == "" for line in told] == [row[0] == "NA" for row in rows]
+    whole = csv(shop_text([row for row in rows if row[0] != "NA"]), "whole.csv")
+    expected = run("predict", saved, whole, *options).splitlines()[1:]
+    assert [line for line in told if line.strip(",")] == expected
+
+
+def test_what_is_filled_in_is_saved(run, csv, tmp_path):
+    saved, rng = tmp_path / "m.json", np.random.default_rng(1)
+    a = rng.integers(3, size=60)
+    gaps = np.arange(60) % 3 == 0
+    y = np.where(gaps, 9.0, 2.0 * a) + 0.01 * rng.normal(size=60)
+    cells = ["" if gap else str(x) for gap, x in zip(gaps, a, strict=True)]
+    data = csv(
+        "a,b,y\n" + "".join(f"{x},1,{t!r}\n" for x, t in zip(cells, y.tolist(), strict=True))
+    )
+    page = run("fit", data, "--target", "y", "--impute", "indicator", "--save", saved)
+    assert 'missing values filled in: "a" 20' in " ".join(page.split())
+    model, median = LinearModel.load(saved), float(np.median(a[~gaps]))
+    assert json.loads(saved.read_text())["version"] == 3
+    assert LinearModel.from_json(model.to_json()) == model
+    assert model.features == ("a", "a=missing")
+    known, unknown = predictions(run("predict", saved, csv(f"a,b\n{median},1\n,1\n", "new.csv")))[
+        "prediction"
+    ]
+    assert unknown - known == pytest.approx(model.coef[1])
+    assert unknown == pytest.approx(9.0, abs=0.1)

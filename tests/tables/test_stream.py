@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sparsewise.condensed import Condensed
 from sparsewise.errors import InputError
 from sparsewise.tables import encode, open_table, predicted, scan, select, stored
-from sparsewise.tables.stored import ParquetFile, TextFile, _last_row_end
+from sparsewise.tables.stored import TextFile, TypedFile, _last_row_end
 
 
 @pytest.fixture
@@ -199,8 +199,8 @@ def test_an_open_quotation_mark_is_no_endless_row(tmp_path, pieces, monkeypatch)
     ("content", "message"),
     [
         (b"\n \n" * 20, "is empty"),
-        (b"a,y\n" + b"1,2\n" * 20 + b"\xff,1\n", "not a text table in UTF-8"),
-        (b"a,y\n" + b"1,2\n" * 20 + b"\0,1\n", "not a text table in UTF-8"),
+        (b"a,y\n" + b"1,2\n" * 20 + b"\xff,1\n", "is not UTF-8 text .it has a byte ff.: try enc"),
+        (b"a,y\n" + b"1,2\n" * 20 + b"\0,1\n", "is no text, as it has bytes of zero"),
         (b"a,y\n" + b"1,2\n" * 20 + b"1,2,3\n", "row 21 of .* has 3 cells, but the header has 2"),
         (b"a,a,y\n1,2,3\n", 'more than one column called "a"'),
         (b"a,y\n", "has a header, but no rows"),
@@ -288,7 +288,7 @@ def test_small_means_numbers_where_parquet_is_dense(tmp_path):
     path = tmp_path / "t.parquet"
     pl.DataFrame({"x": np.zeros(100_000), "y": np.zeros(100_000)}).write_parquet(path)
     assert path.stat().st_size < 10_000
-    assert isinstance(open_table([str(path)], in_memory=10**6).files[0], ParquetFile)
+    assert isinstance(open_table([str(path)], in_memory=10**6).files[0], TypedFile)
     assert open_table([str(path)], in_memory=2 * 10**6).in_memory
     path.with_suffix(".csv").write_text("x,y\n" + "1,2\n" * 100)
     big = open_table([str(path.with_suffix(".csv"))], in_memory=100)
@@ -435,3 +435,16 @@ def test_memory_does_not_grow_with_the_data(tmp_path, form):
     more = 7 * X.nbytes / 2**20
     one = peak("stream", tmp_path / f"0.{form}")
     assert peak("stream", tmp_path) < one + more / 2 < peak("list", tmp_path)
+
+
+@pytest.mark.parametrize("break_at", [None, 17])
+def test_odd_columns_are_noted_whatever_the_pieces(tmp_path, pieces, break_at):
+    numbers = np.arange(40)
+    if break_at is not None:
+        numbers[break_at:] += 1
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"id": numbers, "b": [2] * 40, "a": [1, 5] * 20, "y": range(40)}).write_csv(path)
+    whole = select(open_table([str(path)]), target="y").notes
+    assert scan(open_table([str(path)], in_memory=0), target="y").notes == whole
+    assert whole[0] == '"b" is 2 in every row'
+    assert len(whole) == (2 if break_at is None else 1)

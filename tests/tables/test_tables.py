@@ -275,8 +275,8 @@ def test_names_that_cannot_be_read():
     [
         (b"", "is empty"),
         (b"\xef\xbb\xbf\n \n", "is empty"),
-        (b"a,y\n\xff,1\n", "not a text table in UTF-8"),
-        (b"a,y\n\0,1\n", "not a text table in UTF-8"),
+        (b"a,y\n\xff,1\n", "is not UTF-8 text .it has a byte ff.: try enc"),
+        (b"a,y\n\0,1\n", "is no text, as it has bytes of zero"),
         (b"a,a,y\n1,2,3\n", 'more than one column called "a"'),
         (b"a,y\n1,2\n1,2,3\n", "row 2 of .* has 3 cells, but the header has 2"),
     ],
@@ -617,3 +617,23 @@ def test_targets_that_cannot_be(words, message):
 )
 def test_names_of_targets(text, names):
     assert target_names(text, text_table(TWO).names) == names
+
+
+# --- odd columns ----------------------------------------------------------------------------------
+
+
+def test_columns_that_tell_nothing_are_noted():
+    n = 30
+    columns = {"id": range(100, 100 + n), "b": [3.5] * n, "a": np.arange(n) % 7, "y": np.arange(n)}
+    assert select(typed_table(**columns), target="y").notes == (
+        '"b" is 3.5 in every row',
+        '"id" numbers the rows: leave out what is no measurement',
+    )
+    names = [f"row {i}" for i in range(n)]
+    table = select(typed_table(**columns, c=[0] * n, s=names), target="y", categorical=["s"])
+    assert table.notes == (
+        '"b", "c" are the same in every row',
+        '"id", "s" number the rows: leave out what is no measurement',
+    )
+    few = typed_table(**{name: list(cells)[:10] for name, cells in columns.items()})
+    assert select(few, target="y").notes == ('"b" is 3.5 in every row',)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparsewise.condensed import Condensed
     from sparsewise.design import Design
     from sparsewise.selection.reduction import Reduced
-    from sparsewise.tables import Stored, Stream, Table
+    from sparsewise.tables import Form, Stored, Stream, Table
 
 N = TypeVar("N", int, float)
 
@@ -69,10 +69,38 @@ seconds = _reader(float, lambda x: x >= 0, "at least 0 seconds")
 
 
 FILES = (
-    "CSV, TSV or Parquet files with the same columns, folders of them, or patterns such as "
-    "'data/*.parquet'; - for stdin. Beyond 128 MB they are read in pieces, and need not fit in "
-    "memory."
+    "CSV, TSV, Parquet, Feather or Excel files with the same columns, folders of them, or patterns "
+    "such as 'data/*.parquet'; - for stdin. Texts may be compressed (gzip, bzip2, xz, zstd). "
+    "Beyond 128 MB they are read in pieces, and need not fit in memory."
 )
+
+
+def add_form(data: Any) -> None:
+    """Add the options that tell how a text is written."""
+    data.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="of a text: latin-1, cp1252, utf-16, ... (default: utf-8)",
+    )
+    data.add_argument(
+        "--delimiter",
+        metavar="SIGN",
+        help="what is between cells of a text: one character, tab or space (default: comma, tab or "
+        "semicolon, whichever makes most columns)",
+    )
+    data.add_argument(
+        "--decimal",
+        metavar="SIGN",
+        default=".",
+        help="what is before the decimals of a number in text: . or , (default: .)",
+    )
+
+
+def form(args: argparse.Namespace) -> Form:
+    """Return how texts are written, as the arguments tell."""
+    from sparsewise.tables import Form
+
+    return Form(encoding=args.encoding, delimiter=args.delimiter, decimal=args.decimal)
 
 
 def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
@@ -80,6 +108,7 @@ def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
     data = parser.add_argument_group("data")
     data.add_argument("data", nargs="*", metavar="DATA", help=FILES)
     data.add_argument("--example", metavar="NAME", help="a built-in table instead: diabetes")
+    add_form(data)
     data.add_argument(
         "--target",
         metavar="COLUMN",
@@ -103,6 +132,13 @@ def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
     data.add_argument(
         "--drop-missing", action="store_true", help="leave out rows with a missing value"
     )
+    data.add_argument(
+        "--impute",
+        metavar="HOW",
+        help="fill in missing values of features, when predicting, too: by their median, or by "
+        "indicator with a feature column=missing of zeros and ones besides; missing is a level of "
+        "a categorical column",
+    )
     data.add_argument("--no-intercept", action="store_true", help="force the fit through 0")
     return data
 
@@ -113,7 +149,11 @@ def read(args: argparse.Namespace) -> Stored:
 
     if bool(args.data) == (args.example is not None):
         raise InputError("give one table: files, - for standard input, or --example diabetes")
-    return open_table(args.data) if args.data else Stored.of(load_example(args.example))
+    if args.data:
+        return open_table(args.data, form=form(args))
+    if (given := form(args).given()) is not None:
+        raise InputError("is for files, not for an example", parameter=given)
+    return Stored.of(load_example(args.example))
 
 
 @contextmanager
@@ -136,7 +176,7 @@ def load(
     """Read the table, choose its columns, and tell which features must be in the model."""
     from sparsewise.tables import open_files, split_names
 
-    stored = read(args) if cluster is None else open_files(args.data)
+    stored = read(args) if cluster is None else open_files(args.data, form(args))
     check_targets(method, targets(stored, args) or ())
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)
@@ -162,6 +202,7 @@ def select(
         "categorical": tables.split_names(args.categorical),
         "weights": args.weights,
         "drop_missing": args.drop_missing,
+        "impute": args.impute,
     }
     table: Table | Stream
     if stored.in_memory:

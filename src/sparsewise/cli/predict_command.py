@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from sparsewise.cli.options import FILES, Command, check_place, reading
+from sparsewise.cli.options import FILES, Command, add_form, check_place, form, reading
 from sparsewise.files import write_file
 
 if TYPE_CHECKING:
@@ -32,10 +32,18 @@ def add(command: Command) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="what sparsewise fit --save wrote")
     parser.add_argument("data", nargs="+", metavar="DATA", help=FILES)
+    add_form(parser)
     parser.add_argument(
         "--std",
         action="store_true",
         help="standard deviations of new observations, too: noise, and uncertainty of coefficients",
+    )
+    parser.add_argument(
+        "--missing",
+        choices=("error", "blank"),
+        default="error",
+        help="what a row with a missing value, or a level that the model does not know, comes to: "
+        "an error (the default), or a blank prediction",
     )
     parser.add_argument("--out", metavar="FILE", help="write to a file instead")
 
@@ -45,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     from sparsewise.models import LinearModel
 
     check_place("--out", args.out)
-    lines = _lines(LinearModel.load(args.model), args.data, args.std)
+    lines = _lines(LinearModel.load(args.model), args)
     if args.out is None:
         for text in lines:
             sys.stdout.write(text)
@@ -53,18 +61,18 @@ def run(args: argparse.Namespace) -> None:
         write_file(args.out, (text.encode() for text in lines))
 
 
-def _lines(model: LinearModel, sources: list[str], std: bool) -> Iterator[str]:
+def _lines(model: LinearModel, args: argparse.Namespace) -> Iterator[str]:
     """Yield the header and a line for each row, many at a time."""
     from sparsewise.tables import encode, open_table, predicted
 
-    stored = open_table(sources)
+    stored = open_table(args.data, form=form(args))
     with ExitStack() as stack:
         if stored.in_memory:
-            blocks = iter([encode(stored, model.encoding, model.features)])
+            blocks = iter([encode(stored, model.encoding, model.features, args.missing)])
         else:  # which are read twice
             tell = stack.enter_context(reading("predicting all rows", 2 * stored.size))
-            blocks = predicted(stored, model.encoding, model.features, tell)
-        yield from _csv(model, blocks, std)
+            blocks = predicted(stored, model.encoding, model.features, tell, args.missing)
+        yield from _csv(model, blocks, args.std)
 
 
 def _csv(model: LinearModel, blocks: Iterator[Any], std: bool) -> Iterator[str]:
@@ -72,10 +80,15 @@ def _csv(model: LinearModel, blocks: Iterator[Any], std: bool) -> Iterator[str]:
     import numpy as np
 
     header = _header(model, std)
+    targets = 1 if isinstance(model.target, str) else len(model.target)
+    blank = "," * (targets * (1 + std) - 1)
     for X in blocks:
-        columns = model.predict(X, return_std=True) if std else (model.predict(X),)
-        rows = np.column_stack(columns).tolist()
-        yield header + "".join(",".join(map(repr, row)) + "\n" for row in rows)
+        complete = ~np.isnan(X).any(axis=1)
+        known = X[complete]
+        columns = model.predict(known, return_std=True) if std else (model.predict(known),)
+        rows = iter(np.column_stack(columns).tolist())
+        lines = (",".join(map(repr, next(rows))) if told else blank for told in complete)
+        yield header + "".join(line + "\n" for line in lines)
         header = ""
 
 

@@ -9,12 +9,18 @@ METHOD_OPTIONS = (*OWN, *CHOICES)
 """Options that are parameters of a method."""
 
 TABLE_OPTIONS = ("target", "features", "include", "exclude", "categorical", "weights")
-"""Options that say what of a table is used."""
+FORM_OPTIONS = ("encoding", "delimiter", "decimal")
+"""Options that say what of a table is used, and how its text is written."""
 
 OPTIONS = {
-    **{name: f"--{name.replace('_', '-')}" for name in (*METHOD_OPTIONS, *TABLE_OPTIONS)},
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (*METHOD_OPTIONS, *TABLE_OPTIONS, *FORM_OPTIONS)
+    },
     "sample_weight": "--weights",
     "drop_missing": "--drop-missing",
+    "impute": "--impute",
+    "missing": "--missing",
     "fold": "--fold-column",
     "time_limit": "--time-limit",
     "seed": "--seed",

@@ -32,7 +32,7 @@ from sparsewise.distributed import (
 from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.available import Available
 from sparsewise.estimators.fitted import afresh, in_precision, unless_it_fails
-from sparsewise.estimators.frames import Frame, as_frame
+from sparsewise.estimators.frames import Frame, as_frame, wanted_kind
 from sparsewise.estimators.intake import ACCEPTED, Intake
 from sparsewise.estimators.prediction import Exact, Predictor
 from sparsewise.parameters import check_number
@@ -234,6 +234,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
             raise self._no_std()
         if is_dask(X):
             return self._predict_afar(X, return_std)
+        self._check_real(X)
         rows: Any = validate_data(self, X, reset=False, **ACCEPTED)
         chosen = self.solution_.support
         mean, std = self._predictor(rows.dtype).expected(rows, chosen, return_std)
@@ -291,12 +292,14 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         loo is the mean squared error of each row predicted without it, None where rows were
         condensed; cp takes the noise of all features, which but a `StepwiseRegressor` knows only if
         the path has met that model); log_evidence for Bayesian models, at the final σ in every
-        step. A pandas frame if X was one, otherwise a Polars frame.
+        step. A frame of the kind that `set_output` asks for; otherwise a pandas frame if X was one,
+        else a Polars frame.
         """
         check_is_fitted(self)
-        if not hasattr(self, "_path_"):
-            self._path_ = as_frame(self._path_columns(), self._frame)
-        return self._path_
+        kind = wanted_kind(self) or self._frame
+        if getattr(self, "_path_", (None,))[0] != kind:
+            self._path_ = kind, as_frame(self._path_columns(), kind)
+        return self._path_[1]
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, _get_feature_names, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from sparsewise.condensed import (
     Condensed,
@@ -44,6 +50,7 @@ from sparsewise.estimators.gathering import (
     no_parts,
     whole,
 )
+from sparsewise.estimators.kinds import check_real
 from sparsewise.parameters import check_columns, check_constraints
 from sparsewise.selection.data import Data
 from sparsewise.selection.table import Table
@@ -76,6 +83,8 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         The names of the targets, where y was a data frame.
     """
 
+    _function = "solve"  # which takes complex numbers, too
+
     fit_intercept: bool
     include: Sequence[int | str] | None
     exclude: Sequence[int | str] | None
@@ -84,8 +93,17 @@ class Intake(BaseEstimator):  # type: ignore[misc]
     target_names_: Array
     _gathered_: Gathered
 
-    def _data(self, X: Any, y: ArrayLike | None, weights: ArrayLike | None) -> Data:
+    def _data(
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        weights: ArrayLike | None,
+        groups: ArrayLike | None = None,
+    ) -> Data:
         """The rows, checked, with `include` and `exclude` as column numbers."""
+        if groups is not None and (is_dask(X) or isinstance(X, Condensed) or are_chunks(X, y)):
+            wrong = "tells splitters which rows belong together, but these are not kept"
+            raise InputError(wrong, ("give each row's ", Parameter("fold")), parameter="groups")
         if is_dask(X):
             return self._from_dask(X, y, weights)
         if isinstance(X, Condensed) or are_chunks(X, y):
@@ -97,7 +115,10 @@ class Intake(BaseEstimator):  # type: ignore[misc]
             counts = _check_sample_weight(
                 weights, table[0], dtype=np.float64, ensure_non_negative=True
             )
-        data = Table.of(*table, counts, **self._model())
+        if groups is not None:
+            groups = column_or_1d(groups)
+            check_consistent_length(table[0], groups)
+        data = Table.of(*table, counts, groups=groups, **self._model())
         self._look_over(data)
         return data
 
@@ -129,6 +150,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
 
         A target of one column is one target, unless there may be several.
         """
+        self._check_real(X, y)
         check_one_target(y, self._one_target)
         rows, *columns = _shape(y) or (1,)
         several = bool(columns) and self._one_target is None
@@ -153,6 +175,12 @@ class Intake(BaseEstimator):  # type: ignore[misc]
                 "is beyond the range of float32, in which X is", "scale it.", parameter="y"
             )
         return table
+
+    def _check_real(self, X: Any, y: Any = None) -> None:
+        """Refuse what holds no real numbers."""
+        function = getattr(self, "algorithm", self._function)
+        check_real(X, "X", function)
+        check_real(y, "y", function)
 
     def _name_targets(self, y: Any) -> None:
         """Take note of what the target is called, or each of several."""

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sparsewise.algorithms import Algorithm, solve
 from sparsewise.algorithms.solve import EFFORT
 from sparsewise.errors import InputError
-from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, known
+from sparsewise.estimators.base import LIKE_LASSO, known
+from sparsewise.estimators.by_folds import ByFolds
 from sparsewise.estimators.gathering import number_of_folds
 from sparsewise.parameters import check_number
 from sparsewise.results import MultistartSolution, Start
@@ -33,7 +34,7 @@ IN_FOLDS = 4
 
 
 @dataclass(eq=False, repr=False)
-class SparseRegressor(SparseLinearModel):
+class SparseRegressor(ByFolds):
     """The few features that matter, and what they tell: nothing has to be set.
 
     The features are those of the model of least
@@ -110,7 +111,7 @@ class SparseRegressor(SparseLinearModel):
 
     penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SparseLinearModel._parameter_constraints,
+        **ByFolds._parameter_constraints,
         "criterion": [StrOptions(set(CRITERIA))],
         "sigma": [Interval(Real, 0, None, closed="neither"), None],
         "effort": [Interval(Integral, 1, None, closed="left")],

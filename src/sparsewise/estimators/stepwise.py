@@ -17,7 +17,8 @@ from sparsewise.algorithms.there_and_back import Further
 from sparsewise.design.base import Array
 from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.available import UnavailableError
-from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, known
+from sparsewise.estimators.base import LIKE_LASSO, known
+from sparsewise.estimators.by_folds import ByFolds
 from sparsewise.estimators.gathering import number_of_folds
 from sparsewise.estimators.trace import Trace
 from sparsewise.parameters import check_number
@@ -40,7 +41,7 @@ CRITERIA = (*BY_RESIDUAL, "loo", "cv")
 
 
 @dataclass(eq=False, repr=False)
-class StepwiseRegressor(SparseLinearModel):
+class StepwiseRegressor(ByFolds):
     """Least squares on few features, added and dropped one at a time.
 
     By default the risk inflation criterion chooses, since it needs to know nothing of the shape of
@@ -137,8 +138,9 @@ class StepwiseRegressor(SparseLinearModel):
     """
 
     penalty: ClassVar[str] = LIKE_LASSO
+    _function = "stepwise"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SparseLinearModel._parameter_constraints,
+        **ByFolds._parameter_constraints,
         "direction": [StrOptions(set(choice.PATHS))],
         "criterion": [StrOptions(set(CRITERIA))],
         "sparsity": [Interval(Integral, 0, None, closed="left"), None],

@@ -36,12 +36,15 @@ class Table(Data):
         How often each row counts; greater than 0.
     places : ndarray of int, optional
         For each row of the table its number among these, -1 if it was left out.
+    groups : ndarray of shape (n,), optional
+        Rows that splitters keep together.
     """
 
     X: Any
     y: Array
     weights: Array | None
     places: Array | None = None
+    groups: Array | None = None
 
     @classmethod
     def of(cls, X: Any, y: Array, weights: Array | None, **others: Any) -> Table:
@@ -89,6 +92,7 @@ class Table(Data):
             intercept=self.intercept,
             include=self.include,
             exclude=self.exclude,
+            groups=None if self.groups is None else self.groups[rows],
         )
 
     def count_of(self, rows: Array) -> int:
@@ -98,16 +102,23 @@ class Table(Data):
         """Rows to learn from and rows to predict, fold by fold.
 
         A number of folds, or a splitter, sees the rows that count and no others; folds that are
-        given as lists of rows, or by `PredefinedSplit`, speak of the whole table.
+        given as lists of rows, or by `PredefinedSplit`, speak of the whole table. A number of folds
+        keeps groups together, if there are any.
         """
-        from sklearn.model_selection import PredefinedSplit, check_cv
+        from sklearn.model_selection import GroupKFold, PredefinedSplit, check_cv
 
         if isinstance(cv, Integral) and int(cv) > len(self.y):
             rows = count(len(self.y), "row")
             raise InputError(f"asks for more folds than {rows}", "ask for fewer.", parameter="cv")
         # Splitters count the rows; those of a large array that are not all there are not gathered.
         X = np.empty((len(self.y), 0)) if isinstance(self.X, Design) else self.X
-        splits = list(check_cv(cv).split(X, self.y))
+        if self.groups is not None and (cv is None or isinstance(cv, Integral)):
+            there = len(np.unique(self.groups))
+            cv = GroupKFold(check_cv(cv).get_n_splits())
+            if cv.n_splits > there:
+                wrong = f"asks for more folds than {count(there, 'group')}"
+                raise InputError(wrong, "ask for fewer.", parameter="cv")
+        splits = list(check_cv(cv).split(X, self.y, self.groups))
         if isinstance(cv, (Iterable, PredefinedSplit)):
             at = np.arange(len(self.y)) if self.places is None else self.places
             try:

@@ -8,6 +8,7 @@ from typing import Any
 from sparsewise.models import Source
 from sparsewise.tables.cells import FloatArray
 from sparsewise.tables.choice import Needed
+from sparsewise.tables.formats import Form
 from sparsewise.tables.layout import Chunk, Layout, Table, matrix, surveyed
 from sparsewise.tables.names import as_argument, positions, split_names, target_names
 from sparsewise.tables.reading import RawTable, load_example, read_table
@@ -20,6 +21,7 @@ __all__ = [
     "MOST_LEVELS",
     "Chunk",
     "FloatArray",
+    "Form",
     "Layout",
     "RawTable",
     "Stored",
@@ -68,16 +70,24 @@ def select(
         A column that says to which fold each row belongs; no feature then.
     drop_missing : bool
         Whether rows with a missing value in a column that is used are left out.
+    impute : {"median", "indicator"}, optional
+        What missing values of features are filled in by: medians, with a feature "column=missing"
+        of zeros and ones besides by "indicator". Of a categorical column, missing is a level.
     """
     stored = Stored.of(raw)
     choice = stored.choice(target, **names)
     # Cells are kept from one look to the other: they are in memory anyway.
     looked = [look(piece, choice.wanted) for piece in stored.pieces(choice.wanted.names)]
-    layout = choice.layout(surveyed(looked), stored.label, stored.several)
+    layout = choice.layout(surveyed(looked), stored.label, stored.several, looked)
     return Table.gathered(layout, looked)
 
 
-def encode(raw: RawTable | Stored, encoding: Sequence[Source], names: Sequence[str]) -> FloatArray:
+def encode(
+    raw: RawTable | Stored,
+    encoding: Sequence[Source],
+    names: Sequence[str],
+    missing: str = "error",
+) -> FloatArray:
     """Make the features of a table as those of another were made, one column for each name.
 
     Parameters
@@ -88,9 +98,13 @@ def encode(raw: RawTable | Stored, encoding: Sequence[Source], names: Sequence[s
         The columns that the features are made of.
     names : sequence of str
         The features wanted, in this order.
+    missing : {"error", "blank"}
+        What becomes of a row with a missing value, or with a level that is not in the encoding: an
+        error, or a row of NaN.
     """
-    stored, needed = Stored.of(raw), Needed(tuple(encoding), tuple(names))
+    stored = Stored.of(raw)
+    needed = Needed(tuple(encoding), tuple(names), missing == "blank")
     stored.check_needed(needed)
     looked = [look(piece, needed.wanted) for piece in stored.pieces(needed.wanted.names)]
     layout = needed.layout(surveyed(looked), stored.label, stored.several)
-    return matrix(layout, looked)
+    return matrix(layout, looked, needed.blank)

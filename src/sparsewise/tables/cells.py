@@ -70,7 +70,9 @@ def cells_of(raw: RawTable, name: str, categorical: bool) -> Cells:
     cells = raw.columns[name]
     if raw.is_text:
         cells, missing = _tidied(cells)
-        return _levels(cells, missing) if categorical else _found_numbers(cells, missing)
+        if categorical:
+            return _levels(cells, missing)
+        return _found_numbers(cells, missing, raw.decimal)
     missing = cells.is_null()
     if cells.dtype.is_float():
         missing |= cells.is_nan().fill_null(False)
@@ -95,9 +97,9 @@ def _tidied(cells: pl.Series) -> tuple[pl.Series, pl.Series]:
     return cells, cells.is_null() | cells.str.to_lowercase().is_in(MISSING)
 
 
-def _found_numbers(cells: pl.Series, missing: pl.Series) -> Cells:
+def _found_numbers(cells: pl.Series, missing: pl.Series, decimal: str) -> Cells:
     """Return the numbers that text tells, and where it tells truth values."""
-    number = cells.cast(pl.Float64, strict=False)
+    number = _numbers_told(cells, decimal)
     is_nan = number.is_nan().fill_null(False)  # as "-nan", say
     gaps = missing | is_nan
     number = _without(number, gaps)
@@ -108,6 +110,16 @@ def _found_numbers(cells: pl.Series, missing: pl.Series) -> Cells:
     truth = (words == "true").cast(pl.Float64).set(~words.is_in(("true", "false")), None)
     only_truth = bool((truth.is_not_null() | missing).all())
     return Cells(number, gaps, cells, "text", other, truth, only_truth)
+
+
+def _numbers_told(cells: pl.Series, decimal: str) -> pl.Series:
+    """Return the numbers that text tells; with a decimal comma, a point is part of none."""
+    if decimal == ".":
+        return cells.cast(pl.Float64, strict=False)
+    points = cells.str.contains(".", literal=True).fill_null(False)
+    return _without(
+        cells.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False), points
+    )
 
 
 def _as_text(cells: pl.Series) -> pl.Series:
@@ -149,6 +161,11 @@ def numbers(column: Cells, kept: pl.Series, as_truth: bool = False) -> FloatArra
     return np.array(values.filter(kept).to_numpy(), dtype=np.float64)
 
 
+def _filled(values: FloatArray, fill: float | str | None) -> FloatArray:
+    """Return numbers with that in place of gaps."""
+    return values if fill is None else np.where(np.isnan(values), fill, values)
+
+
 def fill(
     X: FloatArray,
     cells: Mapping[str, Cells],
@@ -163,9 +180,15 @@ def fill(
         column = cells[source.name]
         if source.levels is None:
             if source.name in place:
-                X[:, place[source.name]] = numbers(column, kept, source.name in truths)
+                told = numbers(column, kept, source.name in truths)
+                X[:, place[source.name]] = _filled(told, source.fill)
+            if source.indicator and source.missing in place:
+                X[:, place[source.missing]] = column.missing.filter(kept).to_numpy()
             continue
-        codes = column.values.filter(kept).replace_strict(
+        levels = column.values.filter(kept)
+        if source.fill is not None:
+            levels = levels.fill_null(str(source.fill))
+        codes = levels.replace_strict(
             list(source.levels), list(range(len(source.levels))), return_dtype=pl.Int32
         )
         which = codes.to_numpy()

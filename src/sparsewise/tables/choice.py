@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from sparsewise.errors import InputError
-from sparsewise.models import Source
+from sparsewise.errors import InputError, Parameter
+from sparsewise.models import MISSING_LEVEL, Source
 from sparsewise.tables import refusals
+from sparsewise.tables.imputing import medians
 from sparsewise.tables.layout import Layout
 from sparsewise.tables.requested import Requested, check_once, check_roles
-from sparsewise.tables.survey import Survey, Wanted
+from sparsewise.tables.survey import Looked, Survey, Wanted
 from sparsewise.wording import listing, look_up, quoted
+
+IMPUTE = ("median", "indicator")
+"""How missing values may be filled in."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,7 @@ class Choice:
     sources: tuple[str, ...]
     wanted: Wanted
     drop_missing: bool
+    impute: str | None
 
     @classmethod
     def among(
@@ -38,8 +43,11 @@ class Choice:
         weights: str | None = None,
         fold: str | None = None,
         drop_missing: bool = False,
+        impute: str | None = None,
     ) -> Choice:
         """Choose among the columns of a table; parameters as for `select`."""
+        if impute is not None:
+            look_up([impute], IMPUTE, "way to impute")
         if target is None:
             raise InputError(
                 f"is needed: one of the columns {listing(columns)}", parameter="target"
@@ -53,7 +61,8 @@ class Choice:
         look_up([*taken, *categorical], columns, "column")
         check_once(targets)
         check_roles(roles, (*(features or ()), *chosen), categorical)
-        requested = Requested(columns, set(taken), features, exclude, set(categorical))
+        indicated = impute == "indicator"
+        requested = Requested(columns, set(taken), features, exclude, set(categorical), indicated)
         for name in chosen:
             requested.source(name)
         sources = requested.sources()
@@ -62,19 +71,50 @@ class Choice:
             raise InputError(f"no features are left: the table needs a column besides {besides}")
         names = tuple(dict.fromkeys([*taken, *sources]))
         levels = frozenset(categorical) | ({fold} if fold is not None else frozenset())
-        wanted = Wanted(names, levels & frozenset(names), weights)
-        return cls(targets, fold, requested, tuple(sources), wanted, drop_missing)
+        filled = frozenset(sources if impute else ())
+        wanted = Wanted(names, levels & frozenset(names), weights, filled=filled)
+        return cls(targets, fold, requested, tuple(sources), wanted, drop_missing, impute)
 
-    def layout(self, survey: Survey, label: str, several: bool) -> Layout:
-        """Return how rows become numbers, or raise an error for what can't."""
+    def refuse_pieces(self, label: str) -> None:
+        """Raise an error for what needs all rows at once."""
+        if self.impute is not None:
+            raise InputError(
+                f"needs the numbers of all rows at once, and {label} is read in pieces",
+                ("leave rows out with ", Parameter("drop_missing", True)),
+                parameter="impute",
+            )
+
+    def fills(self, looked: Sequence[Looked], survey: Survey) -> dict[str, float]:
+        """Return what stands for missing numbers, for each column of them."""
+        if self.impute is None:
+            return {}
+        columns = [
+            name
+            for name in self.sources
+            if name not in self.requested.categorical and not survey.columns[name].refused
+        ]
+        return medians(looked, columns, self.wanted.weights, _truths(survey))
+
+    def layout(
+        self, survey: Survey, label: str, several: bool, looked: Sequence[Looked] = ()
+    ) -> Layout:
+        """Return how rows become numbers, or raise an error for what can't.
+
+        All rows are needed where missing values are to be filled in.
+        """
         weights = self.wanted.weights
         roles = [("target", name) for name in self.targets]
         others = [("column of weights", weights), ("column of folds", self.fold)]
         roles += [(role, name) for role, name in others if name is not None]
         refusals.refuse_text(survey, roles, several)
         refusals.refuse_no_rows(survey, label)
-        left_out = refusals.refuse_missing(survey, self.drop_missing)
-        encoding, constant = refusals.encoding_of(survey, self.sources, self.requested.categorical)
+        left_out = refusals.refuse_missing(survey, self.drop_missing, self.wanted.filled)
+        encoding, constant = refusals.encoding_of(
+            survey, self.sources, self.requested.categorical, self.wanted.filled
+        )
+        if self.impute is not None:
+            fills = self.fills(looked, survey)
+            encoding = tuple(self._imputed(source, survey, fills) for source in encoding)
         names = self.requested.names(encoding)
         if not names:
             raise InputError("no features are left: the table needs one that varies")
@@ -93,8 +133,27 @@ class Choice:
             folds=() if self.fold is None else refusals.folds_of(survey, self.fold),
             fold=self.fold,
             dropped=survey.rows - survey.kept,
-            notes=(*self.requested.notes, *left_out, *constant),
+            notes=(
+                *self.requested.notes,
+                *left_out,
+                *self._told(survey),
+                *constant,
+                *refusals.odd_columns(survey, encoding),
+            ),
         )
+
+    def _imputed(self, source: Source, survey: Survey, fills: Mapping[str, float]) -> Source:
+        """Return a column with what stands for its missing values."""
+        missing = survey.columns[source.name].missing > 0
+        if source.levels is not None:
+            return replace(source, fill=MISSING_LEVEL if missing else None)
+        indicator = missing and self.impute == "indicator"
+        return replace(source, fill=fills[source.name], indicator=indicator)
+
+    def _told(self, survey: Survey) -> list[str]:
+        """Return a note on missing values that are filled in."""
+        missing = refusals.missing_counts(survey, self.wanted.filled)
+        return [f"missing values filled in: {missing}"] if missing else []
 
 
 def _truths(survey: Survey) -> frozenset[str]:
@@ -104,17 +163,24 @@ def _truths(survey: Survey) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Needed:
-    """What a model needs of a table: columns, their levels, and the features made of them."""
+    """What a model needs of a table: columns, their levels, and the features made of them.
+
+    Rows that lack some of it are refused, or blank.
+    """
 
     encoding: tuple[Source, ...]
     names: tuple[str, ...]
+    blank: bool = False
 
     @property
     def wanted(self) -> Wanted:
         """What is looked for in the rows."""
         known = {source.name: source.levels for source in self.encoding if source.levels}
         columns = tuple(source.name for source in self.encoding)
-        return Wanted(columns, frozenset(known), known=known)
+        filled = frozenset(source.name for source in self.encoding if source.fill is not None)
+        return Wanted(
+            columns, frozenset(known), known=known, filled=filled, skip_unknown=self.blank
+        )
 
     def check_columns(self, columns: Sequence[str], label: str) -> None:
         """Raise an error for columns that are not there."""
@@ -125,19 +191,17 @@ class Needed:
 
     def layout(self, survey: Survey, label: str, several: bool) -> Layout:
         """Return how rows become numbers, or raise an error for what can't."""
-        for name, found in survey.columns.items():
-            if found.refused:
-                file = found.first.file if found.first is not None else label
-                raise InputError(
-                    f"column {quoted(name)} of {file} holds {refusals.held(found, several)}, "
-                    "where the model needs numbers"
-                )
-        refusals.refuse_no_rows(survey, label)
-        if missing := refusals.missing_counts(survey):
+        refused = {name: found for name, found in survey.columns.items() if found.refused}
+        refusals.refuse_commas(refused, several)
+        for name, found in refused.items():
+            file = found.first.file if found.first is not None else label
             raise InputError(
-                f"missing values (of {survey.rows} rows): {missing}; the model needs them all"
+                f"column {quoted(name)} of {file} holds {refusals.held(found, several)}, "
+                "where the model needs numbers"
             )
-        refusals.refuse_unknown(survey, self.encoding, several)
+        refusals.refuse_no_rows(survey, label)
+        if not self.blank:
+            self._refuse_incomplete(survey, several)
         refusals.refuse_large(survey, several)
         return Layout(
             label=label,
@@ -149,3 +213,14 @@ class Needed:
             encoding=self.encoding,
             truths=_truths(survey),
         )
+
+    def _refuse_incomplete(self, survey: Survey, several: bool) -> None:
+        """Raise an error for missing values, and for levels that the model does not know."""
+        numbers = frozenset(survey.columns) - self.wanted.filled
+        if missing := refusals.missing_counts(survey, numbers):
+            needs = "the model needs them all: leave predictions blank with "
+            raise InputError(
+                f"missing values (of {survey.rows} rows): {missing}",
+                (needs, Parameter("missing", "blank")),
+            )
+        refusals.refuse_unknown(survey, self.encoding, several)

@@ -17,7 +17,7 @@ from sparsewise.condensed import Condensed
 from sparsewise.tables import stored as stored_
 from sparsewise.tables.condensing import Folds, condensed
 from sparsewise.tables.layout import Layout
-from sparsewise.tables.stored import File, ParquetFile, Stored, Tell, changed
+from sparsewise.tables.stored import File, Stored, Tell, TypedFile, changed
 from sparsewise.tables.stream import Stream, surveyed_pieces
 from sparsewise.tables.survey import Survey, Wanted
 
@@ -76,6 +76,7 @@ def scan_far(
 ) -> FarStream:
     """Have all rows of a table looked at by workers; parameters as for `scan`."""
     choice = stored.choice(target, **names)
+    choice.refuse_pieces(stored.label)
     parts = tuple(_parts(stored, cluster.threads))
     task = partial(_surveyed, choice.wanted)
     surveys: list[Survey] = cluster.results(_asked(cluster, task, parts, tell))
@@ -85,10 +86,10 @@ def scan_far(
 
 
 def _parts(stored: Stored, threads: int) -> Iterator[File]:
-    """Cut Parquet files into parts of equal rows; a text is read from its beginning to its end."""
+    """Cut Parquet and Arrow files into parts of equal rows; a text is read as a whole."""
     most = min(LARGEST_PART, stored.size // (PARTS_PER_THREAD * threads))
     for file in stored.files:
-        if not isinstance(file, ParquetFile):
+        if not isinstance(file, TypedFile):
             yield file
             continue
         length = max(1, most // (8 * len(file.columns)))

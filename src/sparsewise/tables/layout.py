@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -59,7 +59,7 @@ class Layout:
     dropped : int
         Rows left out for their missing values.
     notes : tuple of str
-        What was left out, in words.
+        What was left out, filled in or is odd, in words.
     """
 
     label: str
@@ -125,6 +125,12 @@ class Layout:
         fill(X, looked.cells, self.encoding, self.names, looked.kept, self.truths)
         return X
 
+    def all_features(self, looked: Looked) -> FloatArray:
+        """Return the features of some rows; those of incomplete ones are NaN."""
+        X = np.full((looked.survey.rows, len(self.names)), np.nan)
+        X[looked.kept.filter(looked.filled).to_numpy()] = self.features(looked)
+        return X
+
 
 @dataclass(frozen=True, kw_only=True)
 class Table(Layout):
@@ -156,8 +162,10 @@ class Table(Layout):
         )
 
 
-def matrix(layout: Layout, looked: Iterable[Looked]) -> FloatArray:
-    """All features in one matrix, contiguous by columns."""
+def matrix(layout: Layout, looked: Sequence[Looked], blank: bool) -> FloatArray:
+    """All features in one matrix, contiguous by columns; incomplete rows of NaN, if they may be."""
+    if blank:
+        return np.concatenate([layout.all_features(one) for one in looked])
     X, start = _room(layout.rows, len(layout.names)), 0
     for one in looked:
         end = start + one.survey.kept

@@ -1,6 +1,6 @@
 """From a file to named columns.
 
-Cells of a text file stay text; a Parquet file has columns with types.
+Cells of a text file stay text; columns of a Parquet, Arrow or Excel file have types.
 """
 
 from __future__ import annotations
@@ -9,25 +9,29 @@ import contextlib
 import csv
 import io
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import polars as pl
 
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, Parameter
 from sparsewise.files import read_file
+from sparsewise.tables import formats
+from sparsewise.tables.formats import BYTE_ORDER_MARK, Form, check_text, refuse_others
 from sparsewise.wording import listing, look_up, quoted
 
 SEPARATORS = (",", "\t", ";")
-PARQUET = b"PAR1"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UNUSUAL = "|:"
+"""What else may be between cells, if it is named."""
 
 
 @dataclass(frozen=True)
 class RawTable:
-    """Columns as they were read: text, or of the types of a Parquet file.
+    """Columns as they were read: text, or of the types of a Parquet, Arrow or Excel file.
 
     All rows of a file, or those of a piece of it.
     """
@@ -38,6 +42,8 @@ class RawTable:
     is_text: bool = False  # numbers are to be found in the text, and blank lines are no data
     first_row: int = 0  # how many rows of the file come before
     size: int = 0  # how much of its file it is, in the units of that
+    decimal: str = "."  # what is before the decimals of a number in text
+    kind: str = formats.TEXT  # what it was read of
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,27 +55,48 @@ class RawTable:
         yield self
 
 
-def read_table(source: str) -> RawTable:
-    """Read a Parquet file, or a CSV or TSV file with a header line; ``"-"`` is standard input.
+def read_table(source: str, form: Form | None = None) -> RawTable:
+    """Read a Parquet, Arrow or Excel file, or a text with a header line; ``"-"`` is standard input.
 
-    Which of them it is its content tells. The separator (comma, tab or semicolon) is the one that
-    makes most cells of the header line.
+    Which of them it is its content tells; gzip, bzip2, xz and zstd are unpacked. The separator of a
+    text is the one of comma, tab and semicolon that makes most cells of the header line.
+
+    Parameters
+    ----------
+    source : str
+        The file.
+    form : Form, optional
+        How a text is written, where that is not to be found out.
     """
     label = "standard input" if source == "-" else source
     data = sys.stdin.buffer.read() if source == "-" else read_file(source)
-    if data.startswith(PARQUET) and (data.endswith(PARQUET) or b"\0" in data):
-        return _read_parquet(data, label)
-    return _read_text(_cleaned(data, label), label)
+    data, form = formats.whole(data, label), form or Form()
+    kind = formats.kind_of(data[: formats.HEAD], data[-4:])
+    if kind != formats.TEXT:
+        return _read_typed(data, label, kind)
+    refuse_others(data[: formats.HEAD], label)
+    return _read_text(_cleaned(formats.in_utf8(data, label, form), label), label, form)
 
 
-def _read_parquet(data: bytes, label: str) -> RawTable:
-    frame = parquet_frame(lambda: pl.read_parquet(io.BytesIO(data)), label)
+def _read_typed(data: bytes, label: str, kind: str) -> RawTable:
+    """Read a file whose columns have types."""
+    if kind == formats.EXCEL:
+        from sparsewise.tables.excel import read_excel
+
+        frame = read_excel(data, label)
+    else:
+        read = {
+            formats.PARQUET: pl.read_parquet,
+            formats.ARROW: pl.read_ipc,
+            formats.ARROW_STREAM: pl.read_ipc_stream,
+        }[kind]
+        frame = typed_frame(lambda: read(io.BytesIO(data)), label, kind)
     names = tidy_names(frame.columns, label)
-    return RawTable(label, dict(zip(names, frame.get_columns(), strict=True)))
+    return RawTable(label, dict(zip(names, frame.get_columns(), strict=True)), kind=kind)
 
 
-def parquet_frame(read: Callable[[], pl.DataFrame], label: str) -> pl.DataFrame:
-    """Return what can be read of a Parquet file; a damaged one is an `InputError`."""
+def typed_frame(read: Callable[[], pl.DataFrame], label: str, kind: str) -> pl.DataFrame:
+    """Return what can be read of a Parquet or Arrow file; a damaged one is an `InputError`."""
     # Of a damaged file, the library may print how it failed, besides telling us.
     with _nothing_printed():
         try:
@@ -77,13 +104,14 @@ def parquet_frame(read: Callable[[], pl.DataFrame], label: str) -> pl.DataFrame:
         except FileNotFoundError:
             raise InputError(f"there is no file {quoted(label)}") from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+            a = "a" if kind == formats.PARQUET else "an"
             raise InputError(
-                f"can't read {label}: it is a Parquet file, but cut short or damaged"
+                f"can't read {label}: it is {a} {kind} file, but cut short or damaged"
             ) from None
 
 
 def tidy_names(columns: Iterable[str], label: str) -> list[str]:
-    """Return the names of the columns of a Parquet file; there must be some."""
+    """Return the names of columns that have types; there must be some."""
     names = _named(columns, label)
     if not names:
         raise InputError(f"{label} is empty: it has no columns")
@@ -110,12 +138,13 @@ def _nothing_printed() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _read_text(data: bytes, label: str) -> RawTable:
+def _read_text(data: bytes, label: str, form: Form) -> RawTable:
     if not data.strip():
         raise empty_text(label)
-    separator, header = header_of(data, label)
+    separator, header = header_of(data, label, form)
     frame = text_frame(data, separator, header, label)
-    return RawTable(label, {name: frame[name] for name in header}, is_text=True)
+    columns = {name: frame[name] for name in header}
+    return RawTable(label, columns, is_text=True, decimal=form.decimal)
 
 
 def empty_text(label: str) -> InputError:
@@ -146,18 +175,6 @@ def _cleaned(data: bytes, label: str) -> bytes:
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
-def check_text(data: bytes, label: str) -> None:
-    """Raise an error for what is no text in UTF-8."""
-    try:
-        is_text = "\0" not in data.decode()
-    except UnicodeDecodeError:
-        is_text = False
-    if not is_text:
-        raise InputError(
-            f"{label} is not a text table in UTF-8: save it as CSV with that encoding, or Parquet"
-        )
-
-
 def _lines(data: bytes) -> Iterator[str]:
     """Yield one line after the other, without a copy of them all."""
     start = 0
@@ -183,18 +200,51 @@ def header_bytes(data: bytes, separator: str) -> int:
     return end
 
 
-def header_of(data: bytes, label: str) -> tuple[str, list[str]]:
+def header_of(data: bytes, label: str, form: Form) -> tuple[str, list[str]]:
     """Return the separator that makes most cells of the header line, and the column names."""
     found, trouble = {}, ""
-    for separator in SEPARATORS:
+    for separator in dict.fromkeys((*SEPARATORS, form.delimiter or ",")):
         try:
             found[separator] = next(_records(data, separator))
         except csv.Error as error:  # a wide header may be too long for one cell, say
             trouble = str(error)
     if not found:
         raise InputError(f"can't read the header of {label}: {trouble}")
-    separator = max(found, key=lambda one: len(found[one]))
+    likely = max(_likely(found, form), key=lambda one: len(found[one]))
+    separator = likely if form.delimiter is None else form.delimiter
+    if separator not in found:
+        raise InputError(f"can't read the header of {label}: {trouble}")
+    if form.delimiter is None:
+        _refuse_unusual(data, label, found[separator])
+    elif len(found[separator]) == 1 < len(found[likely]):
+        raise InputError(
+            f"{quoted(separator)} is not in the header of {label}, which has "
+            f"{len(found[likely])} cells by {_called(likely)}",
+            parameter="delimiter",
+        )
     return separator, _named(found[separator], label)
+
+
+def _likely(found: dict[str, list[str]], form: Form) -> list[str]:
+    """Return what may be between cells: no comma if it is part of numbers."""
+    others = [one for one in found if one != form.decimal]
+    return others if any(len(found[one]) > 1 for one in others) else list(found)
+
+
+def _refuse_unusual(data: bytes, label: str, header: list[str]) -> None:
+    """Raise an error for one column where header and first row have as many cells by a sign."""
+    if len(header) > 1:
+        return
+    for sign in (*UNUSUAL, " "):
+        rows = list(islice(_records(data, sign), 2))
+        if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 1:
+            told = Parameter("delimiter", "space" if sign == " " else shlex.quote(sign))
+            raise InputError((f"cells of {label} seem separated by {_called(sign)}: try ", told))
+
+
+def _called(sign: str) -> str:
+    """What a separator is called."""
+    return {"\t": "tabs", " ": "spaces"}.get(sign, quoted(sign))
 
 
 def _named(cells: Iterable[str], label: str) -> list[str]:

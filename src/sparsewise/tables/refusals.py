@@ -6,10 +6,11 @@ one is, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 from sparsewise.errors import InputError, Parameter, Part
-from sparsewise.models import Source
+from sparsewise.models import MISSING_LEVEL, Source
 from sparsewise.tables import cells
 from sparsewise.tables.cells import GROUPS, sorted_levels
 from sparsewise.tables.names import as_argument
@@ -18,11 +19,16 @@ from sparsewise.wording import count, listing, quoted, shortened
 
 # More are rather names of rows than groups of them.
 MOST_LEVELS = 1000
+FEWEST_NUMBERED = 20
+"""Rows from which on a column that numbers them is no coincidence."""
+COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+"""A number that may have a decimal comma."""
 
 
 def refuse_text(survey: Survey, roles: Sequence[tuple[str, str]], several: bool) -> None:
     """Raise an error for columns that hold no numbers, with the way out."""
     refused = {name: found for name, found in survey.columns.items() if found.refused}
+    refuse_commas(refused, several)
     for role, name in roles:
         if name in refused:
             what = held(refused[name], several)
@@ -44,6 +50,23 @@ def refuse_text(survey: Survey, roles: Sequence[tuple[str, str]], several: bool)
     raise InputError((wrong, *leave_out, *others))
 
 
+def refuse_commas(refused: Mapping[str, Found], several: bool) -> None:
+    """Raise an error for columns of numbers with a comma, as far as the first of each tells."""
+    firsts = {
+        name: found.first
+        for name, found in refused.items()
+        if found.first is not None and COMMA.fullmatch(found.first.text)
+    }
+    if not firsts:
+        return
+    columns = f"column {listing(firsts)} holds"
+    if len(firsts) > 1:
+        columns = f"the columns {listing(firsts)} hold"
+    example = next(iter(firsts.values())).example(several)
+    wrong = f"{columns} numbers with a comma ({example}): if decimals follow it, read them with "
+    raise InputError((wrong, Parameter("decimal", ",")))
+
+
 def held(found: Found, several: bool) -> str:
     """Return what a column holds in place of numbers, with an example."""
     example = "" if found.first is None else found.first.example(several)
@@ -56,21 +79,24 @@ def refuse_no_rows(survey: Survey, label: str) -> None:
         raise InputError(f"{label} has a header, but no rows")
 
 
-def missing_counts(survey: Survey) -> str:
-    """Return how many values are missing in which columns, in words."""
-    counts = {name: found.missing for name, found in survey.columns.items()}
+def missing_counts(survey: Survey, columns: Collection[str]) -> str:
+    """Return how many values are missing in which of these columns, in words."""
+    counts = {name: found.missing for name, found in survey.columns.items() if name in columns}
     return shortened([f"{quoted(name)} {times}" for name, times in counts.items() if times])
 
 
-def refuse_missing(survey: Survey, drop_missing: bool) -> list[str]:
+def refuse_missing(survey: Survey, drop_missing: bool, filled: frozenset[str]) -> list[str]:
     """Raise an error for missing values, or return a note on the rows that are left out."""
-    n, missing = survey.rows, missing_counts(survey)
+    n, missing = survey.rows, missing_counts(survey, frozenset(survey.columns) - filled)
     if not missing:
         return []
     if not drop_missing:
         rows = "leave these rows out with ", Parameter("drop_missing", True)
-        columns = ", or a column with ", Parameter("exclude")
-        raise InputError(f"missing values (of {n} rows): {missing}", (*rows, *columns))
+        columns = " or a column with ", Parameter("exclude")
+        impute: tuple[Part, ...] = (", or fill them in with ", Parameter("impute", "median"))
+        if filled:  # what is missing is not a feature
+            impute = ()
+        raise InputError(f"missing values (of {n} rows): {missing}", (*rows, *columns, *impute))
     dropped = n - survey.kept
     if dropped == n:
         raise InputError(
@@ -81,7 +107,7 @@ def refuse_missing(survey: Survey, drop_missing: bool) -> list[str]:
 
 
 def encoding_of(
-    survey: Survey, sources: Sequence[str], categorical: set[str]
+    survey: Survey, sources: Sequence[str], categorical: set[str], filled: Collection[str]
 ) -> tuple[tuple[Source, ...], list[str]]:
     """Return how features are made of columns, and notes on those that none are made of."""
     encoding, notes = [], []
@@ -90,11 +116,31 @@ def encoding_of(
             encoding.append(Source(name))
             continue
         levels = levels_of(survey, name)
+        if survey.columns[name].missing and name in filled:
+            levels = sorted_levels({*levels, MISSING_LEVEL})
         if len(levels) > 1:
             encoding.append(Source(name, levels))
         else:
             notes.append(f"{quoted(name)} is {quoted(levels[0])} in every row, and left out")
     return tuple(encoding), notes
+
+
+def odd_columns(survey: Survey, encoding: Sequence[Source]) -> list[str]:
+    """Return notes on columns that are the same in every row, and on those that number the rows."""
+    found, notes = {source: survey.columns[source.name] for source in encoding}, []
+    constant = {source.name: one.low for source, one in found.items() if one.is_constant}
+    if constant and survey.kept > 1:
+        same = f"is {next(iter(constant.values())):g}" if len(constant) == 1 else "are the same"
+        notes.append(f"{listing(constant)} {same} in every row")
+    numbering = [
+        source.name
+        for source, one in found.items()
+        if one.first_number is not None or len(one.levels) == survey.kept
+    ]
+    if numbering and survey.kept >= FEWEST_NUMBERED:
+        number = "numbers" if len(numbering) == 1 else "number"
+        notes.append(f"{listing(numbering)} {number} the rows: leave out what is no measurement")
+    return notes
 
 
 def levels_of(survey: Survey, name: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from sparsewise.errors import InputError
-from sparsewise.models import Source
+from sparsewise.models import MISSING_LEVEL, Source
 from sparsewise.wording import listing, look_up, quoted
 
 # Row labels that pandas saves as a column: no measurement.
@@ -53,6 +53,8 @@ class Requested:
         What to leave out of these.
     categorical : set of str
         Columns of which each level is a feature.
+    indicated : bool
+        Whether missing values have features of their own.
     """
 
     columns: Sequence[str]
@@ -60,6 +62,7 @@ class Requested:
     features: Sequence[str] | None
     exclude: Sequence[str]
     categorical: set[str]
+    indicated: bool = False
     notes: list[str] = field(default_factory=list)
 
     def source(self, name: str) -> str:
@@ -68,6 +71,9 @@ class Requested:
             for column in sorted(self.categorical, key=len, reverse=True):
                 if name.startswith(f"{column}="):
                     return column
+            column = name.removesuffix(f"={MISSING_LEVEL}")
+            if self.indicated and column in self.columns:
+                return column
         look_up([name], self.columns, "column")
         return name
 

@@ -1,7 +1,8 @@
 """Files that are read piece by piece, as often as it takes, in little memory.
 
-Numbers of a Parquet file are read some rows at a time. A text is cut where a line ends outside
-quotation marks, and each piece is read as a small file would be.
+Numbers of a Parquet or Arrow file are read some rows at a time. A text is cut where a line ends
+outside quotation marks, and each piece is read as a small file would be; a compressed one is
+unpacked whenever it is read.
 """
 
 from __future__ import annotations
@@ -10,25 +11,33 @@ import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import polars as pl
 
 from sparsewise.errors import InputError
-from sparsewise.files import open_file
 from sparsewise.tables.choice import Choice, Needed
-from sparsewise.tables.reading import (
+from sparsewise.tables.formats import (
+    ARROW,
     BYTE_ORDER_MARK,
+    HEAD,
     PARQUET,
-    RawTable,
+    TEXT,
+    Form,
     check_text,
+    open_text,
+    refuse_others,
+    seen,
+)
+from sparsewise.tables.reading import (
+    RawTable,
     empty_text,
     header_bytes,
     header_of,
-    parquet_frame,
     read_table,
     text_frame,
     tidy_names,
+    typed_frame,
 )
 from sparsewise.wording import listing, quoted, shortened
 
@@ -53,7 +62,12 @@ BLOCK = 2**23
 LONGEST_RECORD = 2**27
 """Bytes of text that may belong to one row: in more, a quotation mark was never closed."""
 
-ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
+TEXTS = (".csv", ".tsv", ".txt")
+PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
+ENDINGS = (
+    *(".parquet", ".pq", ".feather", ".arrow", ".ipc", ".xlsx"),
+    *(text + packed for packed in PACKED for text in TEXTS),
+)
 """How files end that are taken of a folder."""
 
 Tell = Callable[[int], None]
@@ -76,6 +90,10 @@ class File(Protocol):
         """Whether numbers are to be found in text."""
 
     @property
+    def kind(self) -> str:
+        """What it is: text, Parquet, ..."""
+
+    @property
     def size(self) -> int:
         """How much there is to read."""
 
@@ -87,8 +105,8 @@ class File(Protocol):
 
 
 @dataclass(frozen=True)
-class ParquetFile:
-    """A Parquet file, or some rows of it.
+class TypedFile:
+    """A Parquet or Arrow file, or some rows of it.
 
     Parameters
     ----------
@@ -100,6 +118,8 @@ class ParquetFile:
         The rows, from the first to before the last.
     at_once : int
         How many columns to read at a time.
+    kind : str
+        Parquet, or Arrow.
     """
 
     label: str
@@ -107,19 +127,21 @@ class ParquetFile:
     start: int
     end: int
     at_once: int
+    kind: str = PARQUET
 
     is_text = False
 
     @classmethod
-    def opened(cls, path: str) -> ParquetFile:
+    def opened(cls, path: str, kind: str = PARQUET) -> TypedFile:
         """Read what there is of columns and rows."""
-        frame = parquet_frame(lambda: _scanned(path).head(0).collect(), path)
+        table = _scanned(path, kind)
+        frame = typed_frame(lambda: table.head(0).collect(), path, kind)
         names = tidy_names(frame.columns, path)
-        rows = parquet_frame(lambda: _scanned(path).select(pl.len()).collect(), path).item()
+        rows = typed_frame(lambda: table.select(pl.len()).collect(), path, kind).item()
         # All of the file may be one row group.
         at_once = ROW_GROUP * len(names) // max(1, os.path.getsize(path))
         columns = dict(zip(names, frame.columns, strict=True))
-        return cls(path, columns, 0, rows, min(max(1, at_once), COLUMNS))
+        return cls(path, columns, 0, rows, min(max(1, at_once), COLUMNS), kind)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,14 +162,17 @@ class ParquetFile:
             for first, some in _stretches(0, rows, PIECE // (8 * len(columns))):
                 cells = dict(zip(names, frame[first : first + some].get_columns(), strict=True))
                 size = some * len(self.columns) * 8
-                yield RawTable(self.label, cells, first_row=start + first, size=size)
+                yield RawTable(
+                    self.label, cells, first_row=start + first, size=size, kind=self.kind
+                )
 
     def _read(self, columns: Sequence[str], start: int, rows: int) -> pl.DataFrame:
         """Read some rows, a few columns at a time: what is looked at of the file is in memory."""
         frames = []
         for first, some in _stretches(0, len(columns), self.at_once):
-            part = _scanned(self.label).select(columns[first : first + some]).slice(start, rows)
-            frames.append(parquet_frame(part.collect, self.label))
+            table = _scanned(self.label, self.kind).select(columns[first : first + some])
+            part = table.slice(start, rows)
+            frames.append(typed_frame(part.collect, self.label, self.kind))
         if any(frame.height != rows for frame in frames):
             raise changed(self.label)
         return pl.concat(frames, how="horizontal")
@@ -159,9 +184,11 @@ def _stretches(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
     return ((first, min(most, end - first)) for first in range(start, end, most))
 
 
-def _scanned(path: str) -> pl.LazyFrame:
-    """A Parquet file; its name is no pattern, whatever its characters."""
-    return pl.scan_parquet(path, glob=False)
+def _scanned(path: str, kind: str) -> pl.LazyFrame:
+    """A Parquet or Arrow file; its name is no pattern, whatever its characters."""
+    if kind == PARQUET:
+        return pl.scan_parquet(path, glob=False)
+    return pl.scan_ipc(glob.escape(path))
 
 
 def changed(label: str) -> InputError:
@@ -185,11 +212,13 @@ class TextFile:
     separator : str
         What is between cells.
     start : int
-        Bytes before the first row.
+        Bytes before the first row, unpacked and in UTF-8.
     size : int
         Bytes of the file.
     old_line_ends : bool
         Whether lines end with a carriage return alone.
+    form : Form
+        How it is written.
     """
 
     label: str
@@ -198,21 +227,25 @@ class TextFile:
     start: int
     size: int
     old_line_ends: bool
+    form: Form
 
     is_text = True
+    kind = TEXT
 
     @classmethod
-    def opened(cls, path: str) -> TextFile:
+    def opened(cls, path: str, form: Form) -> TextFile:
         """Read the header."""
-        with open_file(path) as file:
-            mark = len(BYTE_ORDER_MARK) if file.read(3) == BYTE_ORDER_MARK else 0
-            size = os.fstat(file.fileno()).st_size
-        old_line_ends, start = not _has_line_feed(path), mark
-        for block in _blocks(path, mark, old_line_ends):
+        with open_text(path, form) as (text, raw):
+            head = text.read(HEAD)
+            size = os.fstat(raw.fileno()).st_size
+        refuse_others(head, path)
+        start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
+        old_line_ends = not _has_line_feed(path, form)
+        for block, _ in _blocks(path, form, start, old_line_ends):
             if block.strip():
-                separator, header = header_of(block, path)
+                separator, header = header_of(block, path, form)
                 start += header_bytes(block, separator)
-                return cls(path, tuple(header), separator, start, size, old_line_ends)
+                return cls(path, tuple(header), separator, start, size, old_line_ends, form)
             start += len(block)
         raise empty_text(path)
 
@@ -222,35 +255,47 @@ class TextFile:
         # As many cells as the header has, so that a row which has more is noticed.
         line = self.separator.join(f"c{j}" for j in range(len(header))).encode() + b"\n"
         before = 0
-        for block in _blocks(self.label, self.start, self.old_line_ends):
+        for block, size in _blocks(self.label, self.form, self.start, self.old_line_ends):
             frame = text_frame(line + block, self.separator, header, self.label, before)
-            columns = dict(zip(header, frame.get_columns(), strict=True))
-            yield RawTable(self.label, columns, is_text=True, first_row=before, size=len(block))
+            yield RawTable(
+                self.label,
+                dict(zip(header, frame.get_columns(), strict=True)),
+                is_text=True,
+                first_row=before,
+                size=size,
+                decimal=self.form.decimal,
+            )
             before += frame.height
 
 
-def _has_line_feed(path: str) -> bool:
-    with open_file(path) as file:
-        return any(b"\n" in data for data in iter(lambda: file.read(BLOCK), b""))
+def _has_line_feed(path: str, form: Form) -> bool:
+    with open_text(path, form) as (text, _):
+        return any(b"\n" in data for data in iter(lambda: text.read(BLOCK), b""))
 
 
-def _blocks(path: str, start: int, old_line_ends: bool) -> Iterator[bytes]:
-    """Yield the text from there on, cut where rows end."""
-    with open_file(path) as file:
-        file.seek(start)
-        rest = b""
-        while data := file.read(BLOCK):
+def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[tuple[bytes, int]]:
+    """Yield the text from there on, cut where rows end; and how much of the file each took."""
+    with open_text(path, form) as (text, raw):
+        _skip(text, start)
+        rest, place = b"", raw.tell()
+        while data := text.read(BLOCK):
             rest += data.replace(b"\r", b"\n") if old_line_ends else data
             if end := _last_row_end(rest):
-                yield _checked(rest[:end], path)
-                rest = rest[end:]
+                yield _checked(rest[:end], path), raw.tell() - place
+                rest, place = rest[end:], raw.tell()
             elif len(rest) > LONGEST_RECORD:
                 raise InputError(
                     f"a row of {path} does not end within {LONGEST_RECORD // 2**20} MB: is a "
                     "quotation mark never closed?"
                 )
         if rest:
-            yield _checked(rest, path)
+            yield _checked(rest, path), raw.tell() - place
+
+
+def _skip(file: BinaryIO, some: int) -> None:
+    """Read so many bytes and forget them: what is unpacked can't go to a place at once."""
+    while some > 0 and (data := file.read(min(some, BLOCK))):
+        some -= len(data)
 
 
 def _checked(data: bytes, label: str) -> bytes:
@@ -352,7 +397,7 @@ class Stored:
                     tell(piece.size)
 
 
-def open_files(sources: Sequence[str]) -> Stored:
+def open_files(sources: Sequence[str], form: Form | None = None) -> Stored:
     """Find the files of a table for other machines to read, by names that they know, too."""
     paths = [path for source in sources for path in _paths(source)]
     for path in paths:
@@ -360,11 +405,13 @@ def open_files(sources: Sequence[str]) -> Stored:
             missing = path != "-" and not os.path.exists(path)
             wrong = f"there is no file {quoted(path)}"
             raise InputError(wrong if missing else f"{path} is nothing other machines could read")
-    files = open_table([os.path.abspath(path) for path in paths], in_memory=-1)
+    files = open_table([os.path.abspath(path) for path in paths], in_memory=-1, form=form)
     return replace(files, label=shortened(list(sources), most=3))
 
 
-def open_table(sources: Sequence[str], in_memory: int | None = None) -> Stored:
+def open_table(
+    sources: Sequence[str], in_memory: int | None = None, form: Form | None = None
+) -> Stored:
     """Find the files of a table, and read them as a whole if they are small.
 
     Parameters
@@ -373,24 +420,32 @@ def open_table(sources: Sequence[str], in_memory: int | None = None) -> Stored:
         Files, folders, patterns such as ``data/*.parquet``; ``"-"`` is standard input.
     in_memory : int, optional
         Bytes up to which a table counts as small; `IN_MEMORY` if not given.
+    form : Form, optional
+        How texts are written, where that is not to be found out.
     """
-    most = IN_MEMORY if in_memory is None else in_memory
+    most, form = IN_MEMORY if in_memory is None else in_memory, form or Form()
     label = shortened(list(sources), most=3)
     paths = [path for source in sources for path in _paths(source)]
     twice = [path for number, path in enumerate(paths) if path in paths[:number]]
     if twice:
         raise InputError(f"{listing(dict.fromkeys(twice))} is given more than once")
     is_file = [os.path.isfile(path) for path in paths]  # what is no file can be read but once
-    files: list[File]
-    if all(is_file) and sum(map(_bytes, paths)) > most:
-        files = [
-            ParquetFile.opened(path) if _is_parquet(path) else TextFile.opened(path)
-            for path in paths
-        ]
-    else:
-        files = [read_table(path) for path in paths]
-    _check_formats(files)
+    large = all(is_file) and _exceeds(paths, most)
+    files = [_opened(path, form) if large else read_table(path, form) for path in paths]
+    _check_formats(files, form)
     return Stored(label if len(paths) > 1 else files[0].label, tuple(files))
+
+
+def _opened(path: str, form: Form) -> File:
+    """Open a file to be read piece by piece; one that can't be is read as a whole."""
+    kind, packing = seen(path)
+    if kind == TEXT:
+        return TextFile.opened(path, form)
+    if packing is not None:
+        raise InputError(
+            f"{path} is {kind} within {packing.name} and too large to be read as a whole: unpack it"
+        )
+    return TypedFile.opened(path, kind) if kind in (PARQUET, ARROW) else read_table(path, form)
 
 
 def _paths(source: str) -> list[str]:
@@ -417,28 +472,46 @@ def _paths(source: str) -> list[str]:
     return [source]  # whoever reads it says what is wrong
 
 
-def _is_parquet(path: str) -> bool:
-    """Whether a file is Parquet: its content tells, as for a small one."""
-    with open_file(path) as file:
-        head = file.read(2**16)
-        file.seek(-min(4, len(head)), os.SEEK_END)
-        return head.startswith(PARQUET) and (file.read() == PARQUET or b"\0" in head)
+def _exceeds(paths: Sequence[str], most: int) -> bool:
+    """Whether files together take more bytes than that."""
+    total = 0
+    for path in paths:
+        total += _bytes(path, most - total)
+        if total > most:
+            return True
+    return False
 
 
-def _bytes(path: str) -> int:
-    """Return what a table takes: its text, or 8 bytes for each cell of Parquet."""
+def _bytes(path: str, most: int) -> int:
+    """Return what a table takes: its text, or 8 bytes for each cell; counted to little more."""
     try:
-        return ParquetFile.opened(path).size if _is_parquet(path) else os.path.getsize(path)
+        kind, packing = seen(path)
+        if packing is not None:
+            with open_text(path, Form()) as (text, _):
+                return _counted(text, most)
+        if kind in (PARQUET, ARROW):
+            return TypedFile.opened(path, kind).size
+        return os.path.getsize(path)
     except (InputError, OSError):
         return 0  # whoever reads it says what is wrong
 
 
-def _check_formats(files: Sequence[File]) -> None:
-    """Raise an error for text and Parquet side by side: cells of text have no types."""
-    first = files[0]
+def _counted(file: BinaryIO, most: int) -> int:
+    """Return how many bytes there are, as soon as they are more than that."""
+    total = 0
+    while total <= most and (data := file.read(BLOCK)):
+        total += len(data)
+    return total
+
+
+def _check_formats(files: Sequence[File], form: Form) -> None:
+    """Raise an error for text and typed columns side by side, and for a form of what has none."""
+    first, given = files[0], form.given()
     for file in files:
         if file.is_text != first.is_text:
             text, other = (file, first) if file.is_text else (first, file)
             raise InputError(
-                f"{text.label} is text and {other.label} is Parquet: give files of one kind"
+                f"{text.label} is text and {other.label} is {other.kind}: give files of one kind"
             )
+    if given is not None and not first.is_text:
+        raise InputError(f"is for text, and {first.label} is {first.kind}", parameter=given)

@@ -126,6 +126,7 @@ def scan(
         What is chosen by name, as for `select`.
     """
     choice = stored.choice(target, **names)
+    choice.refuse_pieces(stored.label)
     pieces = stored.pieces(choice.wanted.names, tell)
     survey = surveyed_pieces(pieces, choice.wanted)
     layout = choice.layout(survey, stored.label, stored.several)
@@ -137,18 +138,20 @@ def predicted(
     encoding: Sequence[Source],
     names: Sequence[str],
     tell: Tell | None = None,
+    missing: str = "error",
 ) -> Iterator[FloatArray]:
     """Make the features of a table as `encode` does, some rows after the other.
 
     All rows are looked at first: what can't be used is refused before anything is made of it.
     """
-    needed = Needed(tuple(encoding), tuple(names))
+    needed = Needed(tuple(encoding), tuple(names), missing == "blank")
     stored.check_needed(needed)
     pieces = stored.pieces(needed.wanted.names, tell)
     survey = surveyed_pieces(pieces, needed.wanted)
     layout = needed.layout(survey, stored.label, stored.several)
     for piece in stored.pieces(layout.wanted.names, tell):
-        yield layout.features(look(piece, layout.wanted))
+        looked = look(piece, layout.wanted)
+        yield layout.all_features(looked) if needed.blank else layout.features(looked)
 
 
 def surveyed_pieces(pieces: Iterable[RawTable], wanted: Wanted) -> Survey:

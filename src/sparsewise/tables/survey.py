@@ -7,10 +7,12 @@ machines have looked at.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from sparsewise.tables import cells as cells_
@@ -36,12 +38,18 @@ class Wanted:
         The one that says how often each row counts.
     known : mapping, optional
         The only levels that a column may have, where a model knows them already.
+    filled : frozenset of str
+        Columns whose missing values are filled in: no row is incomplete for them.
+    skip_unknown : bool
+        Whether a row with another level than those is incomplete.
     """
 
     names: tuple[str, ...]
     levels: frozenset[str] = frozenset()
     weights: str | None = None
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
+    skip_unknown: bool = False
 
 
 class Place(NamedTuple):
@@ -76,6 +84,10 @@ class Found:
         Whether a text says nothing but true and false.
     levels : frozenset of str
         The levels, as far as they are remembered.
+    low, high : float
+        The least number and the largest; the other way round if there is none.
+    first_number, last_number : float or None
+        Of rows that are numbered: whole numbers of which each is one more than that before.
     too_large, negative, unknown : Place or None
         The first cell with a number that is too large, or negative, or with a level that is not
         among those known.
@@ -86,6 +98,10 @@ class Found:
     first: Place | None = None
     only_truth: bool = True
     levels: frozenset[str] = frozenset()
+    low: float = math.inf
+    high: float = -math.inf
+    first_number: float | None = None
+    last_number: float | None = None
     too_large: Place | None = None
     negative: Place | None = None
     unknown: Place | None = None
@@ -93,16 +109,35 @@ class Found:
     def __add__(self, later: Found) -> Found:
         first = self if self.kind else later
         full = len(self.levels) >= MOST_REMEMBERED
+        first_number, last_number = self._numbering(later)
         return Found(
             missing=self.missing + later.missing,
             kind=first.kind,
             first=first.first,
             only_truth=self.only_truth and later.only_truth,
             levels=self.levels if full else self.levels | later.levels,
+            low=min(self.low, later.low),
+            high=max(self.high, later.high),
+            first_number=first_number,
+            last_number=last_number,
             too_large=self.too_large or later.too_large,
             negative=self.negative or later.negative,
             unknown=self.unknown or later.unknown,
         )
+
+    def _numbering(self, later: Found) -> tuple[float | None, float | None]:
+        """The first and the last number of rows, if later ones go on where these end."""
+        if later.low > later.high:
+            return self.first_number, self.last_number
+        if self.low > self.high:
+            return later.first_number, later.last_number
+        goes_on = self.last_number is not None and later.first_number == self.last_number + 1
+        return (self.first_number, later.last_number) if goes_on else (None, None)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all numbers are the same."""
+        return self.low == self.high
 
     @property
     def is_truth(self) -> bool:
@@ -149,11 +184,12 @@ class Survey:
 
 
 class Looked(NamedTuple):
-    """Some rows that were looked at: what they hold, their cells, and which rows are complete."""
+    """Some rows that were looked at: what they hold, their cells, which are complete, and blank."""
 
     survey: Survey
     cells: Mapping[str, Cells]
     kept: pl.Series
+    filled: pl.Series  # rows that aren't blank
 
 
 def look(piece: RawTable, wanted: Wanted) -> Looked:
@@ -161,8 +197,11 @@ def look(piece: RawTable, wanted: Wanted) -> Looked:
     cells = {name: cells_of(piece, name, name in wanted.levels) for name in wanted.names}
     filled = filled_rows(piece)
     kept = filled
-    for column in cells.values():
-        kept = kept & ~column.missing
+    for name, column in cells.items():
+        if name not in wanted.filled:
+            kept = kept & ~column.missing
+        if wanted.skip_unknown and name in wanted.known:
+            kept = kept & column.values.is_in(wanted.known[name]).fill_null(True)
     columns = {
         name: _found(piece, name, column, filled, kept, wanted) for name, column in cells.items()
     }
@@ -171,7 +210,7 @@ def look(piece: RawTable, wanted: Wanted) -> Looked:
         column = cells[wanted.weights]
         weights = column.values if column.truth is None else column.truth
         counted = int(((weights > 0).fill_null(False) & kept).sum())
-    return Looked(Survey(int(filled.sum()), int(kept.sum()), counted, columns), cells, kept)
+    return Looked(Survey(int(filled.sum()), int(kept.sum()), counted, columns), cells, kept, filled)
 
 
 def _found(
@@ -195,13 +234,30 @@ def _found(
         stranger = ~column.values.is_in(wanted.known[name]).fill_null(True) & kept
         return Found(missing, unknown=first(stranger))
     if name in wanted.levels:
-        levels = column.values.filter(kept).unique().head(MOST_REMEMBERED)
+        levels = column.values.filter(kept).drop_nulls().unique().head(MOST_REMEMBERED)
         return Found(missing, levels=frozenset(levels.to_list()))
     numbers = column.values
+    low, high, first_number, last_number = _range(numbers.filter(kept).drop_nulls())
     negative = (numbers < 0).fill_null(False) & kept if name == wanted.weights else None
     return Found(
         missing,
         only_truth=column.only_truth,
+        low=low,
+        high=high,
+        first_number=first_number,
+        last_number=last_number,
         too_large=first((numbers.abs() > cells_.LARGEST).fill_null(False) & kept),
         negative=first(negative),
     )
+
+
+def _range(numbers: pl.Series) -> tuple[float, float, float | None, float | None]:
+    """Return the least and the largest number; and the first and the last, if rows are numbered."""
+    values = numbers.to_numpy()
+    if not values.size:
+        return math.inf, -math.inf, None, None
+    low, high = float(values.min()), float(values.max())
+    is_numbering = (
+        high - low == values.size - 1 and low.is_integer() and bool((np.diff(values) == 1).all())
+    )
+    return (low, high, low, high) if is_numbering else (low, high, None, None)
