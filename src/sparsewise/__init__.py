@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from sparsewise.plots import CoefficientDisplay as CoefficientDisplay
     from sparsewise.plots import CriterionDisplay as CriterionDisplay
     from sparsewise.plots import PathDisplay as PathDisplay
+    from sparsewise.plots import ResidualDisplay as ResidualDisplay
 
 _ON_DEMAND = {
     "estimators": (
@@ -75,7 +76,7 @@ _ON_DEMAND = {
         "SparseRegressor",
         "StepwiseRegressor",
     ),
-    "plots": ("CoefficientDisplay", "CriterionDisplay", "PathDisplay"),
+    "plots": ("CoefficientDisplay", "CriterionDisplay", "PathDisplay", "ResidualDisplay"),
 }
 """By room: scikit-learn takes longer to import than all the rest, and matplotlib is an extra."""
 

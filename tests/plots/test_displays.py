@@ -26,12 +26,15 @@ from sparsewise import (
     CriterionDisplay,
     PathDisplay,
     PursuitRegressor,
+    ResidualDisplay,
     SparseBayesRegressor,
     SparseRegressor,
     StepwiseRegressor,
+    l1_path,
     plots,
     recovery_probability,
 )
+from sparsewise.errors import InputError
 from sparsewise.guarantees.recovery import orthonormal_recovery_probability
 from sparsewise.plots import model_figure
 from sparsewise.plots.style import short, spread_apart
@@ -601,8 +604,13 @@ def test_criteria_that_are_not_there_are_refused_in_one_sentence():
 
 def test_words_there_are_not():
     model = StepwiseRegressor().fit(*table())
-    with pytest.raises(ValueError, match=r'^by must be "step" or "size", not \'penalty\'\.$'):
-        PathDisplay.from_estimator(model, by="penalty")
+    with pytest.raises(
+        ValueError, match=r'^by must be "step", "size" or "penalty", not \'time\'\.$'
+    ):
+        PathDisplay.from_estimator(model, by="time")
+    for other in (model, BasisPursuitRegressor(debias=True).fit(*table())):
+        with pytest.raises(ValueError, match=r'^by="penalty" is for paths of ℓ1 norms'):
+            PathDisplay.from_estimator(other, by="penalty")
     for cls in (PathDisplay, CoefficientDisplay):
         with pytest.raises(ValueError, match=r'^units must be "norm" or "own", not \'sd\'\.$'):
             cls.from_estimator(model, units="sd")
@@ -696,3 +704,66 @@ def test_a_figure_of_no_features_for_several_targets():
     display = CoefficientDisplay.from_estimator(model, intercept=True)
     assert display.shown_ == ["(intercept)"]
     model_figure(model)
+
+
+# --- penalties ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [{}, {"penalty": 0.5}, {"residual": 10.0, "standardize": False}])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_path_by_penalty_has_the_penalties_of_l1_path(how, seed):
+    X, y = table(seed=seed)
+    model = BasisPursuitRegressor(**how).fit(X, y)
+    display = PathDisplay.from_estimator(model, by="penalty", whole=True)
+    centred, target = X - X.mean(axis=0), y - y.mean()
+    path = l1_path(
+        centred, target, penalty=model.solution_.penalty, weights=model.solution_.weights
+    )
+    found = np.unique(np.asarray(display.penalties).round(6))
+    np.testing.assert_allclose(found[::-1], np.unique(path.penalties.round(6))[::-1], rtol=1e-4)
+    left, right = display.ax_.get_xlim()
+    assert left > right == pytest.approx(model.solution_.penalty)
+    assert display.ax_.get_xlabel() == "penalty λ"
+    assert display.mark_.get_xdata()[0] == pytest.approx(model.solution_.penalty)
+
+
+# --- residuals ------------------------------------------------------------------------------------
+
+
+def test_residuals_against_predictions():
+    X, y = table()
+    model = StepwiseRegressor().fit(X, y)
+    display = ResidualDisplay.from_estimator(model, X, y)
+    expected = model.predict(X)
+    np.testing.assert_allclose(
+        display.scatter_.get_offsets(), np.column_stack([expected, y - expected])
+    )
+    assert display.line_.get_slope() == 0
+    assert display.ax_.get_ylabel() == "observed - predicted"
+    display.plot(kind="actual_vs_predicted", scatter_kwargs={"s": 3}, line_kwargs={"color": "red"})
+    np.testing.assert_allclose(display.scatter_.get_offsets(), np.column_stack([expected, y]))
+    assert (display.line_.get_slope(), display.line_.get_color()) == (1, "red")
+    x, height = display.line_.get_xy1()
+    assert x == height
+
+
+def test_residuals_of_several_targets_and_of_many_rows():
+    X, Y = two_targets()
+    pipeline = make_pipeline(StandardScaler(), StepwiseRegressor()).fit(X, Y)
+    display = ResidualDisplay.from_estimator(pipeline, X, Y)
+    assert len(display.scatter_) == 2
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == ["y0", "y1"]
+    many = np.arange(25_000.0)
+    assert len(ResidualDisplay(y_true=many, y_pred=many).plot().scatter_.get_offsets()) == 8334
+
+
+def test_residuals_that_are_none():
+    X, y = table()
+    model = StepwiseRegressor().fit(X, y)
+    with pytest.raises(InputError, match=r"y has shape \(7,\), but predictions of X have \(60,\)"):
+        ResidualDisplay.from_estimator(model, X, y[:7])
+    with pytest.raises(InputError, match="kind must be one of residual_vs_predicted, actual"):
+        ResidualDisplay.from_estimator(model, X, y, kind="qq")
+    with pytest.raises(InputError, match="y_true has no rows"):
+        ResidualDisplay(y_true=[], y_pred=[]).plot()

@@ -39,15 +39,20 @@ def draw_fit(model: SparseLinearModel, path: str) -> None:
 
 
 def draw_path(model: SparseLinearModel, path: str) -> None:
-    """Draw the coefficients along the path, and the criteria where there are any."""
+    """Draw the coefficients along the path, and the criteria where there are any.
+
+    Those of basis pursuit are drawn against the penalty.
+    """
     from matplotlib.figure import Figure
 
     from sparsewise.plots import CriterionDisplay, PathDisplay
+    from sparsewise.plots.fitted import met, path_penalties
 
     criteria = "bic" in model.path_.columns
     figure = Figure(figsize=(11 if criteria else 6.5, 4.5), dpi=150, layout="constrained")
     left, *right = figure.subplots(1, 1 + criteria, squeeze=False)[0]
-    PathDisplay.from_estimator(model, whole=True, ax=left)
+    by = "step" if path_penalties(model, met(model).models) is None else "penalty"
+    PathDisplay.from_estimator(model, by=by, whole=True, ax=left)
     for ax in right:
         CriterionDisplay.from_estimator(model, whole=True, ax=ax)
     _write(figure, path)

@@ -9,11 +9,13 @@ from sparsewise.plots.criterion_display import CriterionDisplay
 from sparsewise.plots.model_figure import model_figure
 from sparsewise.plots.path_display import PathDisplay
 from sparsewise.plots.recovery_probability import recovery_probability
+from sparsewise.plots.residual_display import ResidualDisplay
 
 __all__ = [
     "CoefficientDisplay",
     "CriterionDisplay",
     "PathDisplay",
+    "ResidualDisplay",
     "model_figure",
     "recovery_probability",
 ]

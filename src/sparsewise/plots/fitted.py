@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,35 @@ def _same(a: Model, b: Model, scale: Array) -> bool:
     # Of several targets each by itself.
     difference = np.abs((a.coef - b.coef).T * scale).max(axis=-1, initial=0.0)
     return bool(np.all(difference <= SAME * np.abs(b.coef.T * scale).max(axis=-1, initial=0.0)))
+
+
+def path_penalties(model: SparseLinearModel, models: Sequence[Model]) -> Array | None:
+    """The penalties λ of the models of an ℓ1 path, the last of which is the solution; else None.
+
+    Between two bends Σ w|x| is linear in λ and ‖r‖² in λ², both with the same factor but for the
+    sign, so that
+
+        λ + λ' = (‖r‖² - ‖r'‖²) / (Σ w|x'| - Σ w|x|)
+
+    and the penalty of the solution tells those of all models before it.
+    """
+    solution: Any = model.solution_
+    end = getattr(solution, "penalty", None)
+    if end is None or not np.isfinite(end) or not len(solution.path):
+        return None
+    if getattr(model, "debias", False):
+        return None
+    if isinstance(getattr(model, "weights", None), str):  # each round has a path of its own
+        return None
+    sums = np.array([np.abs(one.coef) @ solution.weights for one in models])
+    squares = np.array([one.squared_residual for one in models])
+    found = np.full(len(models), float(end))
+    for i in reversed(range(len(models) - 1)):
+        rise = sums[i + 1] - sums[i]
+        moves = rise > SAME**2 * sums[-1]
+        found[i] = (squares[i] - squares[i + 1]) / rise - found[i + 1] if moves else found[i + 1]
+    descends = bool((np.diff(found) <= SAME * found[0]).all())  # as on a path of ℓ1 norms
+    return found if descends else None
 
 
 def coefficient_label(units: str, intercept: bool, several: bool = False) -> str:

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.design.base import Array
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, Parameter
 from sparsewise.plots import style
 from sparsewise.plots.fitted import (
     check_units,
     coefficient_label,
     fitted,
     met,
+    path_penalties,
     spreads,
     target_spreads,
 )
@@ -61,6 +62,8 @@ class PathDisplay:
         Whether the model has a constant; `spreads` are root mean squares if not.
     several : bool
         Whether `coefs` are root mean squares over several targets.
+    penalties : array-like of shape (p,), optional
+        The penalties λ of these models, descending, where they are those of an ℓ1 path.
 
     Attributes
     ----------
@@ -90,6 +93,7 @@ class PathDisplay:
     spreads: ArrayLike | None = None
     intercept: bool = True
     several: bool = False
+    penalties: ArrayLike | None = None
     lines_: list[Line2D] = field(init=False)
     labels_: list[Text] = field(init=False)
     mark_: Line2D | None = field(init=False)
@@ -137,6 +141,7 @@ class PathDisplay:
             spreads=spreads(model)[features],
             intercept=model.fit_intercept,
             several=units_of_targets is not None,
+            penalties=path_penalties(model, models),
         )
         return display.plot(ax, by=by, units=units, whole=whole, line_kwargs=line_kwargs)
 
@@ -155,9 +160,10 @@ class PathDisplay:
         ----------
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
-        by : {"step", "size"}
-            Against the steps of the algorithm, or the number of features: the chosen model, and of
-            every other size the one of least residual.
+        by : {"step", "size", "penalty"}
+            Against the steps of the algorithm; the number of features: the chosen model, and of
+            every other size the one of least residual; or the penalty λ of an ℓ1 path, in which
+            coefficients are straight lines from bend to bend.
         units : {"norm", "own"}
             "norm": a coefficient times the standard deviation of its feature, in the units of the
             target, so that features compare. "own": as it is.
@@ -186,7 +192,9 @@ class PathDisplay:
             style.nothing_to_draw(ax, "no feature on the path")
             return self
         self._draw(ax, x, values, at, line_kwargs or {})
-        ax.set_xlabel("number of features" if by == "size" else "step")
+        if by != "penalty":
+            style.whole_numbers(ax)
+        ax.set_xlabel({"size": "number of features", "penalty": "penalty λ"}.get(by, "step"))
         label = coefficient_label(units, self.intercept)
         ax.set_ylabel(f"{label},\nroot mean square over targets" if self.several else label)
         return self
@@ -197,8 +205,14 @@ class PathDisplay:
         if by == "step":
             steps = np.arange(sizes.size)
             return steps, steps, self.chosen
+        if by == "penalty":
+            if self.penalties is None:
+                known = " is for paths of ℓ1 norms: those of a BasisPursuitRegressor, not refitted."
+                raise InputError((Parameter("by", "penalty"), known))
+            return np.arange(sizes.size), np.asarray(self.penalties, float), self.chosen
         if by != "size":
-            raise InputError(f'must be "step" or "size", not {by!r}.', parameter="by")
+            wrong = f'must be "step", "size" or "penalty", not {by!r}.'
+            raise InputError(wrong, parameter="by")
         residuals = np.array(self.squared_residuals, float)
         residuals[self.chosen] = -1.0  # before all others of its size
         order = np.lexsort((residuals, sizes))
@@ -225,7 +239,6 @@ class PathDisplay:
             label = {"label": f"_{self.feature_names[f]}"}
             self.lines_ += ax.plot(x, shown, **{**label, **look, **line_kwargs})
         style.calm(ax)
-        style.whole_numbers(ax)
         ax.set_xlim(x[0] - (x.size == 1) * 0.5, x[-1] + (x.size == 1) * 0.5)
         ax.set_ylim(*ax.get_ylim())
         if side == "left":

@@ -93,7 +93,7 @@ def mark_choice(ax: Axes, x: float, features: int, more: str = "") -> tuple[Line
     line = ax.axvline(x, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.1, zorder=1.5)
     line.set_clip_on(False)  # at the edge, too, it has its whole width
     low, high = ax.get_xlim()
-    share = (x - low) / (high - low) if high > low else 0.5
+    share = (x - low) / (high - low) if high != low else 0.5
     side = "left" if share < 0.15 else "right" if share > 0.85 else "center"
     text = ax.annotate(
         f"chosen: {count(features, 'feature') if features else 'no features'}{more}",
