@@ -57,7 +57,7 @@ def test_only_bad_input_is_called_that(capsys, monkeypatch, error):
     def broken(*args, **parameters):
         raise error("n is a riddle")
 
-    monkeypatch.setattr(SparseLinearModel, "fit", broken)
+    monkeypatch.setattr(SparseLinearModel, "_fit", broken)
     assert cli.main(["fit", "--example", "diabetes"]) == 1
     monkeypatch.undo()
     monkeypatch.setattr("sparsewise.guarantees.certify", broken)

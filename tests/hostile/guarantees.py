@@ -683,8 +683,8 @@ def exchanges_lose_their_cross_term():
 def the_scale_is_squared():
     original = certificate.problem
 
-    def broken(A, y):
-        data = original(A, y)
+    def broken(A, y, **how):
+        data = original(A, y, **how)
         return data._replace(scale=data.scale * data.scale)
 
     return patched(certificate, "problem", broken)

@@ -86,7 +86,7 @@ class BasisPursuitRegressor(SparseLinearModel):
     ['sex', 'bmi', 'bp', 's3', 's5']
     """
 
-    _function = "bpdn"
+    _function = bpdn.__name__
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseLinearModel._parameter_constraints,
         "weights": [StrOptions(set(REWEIGHTED)), "array-like", None],

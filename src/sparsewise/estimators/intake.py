@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from sparsewise.algorithms import solve
 from sparsewise.condensed import (
     Condensed,
     check_alike,
@@ -83,7 +84,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         The names of the targets, where y was a data frame.
     """
 
-    _function = "solve"  # which takes complex numbers, too
+    _function = solve.__name__  # which takes complex numbers, too
 
     fit_intercept: bool
     include: Sequence[int | str] | None

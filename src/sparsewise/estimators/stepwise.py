@@ -138,7 +138,7 @@ class StepwiseRegressor(ByFolds):
     """
 
     penalty: ClassVar[str] = LIKE_LASSO
-    _function = "stepwise"
+    _function = stepwise.__name__
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ByFolds._parameter_constraints,
         "direction": [StrOptions(set(choice.PATHS))],

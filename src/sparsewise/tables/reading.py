@@ -236,7 +236,10 @@ def _refuse_unusual(data: bytes, label: str, header: list[str]) -> None:
     if len(header) > 1:
         return
     for sign in (*UNUSUAL, " "):
-        rows = list(islice(_records(data, sign), 2))
+        try:
+            rows = list(islice(_records(data, sign), 2))
+        except csv.Error:  # it is not, then
+            continue
         if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 1:
             told = Parameter("delimiter", "space" if sign == " " else shlex.quote(sign))
             raise InputError((f"cells of {label} seem separated by {_called(sign)}: try ", told))
