@@ -235,8 +235,8 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
             self._validate_params()
             self._parameters()  # refused before any work
             check_one_target(y, "RelevanceVectorRegressor takes")
-            check_real(X, "X", "rmp")
-            check_real(y, "y", "rmp")
+            check_real(X, "X", self.algorithm)
+            check_real(y, "y", self.algorithm)
             rows, target = validate_data(self, X, y, dtype=FLOATING, y_numeric=True)
             # In double: smooth kernels are close to dependent, and what single precision saves in
             # memory it more than loses in columns measured anew.
@@ -273,7 +273,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
             `return_std`.
         """
         check_is_fitted(self)
-        check_real(X, "X", "rmp")
+        check_real(X, "X", self.algorithm)
         rows = validate_data(self, X, dtype=FLOATING, reset=False)
         dtype = np.result_type(rows.dtype, self.coef_.dtype)
         mean, variance = self._expected(rows.astype(np.float64, copy=False), return_std)
