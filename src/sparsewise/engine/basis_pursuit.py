@@ -153,7 +153,7 @@ def check_bound(value: float, name: str = "residual") -> float:
 
 def choose_solver(solver: Solver, data: Problem) -> str:
     """The solver to use on these data."""
-    is_complex = data.y.dtype.kind == "c"
+    is_complex = data.is_complex
     if solver not in ("auto", "homotopy", "conic"):
         raise InputError(
             f'must be "auto", "homotopy" or "conic", not {solver!r}.', parameter="solver"

@@ -42,7 +42,6 @@ from sparsewise.results.solution import UncertainSolution
 from sparsewise.selection.choice import path_sizes
 from sparsewise.selection.criteria import BY_RESIDUAL
 from sparsewise.selection.data import Data
-from sparsewise.selection.shrinkage import each_sigma
 from sparsewise.spread import shares, typical
 from sparsewise.wording import listing
 
@@ -488,7 +487,7 @@ def _estimated(data: Data, solution: Solution) -> tuple[Any, Array | None]:
     if isinstance(solution, UncertainSolution):
         if not data.several:
             return solution.posterior
-        noise = each_sigma(solution)
+        noise = solution.each_sigma.copy()
         return noise, solution.covariance * (typical(noise) / (solution.sigma or 1.0)) ** 2
     support = solution.support
     left = data.rows - support.size - data.intercept

@@ -183,15 +183,17 @@ class UncertainSolution(Solution):
 
     @property
     def each_sigma(self) -> Array:
-        """`sigmas`, or `sigma` as the only one of them."""
-        return np.array([self.sigma]) if self.sigmas is None else self.sigmas
+        """`sigmas`; of a single target `sigma`, to the digit."""
+        if self.sigmas is None or self.sigmas.size == 1:
+            return np.array([self.sigma])
+        return self.sigmas
 
     @property
     def std(self) -> Array:
         """Standard deviation of each coefficient; 0 outside the support."""
         deviations = np.sqrt(np.diagonal(self.covariance).real)
         if self.sigmas is not None:
-            shares = self.sigmas / (self.sigma or 1.0)
+            shares = self.each_sigma / (self.sigma or 1.0)
             deviations = (deviations[:, None] * shares).astype(deviations.dtype)
         std = np.zeros(self.coef.shape, deviations.dtype)
         std[self.support] = deviations

@@ -9,7 +9,6 @@ import numpy as np
 
 from sparsewise.design.base import Array
 from sparsewise.results import MultistartSolution, ShrunkSolution
-from sparsewise.results.solution import UncertainSolution
 from sparsewise.selection.data import Data
 
 MOST = 100
@@ -37,7 +36,7 @@ def shrunk(data: Data, solution: MultistartSolution) -> ShrunkSolution | Multist
         return solution
     columns, R = data.triangle(support)
     norms = data.design.norms()[columns].astype(np.float64)
-    sigmas = each_sigma(solution)
+    sigmas = solution.each_sigma.copy()
     sigmas[sigmas == 0] = 1.0  # of constant targets, which have no coefficients
     fitted = R @ ((solution.rows_of_coef[columns] * norms[:, None]) / sigmas)
     mean, root, damping = posterior(R.astype(np.float64), fitted, np.isin(columns, data.include))
@@ -61,12 +60,6 @@ def shrunk(data: Data, solution: MultistartSolution) -> ShrunkSolution | Multist
         damping=damping[back],
         fitted=solution,
     )
-
-
-def each_sigma(solution: UncertainSolution) -> Array:
-    """The noise of each target; of a single one that of all, to the digit."""
-    each = solution.each_sigma
-    return each.copy() if each.size > 1 else np.array([solution.sigma])
 
 
 def posterior(R: Array, fitted: Array, free: Array) -> tuple[Array, Array, Array]:
