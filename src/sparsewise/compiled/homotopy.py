@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, jit, part_jit
+from sparsewise.compiled.jit import abs2, jit, loop_jit
 from sparsewise.compiled.stepwise import (
     append,
     apply,
@@ -110,7 +110,7 @@ class State(NamedTuple):
     X: Any
 
 
-@part_jit
+@loop_jit
 def aim(s):
     """Where x is, and where x and r are going. Returns ‖r‖²."""
     k = s.count[SIZE]
@@ -141,7 +141,7 @@ def aim(s):
     return squares
 
 
-@part_jit
+@loop_jit
 def first_zero(s):
     """The first active coefficient to reach zero, and when; ties: the lowest column."""
     first, when = -1, np.inf
@@ -155,7 +155,7 @@ def first_zero(s):
     return first, when
 
 
-@part_jit
+@loop_jit
 def time_to_leave(s, j, side, noise):
     """When c_j leaves the noise, if the weight is within it by then; 0: it is not."""
     rise = side * s.b[j]
@@ -165,7 +165,7 @@ def time_to_leave(s, j, side, noise):
     return time if s.weight[j] + time * s.delta[j] <= noise else 0.0
 
 
-@part_jit
+@loop_jit
 def first_to_reach(s, slow, noise):
     """The first open column to reach its weight, and when; ties: the lowest.
 
@@ -189,7 +189,7 @@ def first_to_reach(s, slow, noise):
     return first, when
 
 
-@part_jit
+@loop_jit
 def time_to_meet(s, bound):
     """When ‖r‖² = ‖r_LS‖² + ‖e + τ g‖² comes to this bound; infinity: not on this line.
 
@@ -213,7 +213,7 @@ def time_to_meet(s, bound):
     return -c / (root + b)
 
 
-@part_jit
+@loop_jit
 def ends_well(s, slow, noise):
     """Whether no coefficient has the wrong sign at the end of the line, but for rounding.
 
@@ -234,7 +234,7 @@ def ends_well(s, slow, noise):
     return True
 
 
-@part_jit
+@loop_jit
 def largest_open(s):
     """The largest weight of an open column."""
     largest = 0.0
@@ -244,7 +244,7 @@ def largest_open(s):
     return largest
 
 
-@part_jit
+@loop_jit
 def next_bend(s, bound, exact, slow, noise):
     """What comes first (END, MET, ADD or DROP, or LOOK: nothing yet), its place, and when.
 
@@ -275,7 +275,7 @@ def next_bend(s, bound, exact, slow, noise):
     return ADD, j, reach
 
 
-@part_jit
+@loop_jit
 def move(s, time, to_zero):
     """Along the line: x, ω, what is left of its way, and c."""
     for i in range(s.count[SIZE]):
@@ -291,7 +291,7 @@ def move(s, time, to_zero):
     s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
 
 
-@part_jit
+@loop_jit
 def leave(s, i):
     """The active column at position i goes; the factor's arrays close up."""
     k = s.count[SIZE]
@@ -313,7 +313,7 @@ def leave(s, i):
             s.state[j] = OPEN
 
 
-@part_jit
+@loop_jit
 def makes_way(s, side, dependent):
     """The position whose coefficient is the first to vanish in favour of a dependent column.
 
@@ -338,7 +338,7 @@ def makes_way(s, side, dependent):
     return first
 
 
-@part_jit
+@loop_jit
 def remainder(s):
     """What the active columns leave of the new one, into s.v; returns its square."""
     none = np.empty(0, s.t.dtype)
@@ -347,7 +347,7 @@ def remainder(s):
     return orthogonalise(s.Q, s.U, none, s.count[SIZE], s.v, none, s.h)
 
 
-@part_jit
+@loop_jit
 def note(s, column):
     """A bend; what it leads to is recorded once that is known."""
     done = s.count[BENDS]
@@ -356,7 +356,7 @@ def note(s, column):
     s.count[BENDS] = done + 1
 
 
-@part_jit
+@loop_jit
 def rounding(s, energy, dependent):
     """The energy that rounding may have left of s.a = A_S z + rest: it grows with (1 + Σ|z|)²."""
     if energy > CLOSE:
@@ -371,7 +371,7 @@ def rounding(s, energy, dependent):
     return dependent * total * total
 
 
-@part_jit
+@loop_jit
 def enter(s, j, dependent):
     """Column j, s.a, comes in; if it depends on the active ones, one of them goes instead.
 
@@ -417,7 +417,7 @@ def enter(s, j, dependent):
     s.count[GIVEN_UP] = given_up
 
 
-@part_jit
+@loop_jit
 def round_off(s, came, slow):
     """Coefficients that are rounding errors are zero.
 
@@ -438,7 +438,7 @@ def round_off(s, came, slow):
             s.x[i] = 0
 
 
-@part_jit
+@loop_jit
 def record(s, square, slow):
     """‖r‖² and the coefficients after the last bend."""
     k, last, given_up = s.count[SIZE], s.count[BENDS] - 1, s.count[GIVEN_UP]
@@ -453,7 +453,7 @@ def record(s, square, slow):
     s.count[GIVEN_UP] = NO_BEND
 
 
-@part_jit
+@loop_jit
 def look(s, limits):
     """At a bend, or at the start: record it and look where to go, for which Aᵀu is needed."""
     slow, faded, worn = limits[2], limits[5], limits[6]
@@ -469,7 +469,7 @@ def look(s, limits):
     return STALE if s.at[LEFT] < faded * s.at[FRESH] else PRODUCT
 
 
-@part_jit
+@loop_jit
 def go(s, bound, limits):
     """With Aᵀu, to the next bend: a column goes, or one is needed that comes."""
     exact, _, slow, noise, still, _, _ = limits
