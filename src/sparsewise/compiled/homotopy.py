@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, jit, loop_jit
+from sparsewise.compiled.jit import abs2, jit, loop_jit, part_jit
 from sparsewise.compiled.stepwise import (
     append,
     apply,
@@ -155,7 +155,7 @@ def first_zero(s):
     return first, when
 
 
-@loop_jit
+@part_jit
 def time_to_leave(s, j, side, noise):
     """When c_j leaves the noise, if the weight is within it by then; 0: it is not."""
     rise = side * s.b[j]
@@ -189,7 +189,7 @@ def first_to_reach(s, slow, noise):
     return first, when
 
 
-@loop_jit
+@part_jit
 def time_to_meet(s, bound):
     """When ‖r‖² = ‖r_LS‖² + ‖e + τ g‖² comes to this bound; infinity: not on this line.
 
@@ -213,7 +213,7 @@ def time_to_meet(s, bound):
     return -c / (root + b)
 
 
-@loop_jit
+@part_jit
 def ends_well(s, slow, noise):
     """Whether no coefficient has the wrong sign at the end of the line, but for rounding.
 
@@ -234,7 +234,7 @@ def ends_well(s, slow, noise):
     return True
 
 
-@loop_jit
+@part_jit
 def largest_open(s):
     """The largest weight of an open column."""
     largest = 0.0
@@ -291,7 +291,7 @@ def move(s, time, to_zero):
     s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
 
 
-@loop_jit
+@part_jit
 def leave(s, i):
     """The active column at position i goes; the factor's arrays close up."""
     k = s.count[SIZE]
@@ -313,7 +313,7 @@ def leave(s, i):
             s.state[j] = OPEN
 
 
-@loop_jit
+@part_jit
 def makes_way(s, side, dependent):
     """The position whose coefficient is the first to vanish in favour of a dependent column.
 
@@ -338,7 +338,7 @@ def makes_way(s, side, dependent):
     return first
 
 
-@loop_jit
+@part_jit
 def remainder(s):
     """What the active columns leave of the new one, into s.v; returns its square."""
     none = np.empty(0, s.t.dtype)
@@ -347,7 +347,7 @@ def remainder(s):
     return orthogonalise(s.Q, s.U, none, s.count[SIZE], s.v, none, s.h)
 
 
-@loop_jit
+@part_jit
 def note(s, column):
     """A bend; what it leads to is recorded once that is known."""
     done = s.count[BENDS]
@@ -356,7 +356,7 @@ def note(s, column):
     s.count[BENDS] = done + 1
 
 
-@loop_jit
+@part_jit
 def rounding(s, energy, dependent):
     """The energy that rounding may have left of s.a = A_S z + rest: it grows with (1 + Σ|z|)²."""
     if energy > CLOSE:
@@ -371,7 +371,7 @@ def rounding(s, energy, dependent):
     return dependent * total * total
 
 
-@loop_jit
+@part_jit
 def enter(s, j, dependent):
     """Column j, s.a, comes in; if it depends on the active ones, one of them goes instead.
 
@@ -417,7 +417,7 @@ def enter(s, j, dependent):
     s.count[GIVEN_UP] = given_up
 
 
-@loop_jit
+@part_jit
 def round_off(s, came, slow):
     """Coefficients that are rounding errors are zero.
 
@@ -438,7 +438,7 @@ def round_off(s, came, slow):
             s.x[i] = 0
 
 
-@loop_jit
+@part_jit
 def record(s, square, slow):
     """‖r‖² and the coefficients after the last bend."""
     k, last, given_up = s.count[SIZE], s.count[BENDS] - 1, s.count[GIVEN_UP]

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from functools import partial
+from time import monotonic
 
 from numba import njit
+from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+
+from sparsewise import compiled
+
+PATIENCE = 1.0
+"""Seconds of compiling that nobody needs an explanation for."""
+
+NOT_KEPT = "there is no folder to keep it in: NUMBA_CACHE_DIR may name one"
 
 
 class PartLibrary(JITCodeLibrary):
@@ -43,19 +54,70 @@ class PartCompiler(Compiler):
         super().__init__(typingctx, targetctx, PartLibrary(targetctx.codegen(), "part"), *others)
 
 
+class Notice(event.Listener):
+    """A line on a terminal once compiling has taken a second.
+
+    Functions that are compiled on the way to another count as part of it.
+    """
+
+    def __init__(self):
+        self._open = []
+        self._began = self._ended = -math.inf
+        self._said = False
+
+    def on_start(self, event):
+        """A function is about to be compiled."""
+        dispatcher, now = event.data["dispatcher"], monotonic()
+        if not dispatcher.py_func.__module__.startswith("sparsewise."):
+            return
+        if not self._open and now - self._ended > PATIENCE:  # another call
+            self._began, self._said = now, False
+        self._open.append(dispatcher)
+        if now - self._began > PATIENCE and not self._said:
+            self._said = True
+            say(self._open[0].stats.cache_path)
+
+    def on_end(self, event):
+        """It was."""
+        if self._open and self._open[-1] is event.data["dispatcher"]:
+            self._open.pop()
+            self._ended = monotonic()
+
+
+def say(cache_path):
+    """Tell those who wait at a terminal what for."""
+    if compiled.NOTICES and sys.stderr is not None and sys.stderr.isatty():
+        kept = f"once: it is kept in {cache_path}" if cache_path else f"as {NOT_KEPT}"
+        print(f"sparsewise is compiling, a few seconds, {kept}", file=sys.stderr, flush=True)
+
+
+event.register("numba:compile", Notice())
+
+
 # Sums may be reordered (that is what makes them quick), but NaN and infinity keep their meaning.
 # Nobody calls these functions from C: wrappers for that would only take time to compile.
-jit = partial(
+plain_jit = partial(
     njit,
-    cache=True,
     nogil=True,
     error_model="numpy",
     fastmath={"reassoc", "contract", "nsz"},
     no_cfunc_wrapper=True,
 )
 
+
+def jit(function):
+    """Compile it when it is called for the first time, and keep it if there is a place for it.
+
+    That is NUMBA_CACHE_DIR, the folder of this package, or the cache of the user.
+    """
+    try:
+        return plain_jit(function, cache=True)
+    except RuntimeError:  # nowhere may files be written
+        return plain_jit(function)
+
+
 # For functions that only other compiled functions call.
-part_jit = partial(jit, cache=False, no_cpython_wrapper=True, pipeline_class=PartCompiler)
+part_jit = partial(plain_jit, no_cpython_wrapper=True, pipeline_class=PartCompiler)
 
 # For parts of a loop: a call would hand over dozens of arrays, field by field.
 loop_jit = partial(part_jit, forceinline=True)
