@@ -1,4 +1,4 @@
-"""Compile ahead of time what first calls would wait for: ``python -m sparsewise.warm_up [TYPE ...]``.
+"""``python -m sparsewise.warm_up [TYPE ...]``: compile what first calls would wait for.
 
 For images of containers, and for those who would rather wait once. The calls are those of users, on
 data just large enough: so everything is compiled for the types that users' calls have.

@@ -28,9 +28,10 @@ def first_call(installed, cache):
     """Call a compiled function of a copy of the package; where it says that it is kept."""
     env = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     paths = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"), str(cache))
+    env |= {**paths, "PYTHONPATH": str(installed)}
     done = subprocess.run(
-        [sys.executable, "-B", "-c", FIRST_CALL], env={**env, **paths, "PYTHONPATH": str(installed)},
-        capture_output=True, text=True, timeout=120, cwd=installed,
+        [sys.executable, "-B", "-c", FIRST_CALL], env=env, capture_output=True, text=True,
+        timeout=120, cwd=installed,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()

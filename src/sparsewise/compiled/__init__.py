@@ -10,7 +10,7 @@ from functools import cache
 from types import ModuleType
 
 NOTICES = True
-"""Whether to say on a terminal that compiling takes its time; the command line shows its own bar."""
+"""Whether to say on a terminal that compiling takes time; the command line has a bar for that."""
 
 
 @cache

@@ -27,12 +27,6 @@ OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
 MORE, FULL, SMALL, FITTED, EXACT, NONE_LEFT, LOCKED, STALE, FADED, DRIFTED, UNSURE = range(11)
 
 
-@part_jit
-def as_row(values):
-    """Those of a single target as those of several are held: one row for each."""
-    return values.reshape((1, values.size))
-
-
 @jit
 def measure_columns(W, norms, inverse):
     """‖w_i‖ and 1/‖w_i‖ of every column of W, by plain squares.
@@ -319,20 +313,23 @@ def grow(
     b = np.empty(k + steps if noise > 0 else 0, Q.dtype)
     values = np.empty(width, energy.dtype)
     recipes = squares(U, k)
-    added = 0
-    while added < steps:
+    added, known, code = 0, 0, MORE
+    while added < steps and code == MORE:
         j = best_open(corr, energy, state, by_gain, dependent, tie, values)
         if j < 0:
-            return added, NONE_LEFT, added
+            code = NONE_LEFT
+            break
         gain = column_square(corr, j) / energy[j]
         if gain <= gain_floor:
-            return added, SMALL, added
+            code = SMALL
+            break
         for row in range(n):
             v[row] = W[row, j] * scale[j]
         exact = orthogonalise(Q, U, d, k, v, b, h)
         depends = exact <= dependent
         if not depends and abs(exact - energy[j]) > drift * exact:
-            return added, DRIFTED, added
+            code = DRIFTED
+            break
         if not depends:
             inner_with_rest(v, r, b, d, X[max(added - 1, 0)], t, k)
             if noise > 0:
@@ -344,7 +341,8 @@ def grow(
             depends = size > frail
         if depends:
             if added and not whole:
-                return added, UNSURE, added
+                code = UNSURE
+                break
             state[j] = DEPENDENT
             continue
         recipes = size
@@ -356,17 +354,19 @@ def grow(
         k += 1
         added += 1
         if left <= enough:
-            return added, FITTED, added - 1
-        if left <= nothing:
-            return added, EXACT, added - 1
-        if k >= most:
-            return added, FULL, added - 1
-        project(W, scale, Q[k - 1], p)
-        if lower(p, t, k - 1, corr, energy, floor, state) > 0:
-            return added, STALE, added
-        if left < faded:
-            return added, FADED, added
-    return added, MORE, added
+            code = FITTED
+        elif left <= nothing:
+            code = EXACT
+        elif k >= most:
+            code = FULL
+        else:
+            project(W, scale, Q[k - 1], p)
+            known = added
+            if lower(p, t, k - 1, corr, energy, floor, state) > 0:
+                code = STALE
+            elif left < faded:
+                code = FADED
+    return added, code, known
 
 
 @jit
