@@ -1,5 +1,6 @@
 """Where compiled code is kept, and what is said of the time it takes to make it."""
 
+import gc
 import io
 import os
 import shutil
@@ -98,39 +99,55 @@ def terminal(monkeypatch):
     return jit.sys.stderr
 
 
-def pass_through(notice, clock, seconds, **described):
+def pass_through(watch, clock, seconds, **described):
     """Compile a function, and a part of it once some seconds have passed."""
     whole, part = compiling(**described), compiling(**described)
-    notice.on_start(whole)
+    watch.on_start(whole)
     clock.now += seconds
-    notice.on_start(part)
-    notice.on_end(part)
-    notice.on_end(whole)
+    watch.on_start(part)
+    watch.on_end(part)
+    watch.on_end(whole)
 
 
 def test_long_compiling_gets_one_line(terminal, monkeypatch):
-    notice, clock = jit.Notice(), Clock(monkeypatch)
-    pass_through(notice, clock, 0.7)
+    watch, clock = jit.Watch(), Clock(monkeypatch)
+    pass_through(watch, clock, 0.7)
     assert terminal.getvalue() == ""
-    pass_through(notice, clock, 0.7)  # of the same call
-    pass_through(notice, clock, 2.0)
+    pass_through(watch, clock, 0.7)  # of the same call
+    pass_through(watch, clock, 2.0)
     assert terminal.getvalue().count("\n") == terminal.getvalue().count("the cache\n") == 1
     clock.now += 60
-    pass_through(notice, clock, 2.0, cache_path=None)
+    pass_through(watch, clock, 2.0, cache_path=None)
     assert "NUMBA_CACHE_DIR" in terminal.getvalue()
 
 
 def test_functions_of_others_are_none_of_our_business(terminal, monkeypatch):
-    pass_through(jit.Notice(), Clock(monkeypatch), 5.0, module="theirs")
+    pass_through(jit.Watch(), Clock(monkeypatch), 5.0, module="theirs")
     assert terminal.getvalue() == ""
 
 
 def test_pipes_and_commands_get_no_line(terminal, monkeypatch):
-    notice, clock = jit.Notice(), Clock(monkeypatch)
+    watch, clock = jit.Watch(), Clock(monkeypatch)
     monkeypatch.setattr(compiled, "NOTICES", False)
-    pass_through(notice, clock, 5.0)
+    pass_through(watch, clock, 5.0)
     monkeypatch.setattr(compiled, "NOTICES", True)
     terminal.is_terminal = False
     clock.now += 60
-    pass_through(notice, clock, 5.0)
+    pass_through(watch, clock, 5.0)
     assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_waits(collects):
+    watch, whole, part = jit.Watch(), compiling(), compiling()
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        watch.on_start(whole)
+        watch.on_start(part)
+        watch.on_end(part)
+        assert not gc.isenabled()
+        watch.on_end(whole)
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 from functools import partial
@@ -54,24 +55,28 @@ class PartCompiler(Compiler):
         super().__init__(typingctx, targetctx, PartLibrary(targetctx.codegen(), "part"), *others)
 
 
-class Notice(event.Listener):
-    """A line on a terminal once compiling has taken a second.
+class Watch(event.Listener):
+    """What goes on while functions are compiled: a line on a terminal once that has taken a second.
 
-    Functions that are compiled on the way to another count as part of it.
+    Functions that are compiled on the way to another count as part of it. Garbage waits for the
+    end: to look for it meanwhile takes a tenth of the time.
     """
 
     def __init__(self):
         self._open = []
         self._began = self._ended = -math.inf
-        self._said = False
+        self._said = self._collects = False
 
     def on_start(self, event):
         """A function is about to be compiled."""
         dispatcher, now = event.data["dispatcher"], monotonic()
         if not dispatcher.py_func.__module__.startswith("sparsewise."):
             return
-        if not self._open and now - self._ended > PATIENCE:  # another call
-            self._began, self._said = now, False
+        if not self._open:
+            self._collects = gc.isenabled()
+            gc.disable()
+            if now - self._ended > PATIENCE:  # another call
+                self._began, self._said = now, False
         self._open.append(dispatcher)
         if now - self._began > PATIENCE and not self._said:
             self._said = True
@@ -82,6 +87,8 @@ class Notice(event.Listener):
         if self._open and self._open[-1] is event.data["dispatcher"]:
             self._open.pop()
             self._ended = monotonic()
+            if not self._open and self._collects:
+                gc.enable()
 
 
 def say(cache_path):
@@ -91,7 +98,7 @@ def say(cache_path):
         print(f"sparsewise is compiling, a few seconds, {kept}", file=sys.stderr, flush=True)
 
 
-event.register("numba:compile", Notice())
+event.register("numba:compile", Watch())
 
 
 # Sums may be reordered (that is what makes them quick), but NaN and infinity keep their meaning.
