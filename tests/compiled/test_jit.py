@@ -69,6 +69,14 @@ def test_without_any_folder_it_runs_all_the_same(installed, tmp_path):
     assert first_call(installed, nowhere) == "None"
 
 
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_parts_are_not_for_python():
+    """Numba itself would call what is not there, and end the process."""
+    with pytest.raises(TypeError):
+        jit.abs2(2.0)
+    assert jit.alone(jit.abs2)(2.0) == 4.0
+
+
 class Clock:
     def __init__(self, monkeypatch):
         self.now = 100.0
