@@ -1,11 +1,13 @@
 """Leaps and bounds, driven node by node: what it has found and what it promises at any time."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsewise.compiled import load_leaps
+from sparsewise.compiled import jit, load_leaps
 from sparsewise.guarantees.search import MOST_COLUMNS, Search, can_search
 from sparsewise.problem import problem
 from tests.guarantees.subsets import all_subsets, best, residual_norm, residual_norms
@@ -135,6 +137,8 @@ def test_how_many_columns_can_be_searched():
 # --- its parts ------------------------------------------------------------------------------------
 
 
+alone = cache(jit.alone)  # as Python can call it
+
 KINDS = st.sampled_from([float, complex])
 
 
@@ -153,7 +157,7 @@ def test_dropping_a_column_by_rotations(seed, width, kind, targets, data):
     A, Y, R, t, rss = triangle(seed, width, kind, targets)
     i = data.draw(st.integers(0, width - 1))
     S, s = np.full_like(R, np.nan), np.full_like(t, np.nan)
-    grown = leaps.without(R, t, width, i, S, s)
+    grown = alone(leaps.without)(R, t, width, i, S, s)
     rest = [j for j in range(width) if j != i]
     assert rss + grown == pytest.approx(residual_norm(A, Y, rest) ** 2)
     part = S[:, : width - 1]
@@ -169,7 +173,7 @@ def test_losses_are_what_dropping_costs(seed, width, kind, targets):
     leaps = load_leaps()
     A, Y, R, t, rss = triangle(seed, width, kind, targets)
     loss = np.zeros(width)
-    leaps.measure_losses(R, t, width, 0, np.zeros_like(R), loss)
+    alone(leaps.measure_losses)(R, t, width, 0, np.zeros_like(R), loss)
     without = [
         residual_norm(A, Y, [j for j in range(width) if j != i]) ** 2 - rss for i in range(width)
     ]
@@ -184,7 +188,7 @@ def test_reflections_restore_the_triangle(seed, width, kind, targets, data):
     order = np.r_[:fixed, fixed + np.random.default_rng(seed).permutation(width - fixed)]
     M = R[:, order].copy()
     gram, inner = M.conj().T @ M, M.conj().T @ t.T
-    leaps.triangular(M, t, fixed, width, np.zeros_like(R[0]))
+    alone(leaps.triangular)(M, t, fixed, width, np.zeros_like(R[0]))
     np.testing.assert_allclose(np.tril(M, -1), 0, atol=1e-13)
     np.testing.assert_allclose(M.conj().T @ M, gram, atol=1e-11)
     np.testing.assert_allclose(M.conj().T @ t.T, inner, atol=1e-11)
@@ -197,7 +201,7 @@ def test_free_columns_are_sorted_by_falling_loss(values, data):
     width = loss.size
     fixed = data.draw(st.integers(0, width - 1))
     order = np.zeros(width, np.int64)
-    in_order = leaps.sort_by_loss(loss, fixed, width, order)
+    in_order = alone(leaps.sort_by_loss)(loss, fixed, width, order)
     assert sorted(order[fixed:]) == list(range(fixed, width))
     assert np.all(np.diff(loss[order[fixed:]]) <= 0)
     assert in_order == bool(np.all(np.diff(loss[fixed:]) <= 0))

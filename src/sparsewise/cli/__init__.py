@@ -17,6 +17,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
+from sparsewise import compiled
 from sparsewise.cli import (
     algorithms_command,
     certify_command,
@@ -24,6 +25,7 @@ from sparsewise.cli import (
     fit_command,
     path_command,
     predict_command,
+    warm_up_command,
 )
 from sparsewise.cli.options import Parser
 from sparsewise.cli.spelling import sentence
@@ -38,12 +40,14 @@ COMMANDS = (
     certify_command,
     algorithms_command,
     experiments_command,
+    warm_up_command,
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     debug = False
+    compiled.NOTICES = False  # commands that take their time say so themselves
     try:
         _replace_unwritable_characters()
         args = build_parser().parse_args(argv)

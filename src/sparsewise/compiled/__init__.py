@@ -9,6 +9,9 @@ from __future__ import annotations
 from functools import cache
 from types import ModuleType
 
+NOTICES = True
+"""Whether to say on a terminal that compiling takes time; the command line has a bar for that."""
+
 
 @cache
 def load_kernels() -> ModuleType:
@@ -40,3 +43,9 @@ def load_encoders() -> ModuleType:
     from sparsewise.compiled import encode
 
     return encode
+
+
+def kept_in() -> str | None:
+    """The folder in which compiled code is kept; None: there is none that can be written to."""
+    statistics = getattr(load_kernels().grow, "stats", None)  # plain Python has none
+    return None if statistics is None else statistics.cache_path

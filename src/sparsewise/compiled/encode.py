@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, inner_jit, jit, part_jit
+from sparsewise.compiled.jit import abs2, jit, loop_jit, part_jit
 from sparsewise.compiled.stepwise import (
     ACTIVE,
     EXACT,
@@ -183,7 +183,7 @@ class Work(NamedTuple):
     none: Any
 
 
-@part_jit
+@loop_jit
 def largest(values):
     """The largest of them, by eight at a time: one after the other takes twice as long."""
     a = b = c = d = e = f = g = h = values[0]
@@ -202,7 +202,7 @@ def largest(values):
     return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
 
 
-@inner_jit
+@part_jit
 def smallest(values):
     """The smallest of them; NaN if one is."""
     low = np.inf
@@ -211,7 +211,7 @@ def smallest(values):
     return low
 
 
-@part_jit
+@loop_jit
 def how_many(values, level):
     """How many of them are at least this."""
     many = 0
@@ -220,7 +220,7 @@ def how_many(values, level):
     return many
 
 
-@part_jit
+@loop_jit
 def only_one(values, level):
     """The place of the one that is at least this; -1: there are several."""
     many, places = 0, 0
@@ -231,7 +231,7 @@ def only_one(values, level):
     return places if many == 1 else -1
 
 
-@part_jit
+@loop_jit
 def unit_error(peak, eps):
     """A bound on the errors of corr, energy and ‖r‖², of unit columns and a unit signal.
 
@@ -240,7 +240,7 @@ def unit_error(peak, eps):
     return SHARE * (EPS * peak + eps * np.sqrt(peak))
 
 
-@part_jit
+@loop_jit
 def score_error(top, energy, error, by_gain):
     """By what part of it a score as large as `top` may be off, if energies are at least this.
 
@@ -251,7 +251,7 @@ def score_error(top, energy, error, by_gain):
     return error * (1 / energy + 2 / np.sqrt(top * energy))
 
 
-@inner_jit
+@part_jit
 def choose_among(corr, energy, state, others, rule, error):
     """The best column where several are close; -1 if rounding leaves it open.
 
@@ -276,7 +276,7 @@ def choose_among(corr, energy, state, others, rule, error):
     return j if j == same else -1
 
 
-@part_jit
+@loop_jit
 def choose(corr, energy, values, state, others, rule, rss, error):
     """The column of the best score; -1 if rounding leaves it open.
 
@@ -291,7 +291,7 @@ def choose(corr, energy, values, state, others, rule, rss, error):
     return j if j >= 0 else choose_among(corr, energy, state, others, rule, error)
 
 
-@inner_jit
+@part_jit
 def choose_several(corr, is_open, others, chosen, rule, rss, error, wanted):
     """The columns closest to r, near-ties by column, into `chosen`; how many: -1 if it is open.
 
@@ -319,7 +319,7 @@ def choose_several(corr, is_open, others, chosen, rule, rss, error, wanted):
     return count
 
 
-@part_jit
+@loop_jit
 def direction(M, k, h):
     """Take the rows above out of row k of M, four at a time: what is new in it, but for its length.
 
@@ -343,7 +343,7 @@ def direction(M, k, h):
             M[k, i] -= h0 * M[k - 1, i]
 
 
-@part_jit
+@loop_jit
 def lower_gains(M, k, scale, t, corr, energy, values):
     """Scale p = A*q, in row k, to its length; corr -= t p, energy -= |p|², and the gains."""
     for j in range(corr.size):
@@ -353,7 +353,7 @@ def lower_gains(M, k, scale, t, corr, energy, values):
         values[j] = np.float32(abs2(corr[j])) / np.float32(energy[j])
 
 
-@part_jit
+@loop_jit
 def lower_correlations(M, k, scale, t, corr, is_open, values):
     """Scale p = A*q, in row k, to its length; corr -= t p, and the |corr|² of open columns."""
     for j in range(corr.size):
@@ -362,7 +362,7 @@ def lower_correlations(M, k, scale, t, corr, is_open, values):
         values[j] = abs2(corr[j]) * is_open[j]
 
 
-@part_jit
+@loop_jit
 def measure(M, k, j, h):
     """h = Q*a_j, and what is left of the square of unit column j."""
     left = 1.0
@@ -372,7 +372,7 @@ def measure(M, k, j, h):
     return left
 
 
-@part_jit
+@loop_jit
 def take_in(K, M, t, h, corr, energy, values, k, j, left, by_gain, further):
     """Add column j of this energy; the scores follow if there is to be a `further` step.
 
@@ -402,7 +402,7 @@ def take_in(K, M, t, h, corr, energy, values, k, j, left, by_gain, further):
     return square
 
 
-@inner_jit
+@part_jit
 def fit(columns, y, M, t, order, k, x, r):
     """x = U t, and r = y - A_S x from the columns. Returns ‖r‖²."""
     room = x.size
@@ -415,7 +415,7 @@ def fit(columns, y, M, t, order, k, x, r):
     return leave(columns, y, order, k, x, r)
 
 
-@inner_jit
+@part_jit
 def leave(columns, y, order, k, x, r):
     """r = y - A_S x. Returns ‖r‖²."""
     for row in range(y.size):
@@ -430,7 +430,7 @@ def leave(columns, y, order, k, x, r):
     return square
 
 
-@inner_jit
+@part_jit
 def refine(columns, y, M, order, k, x, r, h):
     """x += U U* A_S* r, which brings back the digits that squares lost. Returns ‖r‖²."""
     room = x.size
@@ -448,7 +448,7 @@ def refine(columns, y, M, order, k, x, r, h):
     return leave(columns, y, order, k, x, r)
 
 
-@inner_jit
+@part_jit
 def judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough):
     """Whether r, made from the columns, is small enough: FITTED, EXACT, MORE, or UNSURE."""
     fit(columns, y, M, t, order, k, x, r)
@@ -464,13 +464,13 @@ def judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough):
     return EXACT if left <= rule.nothing else MORE
 
 
-@part_jit
+@loop_jit
 def is_near(rss, enough, nothing, error):
     """Whether 1 - Σ|t|² is too near a bound to say on which side ‖r‖² is."""
     return abs(rss - enough) <= error or rss <= nothing + error
 
 
-@part_jit
+@loop_jit
 def judge_gain(gain, floor, off):
     """Whether a gain that is off by so much is worth it: MORE, SMALL or UNSURE."""
     if abs(gain - floor) <= off:
@@ -478,7 +478,7 @@ def judge_gain(gain, floor, off):
     return MORE if gain > floor else SMALL
 
 
-@part_jit
+@loop_jit
 def grow(
     K, columns, y, M, t, h, x, r, corr, energy, values, others, state, order, at,
     rule, k, enough, floor,
@@ -525,7 +525,7 @@ def grow(
     return k, code
 
 
-@inner_jit
+@part_jit
 def grow_by_batches(dictionary, y, work, rule, enough, floor):
     """Add `batch` columns at a time (see `gomp`). Returns (columns, why it ended)."""
     K, M, t, h, x, r, at = dictionary.K, work.M, work.t, work.h, work.x, work.r, work.at
@@ -562,7 +562,7 @@ def grow_by_batches(dictionary, y, work, rule, enough, floor):
     return k, FULL
 
 
-@inner_jit
+@part_jit
 def least_certain(work, rule, k, low, error):
     """The active position whose loss is least (`stepwise.least`); -1 if rounding leaves it open."""
     off = 2 * error / np.sqrt(low)
@@ -583,7 +583,7 @@ def least_certain(work, rule, k, low, error):
     return i if i == same else -1
 
 
-@inner_jit
+@part_jit
 def take_out(work, start, k, i):
     """Drop the column at position i: a reflection of all rows, and the scores without the last."""
     m = work.corr.size
@@ -611,7 +611,7 @@ def take_out(work, start, k, i):
         work.values[other] = abs2(work.corr[other]) / work.energy[other]
 
 
-@inner_jit
+@part_jit
 def shrink(work, rule, start, k, ceiling):
     """Drop the column of least loss while that is at most this. Returns (columns, why it ended)."""
     U = work.M[:, work.corr.size :]
@@ -635,7 +635,7 @@ def shrink(work, rule, start, k, ceiling):
     return k, MORE
 
 
-@inner_jit
+@part_jit
 def is_as_before(work, k, before):
     """Whether the active columns are those that were active before a round, so many."""
     if k != before:
@@ -649,7 +649,7 @@ def is_as_before(work, k, before):
     return True
 
 
-@inner_jit
+@part_jit
 def alternate(dictionary, y, work, rule, start, floor):
     """Forward and back until nothing changes (see `rmp0`). Returns (columns, why it ended).
 
@@ -675,7 +675,7 @@ def alternate(dictionary, y, work, rule, start, floor):
     return k, UNSURE
 
 
-@part_jit
+@loop_jit
 def begin(dictionary, start, corr, energy, values, state, at):
     """The scores of an empty model."""
     for j in range(start.size):
@@ -687,7 +687,7 @@ def begin(dictionary, start, corr, energy, values, state, at):
     at[RSS], at[SIZE], at[PEAK] = 1.0, 0.0, 1.0
 
 
-@part_jit
+@loop_jit
 def tell(active, values, k, scale, units, order, x):
     """The coefficients of the active columns in the units of the data, columns ascending."""
     for i in range(k):
@@ -699,7 +699,7 @@ def tell(active, values, k, scale, units, order, x):
         order[at], x[at] = j, value
 
 
-@part_jit
+@loop_jit
 def finish(columns, y, M, t, h, x, r, active, peak, k, scale, units, order, X):
     """Coefficients in the units of the data, columns ascending. Returns ‖r‖²."""
     rss = fit(columns, y, M, t, active, k, x, r)
@@ -735,7 +735,7 @@ def encode(dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes
             )
 
 
-@part_jit
+@loop_jit
 def conclude(dictionary, y, work, k, code, scale, s, order, X, sizes, rss, codes):
     """Write the code of signal s; leave it alone where rounding leaves something open."""
     sizes[s], codes[s] = k, code

@@ -23,15 +23,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, jit, part_jit
+from sparsewise.compiled.jit import abs2, jit, loop_jit, part_jit
 from sparsewise.compiled.stepwise import (
     append,
     apply,
-    as_row,
     close_gap,
     orthogonalise,
     project,
-    reflect,
+    reflector,
 )
 
 # The state of a column.
@@ -64,8 +63,8 @@ class State(NamedTuple):
     Attributes
     ----------
     Q, U, t, r, order, locked : arrays
-        The factor of the active columns (see `stepwise`); r is the least-squares residual, and
-        locked are the columns that cost nothing.
+        The factor of the active columns (see `stepwise`), for a single target; r is the
+        least-squares residual, and locked are the columns that cost nothing.
     x, dx, e, g, u : arrays
         What `aim` computes.
     corr, weight, delta, sign, state : arrays of length m
@@ -110,102 +109,100 @@ class State(NamedTuple):
     X: Any
 
 
-@part_jit
-def aim(s):
+@loop_jit
+def aim(k, rss, Q, U, t, h, x, dx, e, g, u, order, sign, weight, delta):
     """Where x is, and where x and r are going. Returns ‖r‖²."""
-    k = s.count[SIZE]
-    squares = s.at[RSS]
-    now, going = s.h[:k], s.h[k : 2 * k]
+    squares = rss
     for row in range(k):
-        s.x[row] = 0
-        s.dx[row] = 0
-        j = s.order[row]
-        now[row] = s.sign[j] * s.weight[j]
-        going[row] = s.sign[j] * s.delta[j]
-    for row in range(s.u.size):
-        s.u[row] = 0
+        x[row] = 0
+        dx[row] = 0
+        j = order[row]
+        h[row] = sign[j] * weight[j]
+        h[k + row] = sign[j] * delta[j]
+    for row in range(u.size):
+        u[row] = 0
     for c in range(k):
-        e = s.U.dtype.type(0)
-        g = s.U.dtype.type(0)
+        inner = U.dtype.type(0)
+        speed = U.dtype.type(0)
         for row in range(k):
-            e += s.U[c, row] * now[row]
-            g += s.U[c, row] * going[row]
-        s.e[c] = e
-        s.g[c] = g
-        squares += e * e
+            inner += U[c, row] * h[row]
+            speed += U[c, row] * h[k + row]
+        e[c] = inner
+        g[c] = speed
+        squares += inner * inner
         for row in range(k):
-            s.x[row] += (s.t[c] - e) * s.U[c, row]
-            s.dx[row] -= g * s.U[c, row]
-        for row in range(s.u.size):
-            s.u[row] += g * s.Q[c, row]
+            x[row] += (t[0, c] - inner) * U[c, row]
+            dx[row] -= speed * U[c, row]
+        for row in range(u.size):
+            u[row] += speed * Q[c, row]
     return squares
 
 
-@part_jit
-def first_zero(s):
+@loop_jit
+def first_zero(k, order, sign, locked, x, dx):
     """The first active coefficient to reach zero, and when; ties: the lowest column."""
     first, when = -1, np.inf
-    for i in range(s.count[SIZE]):
-        sign = s.sign[s.order[i]]
-        speed = -sign * s.dx[i]
-        if speed > 0 and not s.locked[i]:
-            time = max(sign * s.x[i], 0.0) / speed
-            if time < when or (time == when and s.order[i] < s.order[first]):
+    for i in range(k):
+        side = sign[order[i]]
+        speed = -side * dx[i]
+        if speed > 0 and not locked[i]:
+            time = max(side * x[i], 0.0) / speed
+            if time < when or (time == when and order[i] < order[first]):
                 first, when = i, time
     return first, when
 
 
 @part_jit
-def time_to_leave(s, j, side, noise):
+def time_to_leave(corr, speed, weight, delta, noise):
     """When c_j leaves the noise, if the weight is within it by then; 0: it is not."""
-    rise = side * s.b[j]
-    if rise <= 0:
+    if speed <= 0:
         return np.inf
-    time = max(noise - side * s.corr[j], 0.0) / rise
-    return time if s.weight[j] + time * s.delta[j] <= noise else 0.0
+    time = max(noise - corr, 0.0) / speed
+    return time if weight + time * delta <= noise else 0.0
 
 
-@part_jit
-def first_to_reach(s, slow, noise):
+@loop_jit
+def first_to_reach(b, corr, weight, delta, state, slow, noise):
     """The first open column to reach its weight, and when; ties: the lowest.
 
     A speed that is rounding error leads nowhere: copies of an active column move along with it.
     A weight within the noise of c can't be told from zero: there, c has to leave the noise.
     """
     first, when = -1, np.inf
-    one = s.b.dtype.type(1)
-    for j in range(s.b.size):
-        if s.state[j] == OPEN:
-            least = slow * (abs(s.b[j]) + abs(s.delta[j]))
+    one = b.dtype.type(1)
+    for j in range(b.size):
+        if state[j] == OPEN:
+            least = slow * (abs(b[j]) + abs(delta[j]))
             for side in (one, -one):
-                speed = side * s.b[j] - s.delta[j]
+                speed = side * b[j] - delta[j]
                 if speed > least:
-                    time = max(s.weight[j] - side * s.corr[j], 0.0) / speed
+                    time = max(weight[j] - side * corr[j], 0.0) / speed
                     if time < when:
-                        if s.weight[j] + time * s.delta[j] <= noise:
-                            time = max(time, time_to_leave(s, j, side, noise))
+                        if weight[j] + time * delta[j] <= noise:
+                            there = side * corr[j], side * b[j], weight[j], delta[j]
+                            time = max(time, time_to_leave(*there, noise))
                         if time < when:
                             first, when = j, time
     return first, when
 
 
 @part_jit
-def time_to_meet(s, bound):
+def time_to_meet(k, e, g, rss, bound):
     """When ‖r‖² = ‖r_LS‖² + ‖e + τ g‖² comes to this bound; infinity: not on this line.
 
     A line with a bound leads to or from zero: beyond, or before, all of the way is ‖r_LS‖².
 
     Where it falls and is below the bound, it has just been met at a bend, but for rounding.
     """
-    a, b, c = 0.0, 0.0, s.at[RSS] - bound
-    for i in range(s.count[SIZE]):
-        a += s.g[i] * s.g[i]
-        b += s.g[i] * s.e[i]
-        c += s.e[i] * s.e[i]
+    a, b, c = 0.0, 0.0, rss - bound
+    for i in range(k):
+        a += g[i] * g[i]
+        b += g[i] * e[i]
+        c += e[i] * e[i]
     if abs(c) <= 1e-14 * bound or (c < 0 and b < 0):
         return 0.0
     inside = b * b - a * c
-    if a == 0 or (inside < 0 and s.at[RSS] >= bound):
+    if a == 0 or (inside < 0 and rss >= bound):
         return np.inf
     root = np.sqrt(max(inside, 0.0))  # below zero by rounding: the bound is close to the end
     if c > 0:  # it has to fall
@@ -214,37 +211,36 @@ def time_to_meet(s, bound):
 
 
 @part_jit
-def ends_well(s, slow, noise):
+def ends_well(k, U, order, sign, locked, x, dx, slow, noise):
     """Whether no coefficient has the wrong sign at the end of the line, but for rounding.
 
     Coefficients that are zero at the end may seem to be so a little before.
     """
-    k = s.count[SIZE]
     largest = 0.0
     for i in range(k):
-        largest = max(largest, abs(s.x[i] + s.dx[i]))
+        largest = max(largest, abs(x[i] + dx[i]))
     for i in range(k):
-        end = s.sign[s.order[i]] * (s.x[i] + s.dx[i])
-        if not s.locked[i] and end < -slow * largest:
+        end = sign[order[i]] * (x[i] + dx[i])
+        if not locked[i] and end < -slow * largest:
             diagonal = 0.0
             for c in range(k):
-                diagonal += abs2(s.U[c, i])
+                diagonal += abs2(U[c, i])
             if end < -2 * noise * np.sqrt(diagonal):
                 return False
     return True
 
 
 @part_jit
-def largest_open(s):
+def largest_open(weight, state):
     """The largest weight of an open column."""
     largest = 0.0
-    for j in range(s.state.size):
-        if s.state[j] == OPEN:
-            largest = max(largest, s.weight[j])
+    for j in range(state.size):
+        if state[j] == OPEN:
+            largest = max(largest, weight[j])
     return largest
 
 
-@part_jit
+@loop_jit
 def next_bend(s, bound, exact, slow, noise):
     """What comes first (END, MET, ADD or DROP, or LOOK: nothing yet), its place, and when.
 
@@ -252,19 +248,20 @@ def next_bend(s, bound, exact, slow, noise):
     along with the weights: no column can reach its own.
     """
     end = 1.0 - s.at[LEAST] / s.at[LEFT]
-    i, zero = first_zero(s)
+    k, order, sign, locked, x, dx = s.count[SIZE], s.order, s.sign, s.locked, s.x, s.dx
+    i, zero = first_zero(k, order, sign, locked, x, dx)
     j, reach = -1, np.inf
     if s.at[RSS] > exact:
-        j, reach = first_to_reach(s, slow, noise)
-    elif ends_well(s, slow, noise):
+        j, reach = first_to_reach(s.b, s.corr, s.weight, s.delta, s.state, slow, noise)
+    elif ends_well(k, s.U, order, sign, locked, x, dx, slow, noise):
         zero = np.inf
-    meet = time_to_meet(s, bound) if bound >= 0 else np.inf
+    meet = time_to_meet(k, s.e, s.g, s.at[RSS], bound) if bound >= 0 else np.inf
     first = min(zero, reach, meet, end)
     if first > REST and exact >= 0:
         fitted = s.at[RSS] <= exact
         if meet < np.inf or end < 1.0:
             return LOOK, -1, REST
-        if not (fitted or zero < 1.0) and largest_open(s) > noise:
+        if not (fitted or zero < 1.0) and largest_open(s.weight, s.state) > noise:
             return LOOK, -1, REST
     if meet <= first:
         return MET, -1, meet
@@ -275,20 +272,18 @@ def next_bend(s, bound, exact, slow, noise):
     return ADD, j, reach
 
 
-@part_jit
-def move(s, time, to_zero):
+@loop_jit
+def move(k, x, dx, corr, b, weight, delta, time, to_zero):
     """Along the line: x, ω, what is left of its way, and c."""
-    for i in range(s.count[SIZE]):
-        s.x[i] += time * s.dx[i]
-    for j in range(s.b.size):
-        s.weight[j] += time * s.delta[j]
-        s.delta[j] *= 1 - time
-        s.corr[j] += time * s.b[j]
+    for i in range(k):
+        x[i] += time * dx[i]
+    for j in range(b.size):
+        weight[j] += time * delta[j]
+        delta[j] *= 1 - time
+        corr[j] += time * b[j]
     if to_zero:  # what is left of the way is the weight itself, with all of its digits
-        for j in range(s.b.size):
-            s.weight[j] = -s.delta[j]
-    s.at[LEFT] *= 1 - time
-    s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
+        for j in range(b.size):
+            weight[j] = -delta[j]
 
 
 @part_jit
@@ -300,13 +295,17 @@ def leave(s, i):
     for c in range(k):
         recipe += abs2(s.U[c, i])
     s.at[WEAR] = max(s.at[WEAR], np.sqrt(recipe))
-    reflect(s.U, as_row(s.t), k, i, s.h, as_row(s.x), s.dx)
+    reflector(s.U, s.t, k, i, s.h)
+    apply(s.U, s.h, k, k)
     apply(s.Q, s.h, k, s.Q.shape[1])
+    for c in range(k - 1):
+        for row in range(i, k - 1):
+            s.U[c, row] = s.U[c, row + 1]
     squares = 0.0
     for row in range(s.r.size):
-        s.r[row] += s.t[k - 1] * s.Q[k - 1, row]
-        squares += abs2(s.r[row])
-    close_gap(s.order, s.locked, s.t[:0], k, i)  # nothing is damped
+        s.r[0, row] += s.t[0, k - 1] * s.Q[k - 1, row]
+        squares += abs2(s.r[0, row])
+    close_gap(s.order, s.locked, np.empty(0), k, i)  # nothing is damped
     s.count[SIZE], s.at[RSS] = k - 1, squares
     for j in range(s.state.size):
         if s.state[j] == PARKED:
@@ -314,59 +313,57 @@ def leave(s, i):
 
 
 @part_jit
-def makes_way(s, side, dependent):
+def makes_way(k, U, h, order, sign, locked, x, side, dependent):
     """The position whose coefficient is the first to vanish in favour of a dependent column.
 
     a = A_S z with z = U h: x - σ τ z on S and σ τ on the new column fit as well for every τ, and
     cost the same. Without column i, a has the energy |z_i|²/Σ_c|U_ci|², which must let it in.
     -1: none vanishes.
     """
-    k = s.count[SIZE]
     first, when = -1, np.inf
     for i in range(k):
-        z = s.U.dtype.type(0)
+        z = U.dtype.type(0)
         diagonal = 0.0
         for c in range(k):
-            z += s.h[c] * s.U[c, i]
-            diagonal += abs2(s.U[c, i])
-        sign = s.sign[s.order[i]]
-        speed = sign * side * z
-        if speed > 0 and z * z > 4 * dependent * diagonal and not s.locked[i]:
-            time = max(sign * s.x[i], 0.0) / speed
+            z += h[c] * U[c, i]
+            diagonal += abs2(U[c, i])
+        own = sign[order[i]]
+        speed = own * side * z
+        if speed > 0 and z * z > 4 * dependent * diagonal and not locked[i]:
+            time = max(own * x[i], 0.0) / speed
             if time < when:
                 first, when = i, time
     return first
 
 
 @part_jit
-def remainder(s):
-    """What the active columns leave of the new one, into s.v; returns its square."""
-    none = np.empty(0, s.t.dtype)
-    for row in range(s.a.size):
-        s.v[row] = s.a[row]
-    return orthogonalise(s.Q, s.U, none, s.count[SIZE], s.v, none, s.h)
+def remainder(a, k, Q, U, v, h):
+    """What the active columns leave of the new one, into v; returns its square."""
+    none = np.empty(0, Q.dtype)
+    for row in range(a.size):
+        v[row] = a[row]
+    return orthogonalise(Q, U, none, k, v, none, h)
 
 
 @part_jit
-def note(s, column):
+def note(columns, left, at, count, column):
     """A bend; what it leads to is recorded once that is known."""
-    done = s.count[BENDS]
-    s.columns[done] = column
-    s.left[done] = s.at[LEFT]
-    s.count[BENDS] = done + 1
+    done = count[BENDS]
+    columns[done] = column
+    left[done] = at[LEFT]
+    count[BENDS] = done + 1
 
 
 @part_jit
-def rounding(s, energy, dependent):
-    """The energy that rounding may have left of s.a = A_S z + rest: it grows with (1 + Σ|z|)²."""
+def rounding(k, U, h, energy, dependent):
+    """The energy that rounding may have left of a = A_S z + rest: it grows with (1 + Σ|z|)²."""
     if energy > CLOSE:
         return dependent
-    k = s.count[SIZE]
     total = 1.0
     for i in range(k):
-        z = s.U.dtype.type(0)
+        z = U.dtype.type(0)
         for c in range(k):
-            z += s.h[c] * s.U[c, i]
+            z += h[c] * U[c, i]
         total += abs(z)
     return dependent * total * total
 
@@ -378,33 +375,34 @@ def enter(s, j, dependent):
     Where none can make way, the column is parked until one goes.
     """
     side = 1.0 if s.corr[j] > 0 else -1.0
-    energy = remainder(s)
+    k = s.count[SIZE]
+    energy = remainder(s.a, k, s.Q, s.U, s.v, s.h)
     given_up, gone = NONE, NONE
-    least = rounding(s, energy, dependent)
-    if energy <= least or s.count[SIZE] == s.t.size:
+    least = rounding(k, s.U, s.h, energy, dependent)
+    if energy <= least or k == s.t.size:
         # What rounding leaves of the column may be all that has brought c so far.
         if s.weight[j] > np.sqrt(least) * s.at[LENGTH]:
-            given_up = makes_way(s, side, least)
+            given_up = makes_way(k, s.U, s.h, s.order, s.sign, s.locked, s.x, side, least)
         if given_up < 0:
             s.state[j] = PARKED
             return
         gone = s.order[given_up]
         leave(s, given_up)
-        energy = remainder(s)
+        energy = remainder(s.a, k - 1, s.Q, s.U, s.v, s.h)
         if energy <= dependent:  # rounding errors had made a way that is none
-            note(s, -1 - gone)
+            note(s.columns, s.left, s.at, s.count, -1 - gone)
             s.count[GIVEN_UP] = NONE
             s.state[j] = PARKED
             return
-    note(s, j)
+    note(s.columns, s.left, s.at, s.count, j)
     if given_up >= 0:
-        note(s, -1 - gone)
+        note(s.columns, s.left, s.at, s.count, -1 - gone)
     k = s.count[SIZE]
     inner = s.t.dtype.type(0)
     for row in range(s.v.size):
-        inner += s.v[row] * s.r[row]
-    s.t[k] = inner
-    s.at[RSS] = append(s.Q, s.U, as_row(s.t), as_row(s.r), k, s.v, s.h, energy)
+        inner += s.v[row] * s.r[0, row]
+    s.t[0, k] = inner
+    s.at[RSS] = append(s.Q, s.U, s.t, s.r, k, s.v, s.h, energy)
     recipe = 0.0
     for row in range(k + 1):
         recipe += abs(s.U[k, row])
@@ -418,31 +416,30 @@ def enter(s, j, dependent):
 
 
 @part_jit
-def round_off(s, came, slow):
+def round_off(k, U, t, e, x, came, slow):
     """Coefficients that are rounding errors are zero.
 
     So is that of a column that has just come: what the last direction adds to x, all of it rounding
     error, goes with it.
     """
-    k = s.count[SIZE]
     if came:
-        extra = s.t[k - 1] - s.e[k - 1]
+        extra = t[0, k - 1] - e[k - 1]
         for row in range(k - 1):
-            s.x[row] -= extra * s.U[k - 1, row]
-        s.x[k - 1] = 0
+            x[row] -= extra * U[k - 1, row]
+        x[k - 1] = 0
     largest = 0.0
     for i in range(k):
-        largest = max(largest, abs(s.x[i]))
+        largest = max(largest, abs(x[i]))
     for i in range(k):
-        if abs(s.x[i]) <= slow * largest:
-            s.x[i] = 0
+        if abs(x[i]) <= slow * largest:
+            x[i] = 0
 
 
 @part_jit
 def record(s, square, slow):
     """‖r‖² and the coefficients after the last bend."""
     k, last, given_up = s.count[SIZE], s.count[BENDS] - 1, s.count[GIVEN_UP]
-    round_off(s, s.columns[last] >= 0, slow)
+    round_off(k, s.U, s.t, s.e, s.x, s.columns[last] >= 0, slow)
     s.squares[last] = square
     for row in range(k):
         s.X[last, row] = s.x[row]
@@ -453,28 +450,33 @@ def record(s, square, slow):
     s.count[GIVEN_UP] = NO_BEND
 
 
-@part_jit
+@loop_jit
 def look(s, limits):
     """At a bend, or at the start: record it and look where to go, for which Aᵀu is needed."""
     slow, faded, worn = limits[2], limits[5], limits[6]
     if s.at[WEAR] > worn:
         return WORN
-    square = aim(s)
+    k = s.count[SIZE]
+    square = aim(
+        k, s.at[RSS], s.Q, s.U, s.t, s.h, s.x, s.dx, s.e, s.g, s.u,
+        s.order, s.sign, s.weight, s.delta,
+    )  # fmt: skip
     if s.count[GIVEN_UP] != NO_BEND:
         record(s, square, slow)
-    k = s.count[SIZE]
     full = k == s.t.size and k < min(s.r.size, s.corr.size)
     if s.count[BENDS] + 2 > s.columns.size or full:
         return MORE
     return STALE if s.at[LEFT] < faded * s.at[FRESH] else PRODUCT
 
 
-@part_jit
+@loop_jit
 def go(s, bound, limits):
     """With Aᵀu, to the next bend: a column goes, or one is needed that comes."""
     exact, _, slow, noise, still, _, _ = limits
     kind, place, time = next_bend(s, bound, exact, slow, noise * s.at[LENGTH])
-    move(s, time, exact >= 0)
+    move(s.count[SIZE], s.x, s.dx, s.corr, s.b, s.weight, s.delta, time, exact >= 0)
+    s.at[LEFT] *= 1 - time
+    s.count[STILL] = 0 if time > 0 else s.count[STILL] + 1
     if kind in (MET, END, LOOK):
         return kind
     if s.count[STILL] > still:
@@ -482,7 +484,7 @@ def go(s, bound, limits):
     s.count[PLACE] = place
     if kind == ADD:
         return COLUMN
-    note(s, -1 - s.order[place])
+    note(s.columns, s.left, s.at, s.count, -1 - s.order[place])
     leave(s, place)
     s.count[GIVEN_UP] = NONE
     return LOOK

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, column_square, inner_jit, jit, part_jit
+from sparsewise.compiled.jit import abs2, alone, column_square, jit, part_jit
 
 LARGE = 1000.0
 """Coefficients up to this many times those of the incumbent are thought of in looking for ties."""
@@ -70,7 +70,7 @@ class Scratch(NamedTuple):
     order: Any
 
 
-@jit
+@part_jit
 def without(R, t, width, i, S, s):
     """R and t without column i into S and s, triangular again by rotations.
 
@@ -98,7 +98,7 @@ def without(R, t, width, i, S, s):
     return column_square(s, width - 1)
 
 
-@jit
+@part_jit
 def measure_losses(R, t, width, fixed, U, loss):
     """How much ‖r‖² grows by if column i is dropped: |x_i|² / Σ_c |U_ic|² with U = R⁻¹.
 
@@ -126,7 +126,7 @@ def measure_losses(R, t, width, fixed, U, loss):
         loss[i] = size / length
 
 
-@jit
+@part_jit
 def sort_by_loss(loss, fixed, width, order):
     """The free columns by falling loss into `order`; whether they were in order already."""
     in_order = True
@@ -140,7 +140,7 @@ def sort_by_loss(loss, fixed, width, order):
     return in_order
 
 
-@jit
+@part_jit
 def rearrange(R, columns, loss, fixed, width, order, scratch):
     """The free columns in this order, with all that belongs to them."""
     M, v = scratch.M, scratch.v
@@ -167,7 +167,7 @@ def reflect(v, w, first, width, scale):
         v[row] -= inner * w[row]
 
 
-@jit
+@part_jit
 def triangular(R, t, fixed, width, w):
     """R upper triangular again, from column `fixed` on, by reflections; t turns with it."""
     for c in range(fixed, width - 1):
@@ -188,7 +188,7 @@ def triangular(R, t, fixed, width, w):
             R[row, c] = 0
 
 
-@inner_jit
+@part_jit
 def independent(R, width, dependent):
     """How many of the first columns are independent: |R_cc|² is what those before c leave of it."""
     for c in range(width):
@@ -197,7 +197,7 @@ def independent(R, width, dependent):
     return width
 
 
-@inner_jit
+@part_jit
 def is_combination(R, c, ridge, w):
     """Whether column c is a combination of those before it, but for the ridge and rounding.
 
@@ -213,7 +213,7 @@ def is_combination(R, c, ridge, w):
     return abs2(R[c, c]) <= 16 * ridge * ridge * length
 
 
-@inner_jit
+@part_jit
 def can_be_told_apart(R, first, size, dependent, ridge, w):
     """Whether the first columns, but for nearly dependent ones, are more than combinations.
 
@@ -225,7 +225,7 @@ def can_be_told_apart(R, first, size, dependent, ridge, w):
     return True
 
 
-@inner_jit
+@part_jit
 def is_better(rss, best, rounding):
     """Whether ‖r‖² is below the best by more than rounding errors of ‖r‖ can make up."""
     if best == np.inf:
@@ -233,14 +233,14 @@ def is_better(rss, best, rounding):
     return rss < best - 2 * rounding * np.sqrt(best) - rounding * rounding
 
 
-@inner_jit
+@part_jit
 def is_as_good(rss, best, rounding):
     """Whether it is not above the best by more than rounding, even for large coefficients."""
     rounding *= LARGE
     return rss < best + 2 * rounding * np.sqrt(best) + rounding * rounding
 
 
-@inner_jit
+@part_jit
 def meet(stack, columns, size, rss, rounding):
     """Keep a subset about as good as the best, if there is room; those that were have to go."""
     if is_better(rss, stack.best[size], rounding):
@@ -251,8 +251,8 @@ def meet(stack, columns, size, rss, rounding):
         stack.count[0] += 1
 
 
-@jit
-def enter(stack, depth, least, most, rounding, dependent, ridge, scratch):
+@part_jit
+def look_at(stack, depth, least, most, rounding, dependent, ridge, scratch):
     """Look at the first columns of a node, in falling order of loss: good subsets of each size.
 
     With the best first, the children with the most below them are the least promising.
@@ -284,6 +284,9 @@ def enter(stack, depth, least, most, rounding, dependent, ridge, scratch):
     stack.next[depth] = min(width, most) - 1 if width > least else -1
 
 
+enter = alone(look_at)
+
+
 @jit
 def search(stack, depth, nodes, least, most, rounding, dependent, ridge, scratch):
     """Go on from a node, for at most so many nodes; return the depth then: -1 when all is done."""
@@ -309,5 +312,5 @@ def search(stack, depth, nodes, least, most, rounding, dependent, ridge, scratch
         stack.width[depth + 1], stack.fixed[depth + 1] = width - 1, i
         depth += 1
         nodes -= 1
-        enter(stack, depth, least, most, rounding, dependent, ridge, scratch)
+        look_at(stack, depth, least, most, rounding, dependent, ridge, scratch)
     return depth

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsewise.compiled.jit import abs2, column_square, jit
+from sparsewise.compiled.jit import abs2, alone, column_square, jit, part_jit
 
 # The state of a column.
 OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
@@ -27,7 +27,7 @@ OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
 MORE, FULL, SMALL, FITTED, EXACT, NONE_LEFT, LOCKED, STALE, FADED, DRIFTED, UNSURE = range(11)
 
 
-@jit
+@part_jit
 def as_row(values):
     """Those of a single target as those of several are held: one row for each."""
     return values.reshape((1, values.size))
@@ -54,7 +54,7 @@ def measure_columns(W, norms, inverse):
     return low, together
 
 
-@jit
+@part_jit
 def sum_squares(M, width, out):
     """out_j = Σ_i |M_ij|² for the first columns of M: over targets, if these are its rows."""
     for j in range(width):
@@ -64,7 +64,7 @@ def sum_squares(M, width, out):
             out[j] += abs2(M[i, j])
 
 
-@jit
+@part_jit
 def scores(corr, energy, state, by_gain, dependent, out):
     """Of every column the fall of ‖r‖² if it is added, |corr|²/energy, or |corr|² (OMP's choice).
 
@@ -81,7 +81,7 @@ def scores(corr, energy, state, by_gain, dependent, out):
     return top
 
 
-@jit
+@part_jit
 def best_open(corr, energy, state, by_gain, dependent, tie, out):
     """The open column of the best score; of those within `tie` of it the first. -1: none."""
     top = scores(corr, energy, state, by_gain, dependent, out)
@@ -94,7 +94,7 @@ def best_open(corr, energy, state, by_gain, dependent, tie, out):
     return -1
 
 
-@jit
+@part_jit
 def orthogonalise(Q, U, d, k, v, b, h):
     """Unit v minus its part in the span of the first k basis vectors; h = Q*v. Returns ‖v‖².
 
@@ -137,7 +137,7 @@ def orthogonalise(Q, U, d, k, v, b, h):
     return after
 
 
-@jit
+@part_jit
 def inner_with_rest(v, r, b, d, x, t, k):
     """t[:, k] = v*r for each residual r; below it stands -D x where columns are damped."""
     for i in range(len(r)):
@@ -150,7 +150,7 @@ def inner_with_rest(v, r, b, d, x, t, k):
         t[i, k] = inner
 
 
-@jit
+@part_jit
 def squares(U, k):
     """‖U‖²: how many digits the coefficients x = U t may lose, squared."""
     result = 0.0
@@ -160,7 +160,7 @@ def squares(U, k):
     return result
 
 
-@jit
+@part_jit
 def recipe(U, k, h, rho):
     """The recipe of the next basis vector: a = Q h + ρ q, hence q = (a - A_S U h) / ρ.
 
@@ -180,7 +180,7 @@ def recipe(U, k, h, rho):
     return square
 
 
-@jit
+@part_jit
 def enter(Q, t, r, k, v, rho):
     """Take q = v/ρ into the basis, and out of r; t[:, k] is v*r, then q*r. Returns ‖r‖²."""
     for row in range(v.size):
@@ -195,7 +195,7 @@ def enter(Q, t, r, k, v, rho):
     return total
 
 
-@jit
+@part_jit
 def append(Q, U, t, r, k, v, h, energy):
     """Take v/ρ into the basis, ρ² = energy, with its recipe (see `enter`). Returns ‖r‖²."""
     rho = np.sqrt(energy)
@@ -223,7 +223,7 @@ def add(Q, U, d, t, r, x, k, v, dependent, frail):
     return enter(Q, t, r, k, v, rho)
 
 
-@jit
+@part_jit
 def project(W, scale, q, p):
     """p_i = scale_i w_i* q for every column w_i of the pool, four rows of it at a time."""
     n, width = W.shape
@@ -255,7 +255,7 @@ def open_scores(W, scale, r, corr, energy, floor, trust):
         floor[j] = trust
 
 
-@jit
+@part_jit
 def lower(p, t, k, corr, energy, floor, state):
     """The scores after direction q came in: corr -= t p, energy -= |p|², with p = A*q.
 
@@ -274,7 +274,7 @@ def lower(p, t, k, corr, energy, floor, state):
     return stale
 
 
-@jit
+@part_jit
 def advance(before, new, t, k, x):
     """x after direction k came in: what it was before, and t times the new recipe."""
     for i in range(len(x)):
@@ -310,20 +310,23 @@ def grow(
     b = np.empty(k + steps if noise > 0 else 0, Q.dtype)
     values = np.empty(width, energy.dtype)
     recipes = squares(U, k)
-    added = 0
-    while added < steps:
+    added, known, code = 0, 0, MORE
+    while added < steps and code == MORE:
         j = best_open(corr, energy, state, by_gain, dependent, tie, values)
         if j < 0:
-            return added, NONE_LEFT, added
+            code = NONE_LEFT
+            break
         gain = column_square(corr, j) / energy[j]
         if gain <= gain_floor:
-            return added, SMALL, added
+            code = SMALL
+            break
         for row in range(n):
             v[row] = W[row, j] * scale[j]
         exact = orthogonalise(Q, U, d, k, v, b, h)
         depends = exact <= dependent
         if not depends and abs(exact - energy[j]) > drift * exact:
-            return added, DRIFTED, added
+            code = DRIFTED
+            break
         if not depends:
             inner_with_rest(v, r, b, d, X[max(added - 1, 0)], t, k)
             if noise > 0:
@@ -335,7 +338,8 @@ def grow(
             depends = size > frail
         if depends:
             if added and not whole:
-                return added, UNSURE, added
+                code = UNSURE
+                break
             state[j] = DEPENDENT
             continue
         recipes = size
@@ -347,17 +351,19 @@ def grow(
         k += 1
         added += 1
         if left <= enough:
-            return added, FITTED, added - 1
-        if left <= nothing:
-            return added, EXACT, added - 1
-        if k >= most:
-            return added, FULL, added - 1
-        project(W, scale, Q[k - 1], p)
-        if lower(p, t, k - 1, corr, energy, floor, state) > 0:
-            return added, STALE, added
-        if left < faded:
-            return added, FADED, added
-    return added, MORE, added
+            code = FITTED
+        elif left <= nothing:
+            code = EXACT
+        elif k >= most:
+            code = FULL
+        else:
+            project(W, scale, Q[k - 1], p)
+            known = added
+            if lower(p, t, k - 1, corr, energy, floor, state) > 0:
+                code = STALE
+            elif left < faded:
+                code = FADED
+    return added, code, known
 
 
 @jit
@@ -406,7 +412,7 @@ def restore(P, scale, t, first, corr, energy, floor, state, dependent, trust):
             floor[j] = np.inf  # it had no digits left: to be measured anew
 
 
-@jit
+@part_jit
 def total(values, count):
     """The sum of the first values."""
     result = 0.0
@@ -415,7 +421,7 @@ def total(values, count):
     return result
 
 
-@jit
+@part_jit
 def coefficients(U, t, k, x, diagonal):
     """x = U t and diagonal_i = [(A_S*A_S)⁻¹]_ii = Σ_c |U[c, i]|². Returns ‖U‖²."""
     clear(x, diagonal, k)
@@ -424,7 +430,7 @@ def coefficients(U, t, k, x, diagonal):
     return total(diagonal, k)
 
 
-@jit
+@part_jit
 def clear(x, diagonal, k):
     """Zeros, for what is to be added up."""
     for row in range(k):
@@ -434,7 +440,7 @@ def clear(x, diagonal, k):
             x[i, row] = 0
 
 
-@jit
+@part_jit
 def copy(x, k, out):
     """The coefficients of k columns, as they are now, into `out`."""
     for i in range(len(x)):
@@ -442,7 +448,7 @@ def copy(x, k, out):
             out[i, row] = x[i, row]
 
 
-@jit
+@part_jit
 def accumulate(U, t, c, k, x, diagonal):
     """Direction c's part of x and diagonal (see `coefficients`)."""
     along = t[0, c]
@@ -455,13 +461,13 @@ def accumulate(U, t, c, k, x, diagonal):
             x[i, row] += U[c, row] * along
 
 
-@jit
+@part_jit
 def cost(square, diagonal, by_loss):
     """The growth of ‖r‖² if the column is dropped, |x|²/diagonal; or |x|² (LACE's choice)."""
     return square / diagonal if by_loss else square
 
 
-@jit
+@part_jit
 def least(squares, diagonal, k, order, locked, by_loss, tie, nothing):
     """The active position whose loss |x_i|²/diagonal_i (or |x_i|²) is least; -1: all are locked.
 
@@ -483,7 +489,7 @@ def least(squares, diagonal, k, order, locked, by_loss, tie, nothing):
     return best
 
 
-@jit
+@part_jit
 def reflector(U, t, k, i, v):
     """v and v[k] = τ with (row i of the matrix U) (I - τ v v*) = β e_kᵀ; t is turned by it."""
     norm2 = 0.0
@@ -508,7 +514,7 @@ def reflector(U, t, k, i, v):
     return tau
 
 
-@jit
+@part_jit
 def reflect(U, t, k, i, v, x, diagonal):
     """Turn the basis so that the direction only active column i needs comes last.
 
@@ -538,7 +544,7 @@ def reflect(U, t, k, i, v, x, diagonal):
     return total(diagonal, k - 1)
 
 
-@jit
+@part_jit
 def close_gap(order, locked, d, k, i):
     """The column at position i of k has left: what is known of those behind it moves up."""
     for position in range(i, k - 1):
@@ -591,7 +597,7 @@ def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, l
     return steps, MORE, peak
 
 
-@jit
+@part_jit
 def apply(M, v, k, width):
     """M H for the reflector in v: the first k rows of M, which are vectors of this width."""
     w = np.zeros(width, M.dtype)
@@ -611,7 +617,7 @@ def turn(Q, V, k):
         apply(Q, V[step], k - step, Q.shape[1])
 
 
-@jit
+@part_jit
 def judge(square, diagonal, d, prior):
     """What the evidence says of an active column: whether to keep it, and with which γ.
 
@@ -631,7 +637,7 @@ def judge(square, diagonal, d, prior):
     return u, share, beta * (np.log1p(off) - off / (1.0 + off))
 
 
-@jit
+@part_jit
 def is_unsure(square, diagonal, d, size, prior, trusted, frail):
     """Whether a column must be measured before its best γ is known, or can be had.
 
@@ -642,7 +648,7 @@ def is_unsure(square, diagonal, d, size, prior, trusted, frail):
     return share < trusted or size * (u - 1.0) > frail * u * share
 
 
-@jit
+@part_jit
 def best_change(squares, diagonal, d, k, order, locked, prior, tie, steepest):
     """The active position to change (-1: none), the rise that brings, and whether it goes.
 
@@ -665,7 +671,7 @@ def best_change(squares, diagonal, d, k, order, locked, prior, tie, steepest):
     return best, rise, goes
 
 
-@jit
+@part_jit
 def change(M, U, d, t, order, locked, k, i, goes, squares, diagonal, prior, v):
     """Take active column i out, or give it its best γ: O(k²) and a turn of the basis M.
 
@@ -739,3 +745,12 @@ def revise(T, U, d, t, order, locked, k, rss, steps, limits, prior, columns, ris
         k, growth = change(T, U, d, t, order, locked, k, i, goes, squares, diagonal, prior, v)
         rss += growth * column_square(t, last)
         step += 1
+
+
+scores_alone = alone(scores)
+best_open_alone = alone(best_open)
+lower_alone = alone(lower)
+reflect_alone = alone(reflect)
+is_unsure_alone = alone(is_unsure)
+best_change_alone = alone(best_change)
+change_alone = alone(change)

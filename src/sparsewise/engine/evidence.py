@@ -293,7 +293,7 @@ class Evidence(SparseModel):
     def _best_change(self, steepest: bool) -> tuple[int, float, bool]:
         """The active position to change (-1: none), the rise that brings, and whether it goes."""
         factor = self._factor
-        change: tuple[int, float, bool] = self._kernels.best_change(
+        change: tuple[int, float, bool] = self._kernels.best_change_alone(
             factor.squares(), factor.diagonal(), factor.damping, self.size, factor.order,
             factor.locked, self._prior, self._tolerance.tie, steepest,
         )  # fmt: skip

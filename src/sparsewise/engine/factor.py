@@ -270,7 +270,8 @@ class Factor:
 
     def _squares(self) -> float:
         """‖U‖²."""
-        return float(self._kernels.squares(self.U, self.size))
+        entries = self.U[: self.size, : self.size].ravel()
+        return float(np.vdot(entries, entries).real)
 
     def _by_qr(self) -> tuple[Array, Array]:
         """Coefficients by QR of the active columns, refined once, and what they leave of y."""
@@ -372,7 +373,7 @@ class Factor:
         reflector = np.empty((1, k + 1), self.dtype)
         x = np.empty((len(self.t), k), self.dtype)
         diagonal = np.empty(k, self.problem.inverse_norms.dtype)
-        self._kernels.reflect(self.U, self.t, k, i, reflector[0], x, diagonal)
+        self._kernels.reflect_alone(self.U, self.t, k, i, reflector[0], x, diagonal)
         self._close_gap(i)
         self._lost(reflector)
         return x[:, : k - 1]
@@ -444,7 +445,7 @@ class Factor:
         energy += f |A*q|².
         """
         k, Q = self.size, self.Q
-        self.size, growth = self._kernels.change(
+        self.size, growth = self._kernels.change_alone(
             Q, self.U, self.damping, self.t, self.order, self.locked, k, i, goes, self.squares(),
             self.diagonal(), prior, np.empty(k + 1, self.dtype),
         )  # fmt: skip
@@ -456,7 +457,7 @@ class Factor:
     def is_unsure(self, i: int, prior: tuple[float, float, float, float]) -> bool:
         """Whether a damped column must be measured before its best γ is known, or can be had."""
         diagonal, tolerance = self.diagonal(), self.tolerance
-        unsure: bool = self._kernels.is_unsure(
+        unsure: bool = self._kernels.is_unsure_alone(
             self.squares()[i], diagonal[i], self.d[i], diagonal.sum(), prior, tolerance.trust,
             self.frail,
         )  # fmt: skip
@@ -476,7 +477,9 @@ class Factor:
 
     def _close_gap(self, i: int) -> None:
         """What is known of the columns behind position i moves up."""
-        self._kernels.close_gap(self.order, self.locked, self.damping, self.size, i)
+        last = self.size - 1
+        for known in (self.order, self.locked, self.damping):
+            known[i:last] = known[i + 1 : last + 1]
 
     def _settle(self) -> None:
         """r anew from a basis that has changed."""

@@ -414,9 +414,9 @@ class Homotopy:
         x, dx, e, g, h = self._scratch
         u, a, v = self._vectors
         return kernels.State(
-            factor.Q, factor.U, factor.t[0], self._r, factor.order, factor.locked, x, dx, e, g, u,
-            self._corr, self._weight, self._delta, self._sign, self._state, self._product, a, v, h,
-            self._at, count, np.empty(room, np.int64), np.empty(room), np.empty(room),
+            factor.Q, factor.U, factor.t, self._r[None], factor.order, factor.locked, x, dx, e, g,
+            u, self._corr, self._weight, self._delta, self._sign, self._state, self._product, a, v,
+            h, self._at, count, np.empty(room, np.int64), np.empty(room), np.empty(room),
             np.zeros((room, factor.room + 1), self._dtype),
         )  # fmt: skip
 
@@ -457,7 +457,7 @@ class Homotopy:
                 state.squares[last - 1] = r @ r
                 state.X[last - 1, : k + 1] = np.insert(x, given_up, 0.0)
             count[kernels.GIVEN_UP] = kernels.NO_BEND
-        return state._replace(Q=factor.Q, U=factor.U, t=factor.t[0], r=self._r, corr=self._corr)
+        return state._replace(Q=factor.Q, U=factor.U, t=factor.t, r=self._r[None], corr=self._corr)
 
     @cached_property
     def _generator(self) -> np.random.Generator:

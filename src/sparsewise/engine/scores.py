@@ -62,7 +62,7 @@ class Scores:
         """|corr|²/energy, or |corr|²; -1 where a column can't be added."""
         self.sync()
         out = np.empty(self.energy.size, self.energy.dtype)
-        self._kernels.scores(
+        self._kernels.scores_alone(
             self.corr, self.energy, self.state, by_gain, self._tolerance.dependent, out
         )
         return out
@@ -70,7 +70,7 @@ class Scores:
     def best(self, by_gain: bool) -> tuple[int, Array]:
         """The column of best score (-1: none can be added), and all scores."""
         out = np.empty(self.energy.size, self.energy.dtype)
-        j = self._kernels.best_open(
+        j = self._kernels.best_open_alone(
             self.corr, self.energy, self.state, by_gain, self._tolerance.dependent,
             self._tolerance.tie, out,
         )  # fmt: skip
@@ -155,7 +155,7 @@ class Scores:
 
     def _lower(self, p: Array, t: Array, k: int) -> None:
         """Direction k, of which p = A*q, has come in; rounding may show in what it leaves."""
-        low = self._kernels.lower(p, t, k, self.corr, self.energy, self.floor, self.state)
+        low = self._kernels.lower_alone(p, t, k, self.corr, self.energy, self.floor, self.state)
         self._stale = self._stale or low > 0
 
     def shift(self, q: Array, t: Array, f: float) -> None:
