@@ -1,11 +1,18 @@
 """One BLAS thread, the fixed hypothesis profile, and a fixture for every storage of a matrix."""
 
+import os
+
 import pytest
 import scipy.linalg  # noqa: F401  (its BLAS must be there to be limited)
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
+from sparsewise.compiled import compile_first
 from tests.storages import STORAGES, Storage
+
+# A test has the same digits whatever was compiled before; so have the processes it starts.
+compile_first()
+os.environ["SPARSEWISE_COMPILE"] = "first"
 
 # On matrices this small threads cost far more than they bring, the more so with several workers.
 threadpool_limits(1)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise.compiled import begin
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import Array, precision
 from sparsewise.design.choose import as_floats, is_dask
@@ -286,6 +287,7 @@ def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem
         passes = OnePass() if design.dense else passes
     else:
         design = as_design(A)
+    begin(design.shape[0] * design.shape[1])
     if not design.is_measured:
         passes.count = design.shape[1] if design.applied else 1
     target = as_floats(given.Y, "y")

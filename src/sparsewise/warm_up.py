@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise import algorithms
-from sparsewise.compiled import kept_in
+from sparsewise.compiled import compile_first, kept_in
 from sparsewise.design.base import Array
 from sparsewise.errors import InputError
 from sparsewise.wording import look_up
@@ -33,6 +33,7 @@ NOT_KEPT = (
 def warm_up(types: Sequence[str] = TYPES[:1], tell: Callable[[str], object] = print) -> None:
     """Compile what the algorithms need for entries of these types, and tell how far it is."""
     look_up(types, TYPES, "type of entries")
+    compile_first()
     start = perf_counter()
     for name in types:
         for what, run in _calls(np.dtype(name)):

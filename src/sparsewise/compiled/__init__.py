@@ -6,46 +6,71 @@ compilation per type.
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import cache
-from types import ModuleType
+from importlib import import_module
+from typing import Any
 
 NOTICES = True
 """Whether to say on a terminal that compiling takes time; the command line has a bar for that."""
 
 
+EARLY = 10_000
+"""How many entries the first problems may have together that don't wait for the compiler."""
+
+_left = EARLY
+_waits = os.environ.get("SPARSEWISE_COMPILE") == "first"
+
+
+def begin(entries: int) -> None:
+    """Decide whether a problem with this many entries, which comes next, is one that waits."""
+    global _left
+    if not _waits:
+        _left -= entries
+        if _left < 0:
+            compile_first()
+
+
+def compile_first() -> None:
+    """Let all calls from now on wait for the compiler, so that all have the same digits."""
+    global _waits
+    _waits = True
+    if beside := sys.modules.get(f"{__name__}.beside"):
+        beside.COMPILING.wait()
+
+
 @cache
-def load_kernels() -> ModuleType:
+def _load(name: str, waits: bool = True) -> Any:
+    module = import_module(f"{__name__}.{name}")
+    if waits:
+        return module
+    from sparsewise.compiled.beside import Early
+
+    return Early(module)
+
+
+def load_kernels() -> Any:
     """What the engine of stepwise algorithms is made of."""
-    from sparsewise.compiled import stepwise
-
-    return stepwise
+    return _load("stepwise", _waits)
 
 
-@cache
-def load_homotopy() -> ModuleType:
+def load_homotopy() -> Any:
     """What follows the path of ℓ1-penalised least squares."""
-    from sparsewise.compiled import homotopy
-
-    return homotopy
+    return _load("homotopy", _waits)
 
 
-@cache
-def load_leaps() -> ModuleType:
+def load_leaps() -> Any:
     """The search for the best subsets."""
-    from sparsewise.compiled import leaps
-
-    return leaps
+    return _load("leaps")
 
 
-@cache
-def load_encoders() -> ModuleType:
+def load_encoders() -> Any:
     """What codes many signals."""
-    from sparsewise.compiled import encode
-
-    return encode
+    return _load("encode")
 
 
 def kept_in() -> str | None:
     """The folder in which compiled code is kept; None: there is none that can be written to."""
-    statistics = getattr(load_kernels().grow, "stats", None)  # plain Python has none
+    statistics = getattr(_load("stepwise").grow, "stats", None)  # plain Python has none
     return None if statistics is None else statistics.cache_path

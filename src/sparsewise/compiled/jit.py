@@ -6,6 +6,7 @@ import ctypes
 import gc
 import math
 import sys
+import threading
 from functools import partial
 from time import monotonic
 
@@ -56,6 +57,40 @@ class PartCompiler(Compiler):
         super().__init__(typingctx, targetctx, PartLibrary(targetctx.codegen(), "part"), *others)
 
 
+class NotCompiledError(Exception):
+    """What would have to be compiled first; its argument: the types of arguments."""
+
+    @property
+    def types(self):
+        """Those of the arguments."""
+        return self.args[0]
+
+
+class _Mode(threading.local):
+    """Whether this thread compiles nothing, or beside another one that does not wait."""
+
+    loads_only = False
+    beside = False
+
+
+_mode = _Mode()
+
+
+def call_if_compiled(kernel, args):
+    """Call a function whose code is there, or kept; raise `NotCompiledError` if it is not."""
+    _mode.loads_only = True
+    try:
+        return kernel(*args)
+    finally:
+        _mode.loads_only = False
+
+
+def compile_beside(kernel, types):
+    """Compile a function for arguments of these types, in a thread that nobody waits for."""
+    _mode.beside = True
+    kernel.compile(types)
+
+
 class Watch(event.Listener):
     """What goes on while functions are compiled: a line on a terminal once that has taken a second.
 
@@ -71,7 +106,9 @@ class Watch(event.Listener):
     def on_start(self, event):
         """A function is about to be compiled."""
         dispatcher, now = event.data["dispatcher"], monotonic()
-        if not dispatcher.py_func.__module__.startswith("sparsewise."):
+        if _mode.loads_only:
+            raise NotCompiledError(event.data["args"])
+        if not dispatcher.py_func.__module__.startswith("sparsewise.") or _mode.beside:
             return
         if not self._open:
             self._collects = gc.isenabled()

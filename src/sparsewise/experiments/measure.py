@@ -11,6 +11,7 @@ from threading import Lock
 import scipy.linalg  # noqa: F401  (its BLAS must be there to be limited)
 from threadpoolctl import threadpool_limits
 
+from sparsewise.compiled import compile_first
 from sparsewise.results import Solution
 
 Values = dict[str, list[float]]
@@ -39,8 +40,8 @@ def noted(where: str) -> Iterator[None]:
 class OneThread:
     """One thread for BLAS: units side by side share the cores already, and sums keep their order.
 
-    The limit is for a whole process. Where several threads of it run units, as on Dask, it holds
-    until the last of them is done.
+    For the same reason they wait for the compiler. The limit is for a whole process. Where several
+    threads of it run units, as on Dask, it holds until the last of them is done.
     """
 
     def __init__(self) -> None:
@@ -48,6 +49,7 @@ class OneThread:
         self._running = 0
 
     def __enter__(self) -> None:
+        compile_first()
         with self._lock:
             # Some libraries keep a number for each thread: all of them set it.
             limits = threadpool_limits(1)
