@@ -13,6 +13,7 @@ SOURCE = Path(sw.__file__).parent
 
 #: Words that are names of algorithms, but mean something else there.
 OTHER_MEANINGS = {
+    "compiled/__init__.py": {"stepwise"},  # a file
     "selection/choice.py": {"forward", "backward", "foba"},  # directions of a path
     "estimators/stepwise.py": {"forward", "backward"},
     "estimators/decision.py": {"focuss"},  # a rule of weights
