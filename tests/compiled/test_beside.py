@@ -49,7 +49,8 @@ def test_each_kernel_is_compiled_once_for_its_types():
     assert kernel.compiled[-1] == ("c",)
 
 
-def test_who_stops_waits_for_one_kernel_alone():
+def test_who_stops_waits_for_one_kernel_alone(monkeypatch):
+    monkeypatch.setattr(beside, "PAUSE", 0.0)
     compiling, kernel, other = beside.Compiling(), Kernel(held=True), Kernel()
     compiling.add(kernel, ())
     compiling.add(other, ())
@@ -57,6 +58,14 @@ def test_who_stops_waits_for_one_kernel_alone():
     threading.Timer(0.1, kernel.may_end.set).start()
     compiling.stop()
     assert (kernel.compiled, other.compiled) == ([()], [])
+
+
+def test_who_stops_soon_waits_for_nothing(monkeypatch):
+    monkeypatch.setattr(beside, "PAUSE", 3600.0)
+    compiling, kernel = beside.Compiling(), Kernel()
+    compiling.add(kernel, ())
+    compiling.stop()
+    assert kernel.compiled == []
 
 
 def test_those_who_wait_are_told(monkeypatch):
@@ -185,7 +194,7 @@ print(call())
 
 
 @pytest.mark.parametrize("then", ["", "compile_first()", "import os\nif os.fork(): os.wait()"])
-def test_processes_end_well_and_keep_what_was_compiled(then, tmp_path):
+def test_processes_end_well(then, tmp_path):
     if "fork" in then and not hasattr(os, "fork"):
         pytest.skip("processes don't divide here")
     env = {name: value for name, value in os.environ.items() if name != "SPARSEWISE_COMPILE"}
@@ -196,4 +205,5 @@ def test_processes_end_well_and_keep_what_was_compiled(then, tmp_path):
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert set(done.stdout.splitlines()) == {"(1.0, 2.0)"}
-    assert list(Path(tmp_path).rglob("stepwise.measure_columns*.nbc"))
+    kept = list(Path(tmp_path).rglob("stepwise.measure_columns*.nbc"))
+    assert bool(kept) == (then == "compile_first()")

@@ -19,6 +19,9 @@ NOTICES = True
 EARLY = 10_000
 """How many entries the first problems may have together that don't wait for the compiler."""
 
+FEW = 12
+"""Of how many columns the best subsets are found soon, even by the interpreter."""
+
 _left = EARLY
 _waits = os.environ.get("SPARSEWISE_COMPILE") == "first"
 
@@ -60,9 +63,9 @@ def load_homotopy() -> Any:
     return _load("homotopy", _waits)
 
 
-def load_leaps() -> Any:
-    """The search for the best subsets."""
-    return _load("leaps")
+def load_leaps(columns: int = 0) -> Any:
+    """The search for the best subsets of so many columns, which doubles in length with each."""
+    return _load("leaps", _waits or columns > FEW)
 
 
 def load_encoders() -> Any:

@@ -27,15 +27,26 @@ from sparsewise.compiled.jit import (
     say,
 )
 
+PAUSE = 2.0
+"""Seconds that a process has to end in without anything being compiled."""
+
+Job = tuple[Any, tuple[Any, ...]]
+"""A function, and the types of its arguments."""
+
 
 class Compiling:
-    """A thread that compiles one function after another, as long as there are any."""
+    """A thread that compiles one function after another, as long as there are any.
+
+    It begins after a pause, or when somebody waits for it: a script that makes a call and ends
+    would have nothing of it but longer to wait.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._queue: deque[tuple[Any, tuple[Any, ...]]] = deque()
-        self._known: set[tuple[Any, tuple[Any, ...]]] = set()
+        self._queue: deque[Job] = deque()
+        self._known: set[Job] = set()
         self._thread: threading.Thread | None = None
+        self._is_awaited = threading.Event()
 
     @property
     def has_begun(self) -> bool:
@@ -49,22 +60,26 @@ class Compiling:
             if job in self._known:
                 return
             self._known.add(job)
-            if self._thread is not None:
-                self._queue.append(job)
-                return
-            self._thread = threading.Thread(target=self._run, args=(job,), daemon=True)
-            self._thread.start()
+            self._queue.append(job)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
 
-    def _run(self, job: tuple[Any, tuple[Any, ...]] | None) -> None:
-        while job is not None:
+    def _run(self) -> None:
+        self._is_awaited.wait(PAUSE)
+        while job := self._next():
             compile_beside(*job)
-            with self._lock:
-                job = self._queue.popleft() if self._queue else None
-                if job is None:
-                    self._thread = None
+
+    def _next(self) -> Job | None:
+        with self._lock:
+            if self._queue:
+                return self._queue.popleft()
+            self._thread = None
+            return None
 
     def wait(self) -> None:
         """Until everything is compiled; those who wait at a terminal are told what for."""
+        self._is_awaited.set()
         if thread := self._thread:
             thread.join(PATIENCE)
             if thread.is_alive():

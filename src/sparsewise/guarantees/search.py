@@ -74,8 +74,8 @@ class Search:
         exclude: Sequence[int] = (),
         incumbent: Array | None = None,
     ) -> None:
-        self._leaps = load_leaps()
         self.columns = candidates(data, include, exclude)
+        self._leaps = load_leaps(self.columns.size)
         self._R, self._t, self._rss, self._ridge = _root(data, self.columns)
         self.most = min(most, self.columns.size)
         self.least = max(len(include), 1) if incumbent is None else self.most
