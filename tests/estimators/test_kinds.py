@@ -47,6 +47,7 @@ CASES = {
         'holds durations (the first is "1 day, 0:00:00" in row 0); leave it out.',
     ),
     "lists": ([[1, 2]] * N, "holds lists "),
+    "objects": ([len] * N, "holds objects of type builtin_function_or_method "),
 }
 
 

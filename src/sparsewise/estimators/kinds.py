@@ -101,6 +101,8 @@ def _held(cells: Any) -> tuple[str, str] | None:
     is_array = isinstance(cells, np.ndarray)  # of other objects in it scikit-learn has its own word
     for row, cell in enumerate(cells if is_array else cells.to_list()):
         kind = next((word for types, word in KINDS if isinstance(cell, types)), "")
+        if not kind and cell is not None and not _tells_number(cell):
+            kind = f"objects of type {type(cell).__name__}"
         if is_array and kind not in ("text", *TIMES):
             continue
         if kind in TIMES or (kind and not _tells_number(cell)):
