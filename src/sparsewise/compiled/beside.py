@@ -83,10 +83,10 @@ class Compiling:
         if thread := self._thread:
             thread.join(PATIENCE)
             if thread.is_alive():
-                say(self._last_kept_in())
+                say(self._kept_in())
                 thread.join()
 
-    def _last_kept_in(self) -> str | None:
+    def _kept_in(self) -> str | None:
         return next(iter(self._known))[0].stats.cache_path
 
     def stop(self) -> None:
