@@ -34,10 +34,13 @@ test test-oldest fuzz bench: export OPENBLAS_NUM_THREADS := 1
 test test-oldest fuzz bench: export MKL_NUM_THREADS := 1
 test test-oldest fuzz bench: export OMP_NUM_THREADS := 1
 
+# Whole files to each worker: what a file needs is compiled, and what it shares made, by one of them.
+PYTEST := -m pytest -n $(WORKERS) --dist loadfile
+
 # The engine and every compiled function once more as plain Python, which also checks indices.
 test: lint
-	$(BIN)/python -m pytest -n $(WORKERS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine tests/compiled
+	$(BIN)/python $(PYTEST)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python $(PYTEST) tests/engine tests/compiled
 
 # Whatever meets other packages; the algorithms and guarantees meet NumPy alone, and take longest.
 test-oldest: $(OLDEST)/.installed
