@@ -34,16 +34,22 @@ test test-oldest fuzz bench: export OPENBLAS_NUM_THREADS := 1
 test test-oldest fuzz bench: export MKL_NUM_THREADS := 1
 test test-oldest fuzz bench: export OMP_NUM_THREADS := 1
 
+# Whole files to each worker: what a file needs is compiled, and what it shares made, by one of them.
+PYTEST := -m pytest -n $(WORKERS) --dist loadfile
+
 # The engine and every compiled function once more as plain Python, which also checks indices.
 test: lint
-	$(BIN)/python -m pytest -n $(WORKERS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine tests/compiled
+	$(BIN)/python $(PYTEST)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python $(PYTEST) tests/engine tests/compiled
 
-# Whatever meets other packages; the algorithms and guarantees meet NumPy alone, and take longest.
+# Whatever meets other packages; algorithms and guarantees meet NumPy alone, and take longest. The
+# references are ours, and so are the oracles that must notice a fault.
 test-oldest: $(OLDEST)/.installed
-	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --ignore tests/algorithms --ignore tests/guarantees
+	$(OLDEST)/bin/python $(PYTEST) --ignore tests/algorithms --ignore tests/guarantees \
+	  --ignore tests/references --ignore tests/test_properties.py \
+	  --deselect tests/hostile/test_hostile.py::test_an_oracle_notices_its_fault
 
-# A few hundred of these cases are among the tests, always the same ones.
+# Some of these cases are among the tests, always the same ones.
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.hostile --cases $(CASES) --seed $(SEED) --jobs $(WORKERS)
 

@@ -30,12 +30,15 @@ settings.load_profile("fixed")
 
 
 @pytest.fixture(params=STORAGES)
-def store(request, tmp_path) -> Storage:
+def store(request) -> Storage:
     """Each storage in turn."""
-    return Storage(request.param, tmp_path)
+    # A folder for each of thousands of tests takes longer than they do.
+    filed = request.param == "memory-mapped"
+    return Storage(request.param, request.getfixturevalue("tmp_path") if filed else None)
 
 
-@pytest.fixture(scope="session")
+# No longer than a file needs it: idle workers and their scheduler take a tenth of a core.
+@pytest.fixture(scope="module")
 def dask_cluster():
     """Two worker processes of one thread each."""
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")

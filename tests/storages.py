@@ -145,10 +145,10 @@ class Storage:
     """One way to store a matrix: call it with an array."""
 
     name: str
-    folder: Path
+    folder: Path | None  # for what is stored in a file
 
     def __call__(self, A: np.ndarray):
-        if self.name == "memory-mapped":
+        if self.folder is not None:
             return memory_mapped(A, self.folder)
         return STORAGES[self.name](A)
 

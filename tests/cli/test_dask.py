@@ -118,6 +118,7 @@ def test_workers_read_files_only(refuse, address):
 
 
 @POSIX
+@pytest.mark.parametrize("folder", ["parquet"], indirect=True)
 def test_a_worker_that_is_killed_costs_nothing_but_time(run, folder, address, monkeypatch):
     args = ("fit", folder, "--target", "y", *LESS, "--json")
     here, asked, killed = json.loads(run(*args)), far._asked, []

@@ -30,7 +30,7 @@ from tests.cli.test_fit import (
     section,
 )
 
-run, refuse, csv = test_cli.run, test_cli.refuse, test_cli.csv
+run, refuse, csv, pipe_in = test_cli.run, test_cli.refuse, test_cli.csv, test_cli.pipe_in
 plain_terminal = test_cli.plain_terminal
 FIT = ("fit", "--example", "diabetes")
 
@@ -114,17 +114,12 @@ def test_parquet(run, tmp_path):
     assert section(out, "Path") == section(run(*FIT), "Path")
 
 
-def test_parquet_through_a_pipe(tmp_path):
+def test_parquet_through_a_pipe(run, pipe_in, tmp_path):
     frame = pl.read_csv(io.StringIO(diabetes_text()))
     frame.write_parquet(tmp_path / "d.parquet")
-    done = test_cli.subprocess.run(
-        [*test_cli.COMMAND, "fit", "-", "--target", "progression"],
-        input=(tmp_path / "d.parquet").read_bytes(),
-        capture_output=True,
-        timeout=120,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert coefficients(done.stdout.decode()).keys() == {"(intercept)", *DEFAULT_CHOICE}
+    pipe_in((tmp_path / "d.parquet").read_bytes())
+    out = run("fit", "-", "--target", "progression")
+    assert coefficients(out).keys() == {"(intercept)", *DEFAULT_CHOICE}
 
 
 def test_levels_are_included_and_excluded(run, refuse, csv):
@@ -299,20 +294,18 @@ def test_json_of_an_exact_fit(run, csv):
 # --- saved models and predictions -----------------------------------------------------------------
 
 
-def test_predictions_of_a_process(csv, tmp_path):
+def test_predictions_of_a_process(run, csv, tmp_path):
     path, saved = str(tmp_path / "d.csv"), str(tmp_path / "m.json")
     csv(diabetes_text(), "d.csv")
-    done = run_process("fit", path, "--target", "progression", "--save", saved)
-    assert (done.returncode, done.stderr) == (0, "")
-    done = run_process("predict", saved, path, "--std")
-    assert (done.returncode, done.stderr) == (0, "")
-    found = predictions(done.stdout)
+    run("fit", path, "--target", "progression", "--save", saved)
+    found = predictions(run("predict", saved, path, "--std"))
     assert found.columns == ["prediction", "std"]
     model = sparsewise.SparseRegressor().fit(DIABETES.data, DIABETES.target)
     mean, std = model.predict(DIABETES.data, return_std=True)
     np.testing.assert_allclose(found["prediction"], mean, rtol=1e-11)
     np.testing.assert_allclose(found["std"], std, rtol=1e-9)
     piped = run_process("predict", saved, "-", stdin=diabetes_text())
+    assert (piped.returncode, piped.stderr) == (0, "")
     assert predictions(piped.stdout)["prediction"].equals(found["prediction"])
 
 

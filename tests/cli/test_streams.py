@@ -89,7 +89,17 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("words", WORDS)
+# How rows are read does not depend on what is made of them: other words have a format in turn.
+IN_BOTH = ("by itself", "levels", "gaps", "weights", "a column of folds")
+FORMATS = ("parquet", "csv")
+READ = [
+    (words, form)
+    for number, words in enumerate(WORDS)
+    for form in (FORMATS if words in IN_BOTH else [FORMATS[number % 2]])
+]
+
+
+@pytest.mark.parametrize(("words", "folder"), READ, indirect=["folder"])
 def test_the_same_model_either_way(run, streamed, folder, words):
     args = ("fit", folder, "--target", "y", *WORDS[words], "--json")
     whole, pieces = json.loads(run(*args)), json.loads(streamed(*args))

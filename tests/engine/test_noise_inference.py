@@ -16,7 +16,12 @@ from sparsewise.engine import noise_inference as module
 from sparsewise.engine.multistart import Multistart
 from sparsewise.errors import InputError
 from sparsewise.results import InferredNoise
+from tests.compiled.tracing import INTERPRETED
 from tests.problems import BAYES, normal, unit_columns
+
+pytestmark = pytest.mark.skipif(
+    INTERPRETED, reason="hundreds of fits, whose kernels test_evidence.py runs as plain Python"
+)
 
 
 @pytest.fixture(params=BAYES)

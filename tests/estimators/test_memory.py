@@ -1,62 +1,42 @@
 """A large table stays the only array of its size, and what is made of it is that of a copy."""
 
-import json
-import subprocess
-import sys
+import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from sparsewise import BasisPursuitRegressor, SparseBayesRegressor, StepwiseRegressor
+from sparsewise import (
+    BasisPursuitRegressor,
+    PursuitRegressor,
+    SparseBayesRegressor,
+    StepwiseRegressor,
+)
 from sparsewise.selection import reduction
 from tests.estimators.conftest import SETTINGS, assert_close, assert_same, make, over, table
 
-MEASURE = """
-import json, sys, tracemalloc, warnings
-import numpy as np
-from sklearn.linear_model import LinearRegression
-import sparsewise as sw
 
-warnings.simplefilter("ignore")
-path, n, m, dtype, order = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:6]
-rng = np.random.default_rng(0)
-X = np.memmap(path, dtype, "w+", shape=(n, m), order=order)
-for first in range(0, n, 1000):
-    X[first : first + 1000] = rng.standard_normal(X[first : first + 1000].shape) + 100
-X.flush()
-X = np.memmap(path, dtype, "r", shape=(n, m), order=order)
-y = np.asarray(X[:, :3] @ np.ones(3, dtype)) + rng.standard_normal(n).astype(dtype)
-weights = 0.5 + rng.random(n)
-size = {} if m < n / 4 else {"sparsity": 5}
+def mapped(path, shape, dtype, order):
+    """A table in a file, far from zero, and a target of three of its features."""
+    rng = np.random.default_rng(0)
+    X = np.memmap(path, dtype, "w+", shape=shape, order=order)
+    for first in range(0, shape[0], 1000):
+        rows = X[first : first + 1000]
+        rows[...] = rng.standard_normal(rows.shape) + 100
+    X.flush()
+    X = np.memmap(path, dtype, "r", shape=shape, order=order)
+    noise = rng.standard_normal(shape[0]).astype(dtype)
+    return X, np.asarray(X[:, :3] @ np.ones(3, dtype)) + noise
 
-def extra(call):
+
+def extra_memory(call, size):
+    """The peak while something is called, in parts of `size`."""
     tracemalloc.start()
     try:
         call()
-        return tracemalloc.get_traced_memory()[1] / X.nbytes
+        return tracemalloc.get_traced_memory()[1] / size
     finally:
         tracemalloc.stop()
-
-# What is compiled and imported is there afterwards.
-sw.StepwiseRegressor(**size).fit(X, y).summary()
-sw.BasisPursuitRegressor().fit(np.array(X[:50, :5]), np.array(y[:50]))
-model = sw.StepwiseRegressor(**size)
-found = {
-    "fit": extra(lambda: model.fit(X, y)),
-    "predict": extra(lambda: model.predict(X, return_std=True)),
-    "score": extra(lambda: model.score(X, y)),
-    "summary": extra(lambda: str(model.summary())),
-    "weights": extra(lambda: sw.StepwiseRegressor(**size).fit(X, y, sample_weight=weights)),
-    "origin": extra(lambda: sw.StepwiseRegressor(fit_intercept=False, **size).fit(X, y)),
-    "bayes": extra(lambda: sw.SparseBayesRegressor(sigma=1.0).fit(X, y)),
-    "pursuit": extra(lambda: sw.PursuitRegressor(sparsity=4).fit(X, y)),
-}
-if m < n / 4:
-    found["folds"] = extra(lambda: sw.StepwiseRegressor(criterion="cv").fit(X, y))
-    found["noise"] = extra(lambda: sw.BasisPursuitRegressor().fit(X, y))
-    found["least squares"] = extra(lambda: LinearRegression().fit(X, y))
-print(json.dumps(found))
-"""
 
 
 @pytest.mark.parametrize(
@@ -71,10 +51,31 @@ print(json.dumps(found))
 )
 def test_a_memory_map_is_not_copied(shape, dtype, order, tmp_path):
     """80 MB: a copy would be 100 %."""
-    words = [str(tmp_path / "X"), *map(str, shape), dtype, order]
-    run = subprocess.run([sys.executable, "-c", MEASURE, *words], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    extra = json.loads(run.stdout)
+    X, y = mapped(tmp_path / "X", shape, dtype, order)
+    n, m = shape
+    weights = 0.5 + np.random.default_rng(1).random(n)
+    size = {} if m < n / 4 else {"sparsity": 5}
+    model = StepwiseRegressor(**size)
+    calls = {
+        "fit": lambda: model.fit(X, y),
+        "predict": lambda: model.predict(X, return_std=True),
+        "score": lambda: model.score(X, y),
+        "summary": lambda: str(model.summary()),
+        "weights": lambda: StepwiseRegressor(**size).fit(X, y, sample_weight=weights),
+        "origin": lambda: StepwiseRegressor(fit_intercept=False, **size).fit(X, y),
+        "bayes": lambda: SparseBayesRegressor(sigma=1.0).fit(X, y),
+        "pursuit": lambda: PursuitRegressor(sparsity=4).fit(X, y),
+    }
+    if m < n / 4:
+        calls |= {
+            "folds": lambda: StepwiseRegressor(criterion="cv").fit(X, y),
+            "noise": lambda: BasisPursuitRegressor().fit(X, y),
+            "least squares": lambda: LinearRegression().fit(X, y),
+        }
+    # What is compiled and imported is there afterwards.
+    StepwiseRegressor(**size).fit(X, y).summary()
+    BasisPursuitRegressor().fit(np.array(X[:50, :5]), np.array(y[:50]))
+    extra = {what: extra_memory(call, X.nbytes) for what, call in calls.items()}
     least_squares = extra.pop("least squares", 1.0)
     allowed = {"folds": 0.2}  # the rows of each are numbers, too
     assert {what: part for what, part in extra.items() if part > allowed.get(what, 0.05)} == {}

@@ -341,7 +341,7 @@ def test_forward_bound_of_one_column_and_of_orthonormal_columns():
 def test_small_inner_products_with_the_noise_never_mislead(seed, family, kind):
     """What the probability is that of: recovery is certain while all |a_j*ε| stay below δσ."""
     rng = np.random.default_rng([seed, 5])
-    for _ in range(15):
+    for _ in range(6):
         p = greedy_case(rng, DICTIONARIES[family], kind)
         limit = 0.999 * (0.5 - babel(p.U, min(p.S.size, p.U.shape[1] - 1))[-1]) * p.least
         found = directions(p, rng, 2)

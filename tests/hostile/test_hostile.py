@@ -7,7 +7,7 @@ from tests.hostile.campaign import FAMILIES, FAULTS, ORACLES, Case, objection
 
 SEED = 0
 BLOCKS = 4
-CASES_PER_BLOCK = 25
+CASES_PER_BLOCK = 16
 #: As many cases as a fault may need to show.
 PATIENCE = 200
 

@@ -135,13 +135,14 @@ def test_updates_of_all_gammas_find_stationary_points(updates, family):
     sigma = p.delta / u.scale
     gamma = np.ones(p.A.shape[1])
     values = []
-    for _ in range(3000):
-        values.append(dense(u.U, u.y, gamma, sigma).log_evidence)
+    for i in range(3000):
+        if i < 50:
+            values.append(dense(u.U, u.y, gamma, sigma).log_evidence)
         gamma = UPDATES[updates](u.U, u.y, gamma, sigma)
         gamma[gamma < 1e-12] = 0.0
     if updates != "mackay":
-        assert np.diff(values[:50]).min() > -1e-9
-    assert values[-1] > values[0]
+        assert np.diff(values).min() > -1e-9
+    assert dense(u.U, u.y, gamma, sigma).log_evidence > values[0]
     state = State(p.A, p.y, p.delta)
     state.gamma = gamma
     settled = gamma > 1e-3
