@@ -955,3 +955,12 @@ def test_more_noise_than_target(name, capfd):
     assert capfd.readouterr().out == ""  # as LAPACK does about matrices of no size
     holds(solution, p.A, p.y)
     assert solution.check(p.A, p.y).ok
+
+
+@pytest.mark.parametrize("rows", [([1, 0, 0], [1, 1, 1]), ([1, 0, 0, 1], [1, 1, 1, 1])])
+def test_a_variance_that_is_but_rounding_is_none(name, rows):
+    """Column 0 is worth exactly nothing at the σ of an empty model: u = 1 but for rounding."""
+    A, y = np.array(rows, float), np.array([1.0, 0.0])
+    solution = ALGORITHMS[name](A, y)
+    assert solution.check(A, y)
+    assert solution.support.size == 0

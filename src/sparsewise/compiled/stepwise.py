@@ -624,12 +624,14 @@ def judge(square, diagonal, d, prior):
     With the column taken out, energy + d² = 1/diagonal and corr = x/diagonal, |x|² = square, hence
     u = |corr|²/(energy σ²) and g = γ s = energy/d². The log evidence it gives is
     β (u g/(1+g) - log(1+g)), greatest at g = u - 1 (eq. 3.1), and at 0 for u <= 1.
-    prior = (σ², the u that is worth its price, price, β of all targets).
+    prior = (σ², the u that is worth its price, price, β of all targets, g that is but rounding).
     Returns (u, share = g/(1+g), the rise of log evidence less price by the best change).
     """
-    noise, enter, price, beta = prior
+    noise, enter, price, beta, nothing = prior
     own = d * d * diagonal  # 1/(1+g)
     share = max(1.0 - own, 1e-16)
+    if share <= nothing:  # nor has u any digits: it goes, and may come back
+        return 0.0, share, price
     u = square / (diagonal * share * noise)
     if u <= enter:
         return u, share, price - beta * (u * share + np.log(own))

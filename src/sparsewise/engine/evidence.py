@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise.design.base import Array, square_sums
+from sparsewise.engine.factor import Prior
 from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel, in_range
 from sparsewise.engine.stopping import StoppingCriterion
@@ -224,9 +225,9 @@ class Evidence(SparseModel):
         )
 
     @property
-    def _prior(self) -> tuple[float, float, float, float]:
+    def _prior(self) -> Prior:
         """What kernels need to judge a column."""
-        return self.noise, self._enter, self.price, self._weight
+        return self.noise, self._enter, self.price, self._weight, 64 * self._tolerance.eps
 
     # ------------------------------------------------------------------ the verbs
 

@@ -12,6 +12,9 @@ from sparsewise.design.base import Array, square_sums
 from sparsewise.design.unit_columns import divide_by_triangle, inverse_of_triangle
 from sparsewise.problem import Problem
 
+Prior = tuple[float, float, float, float, float]
+"""What kernels need to judge a damped column: see `judge` in `compiled/stepwise.py`."""
+
 FINE = 1e-2
 """A part of √eps: errors of a residual below it are not worth a QR."""
 
@@ -407,7 +410,7 @@ class Factor:
         return columns[:dropped], left[:dropped], X[:dropped], code
 
     def revise(
-        self, steps: int, least_rise: float, prior: tuple[float, float, float, float]
+        self, steps: int, least_rise: float, prior: Prior
     ) -> tuple[Array, Array, Array, Array, int]:
         """Delete or re-estimate damped columns, at most `steps` times (see `stepwise.revise`).
 
@@ -436,9 +439,7 @@ class Factor:
             self.make()
         return columns[:taken], rises[:taken], left[:taken], X[:taken], code
 
-    def change(
-        self, i: int, goes: bool, prior: tuple[float, float, float, float]
-    ) -> tuple[Array, Array, float]:
+    def change(self, i: int, goes: bool, prior: Prior) -> tuple[Array, Array, float]:
         """Take the column at position i out, or give it its best γ.
 
         Returns the direction q that changed, t of each target and f: corr += f t A*q,
@@ -454,7 +455,7 @@ class Factor:
         self._settle()
         return direction, t, growth
 
-    def is_unsure(self, i: int, prior: tuple[float, float, float, float]) -> bool:
+    def is_unsure(self, i: int, prior: Prior) -> bool:
         """Whether a damped column must be measured before its best γ is known, or can be had."""
         diagonal, tolerance = self.diagonal(), self.tolerance
         unsure: bool = self._kernels.is_unsure_alone(
