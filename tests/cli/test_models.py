@@ -579,33 +579,6 @@ def test_ctrl_c_leaves_what_was_done(monkeypatch, capsys, tmp_path, words):
     assert LinearModel.load(saved).features == tuple(list(coefficients(out))[1:])
 
 
-# --- those who wait -------------------------------------------------------------------------------
-
-
-def test_waiting_is_told_on_a_terminal_only(monkeypatch):
-    import time
-
-    from sparsewise.cli import patience
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
-    for stream, told in ((Terminal(), True), (io.StringIO(), False)):
-        monkeypatch.setattr(test_cli.sys, "stderr", stream)
-        with patience.patience("fitting"):
-            while told and "fitting" not in stream.getvalue():
-                time.sleep(0.01)
-        assert ("fitting" in stream.getvalue()) == told
-    monkeypatch.setattr(patience, "PATIENCE", 1e6)
-    monkeypatch.setattr(test_cli.sys, "stderr", Terminal())
-    with patience.patience("fitting"):
-        pass
-    assert "fitting" not in test_cli.sys.stderr.getvalue()
-
-
 @POSIX
 def test_a_reader_who_leaves_does_not_cost_the_model(tmp_path):
     """As ``sparsewise fit … --save MODEL | head -1`` does."""

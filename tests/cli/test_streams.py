@@ -245,9 +245,10 @@ def test_a_wide_table_is_gathered(streamed, run, tmp_path):
 BEGIN = """
 import signal, sys
 import sparsewise.tables.stored as stored
-from sparsewise.cli import main, patience
+from sparsewise import progress
+from sparsewise.cli import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
-stored.IN_MEMORY, stored.READ, patience.PATIENCE = 0, 2**14, 0.0
+stored.IN_MEMORY, stored.READ, progress.PATIENCE = 0, 2**14, 0.0
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -255,11 +255,11 @@ def condensed(stream: Stream, folds: int | None = None) -> Condensed:
 @contextmanager
 def reading(words: str, size: int) -> Iterator[Callable[[int], None]]:
     """Show how far files were read, and say so if Ctrl-C ends it: there is no answer by then."""
-    from sparsewise.cli.patience import progress
+    from sparsewise.progress import waiting
 
     try:
-        with progress(words, size) as tell:
-            yield tell
+        with waiting(words, size, unasked=True) as wait:
+            yield wait.tell
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Ctrl-C came before all rows were read") from None
 
