@@ -458,6 +458,14 @@ def test_figures_of_a_fit(run, tmp_path, words):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+def test_figures_of_residuals(run, refuse, tmp_path):
+    path = tmp_path / "residuals.png"
+    assert run(*FIT, "--plot-residuals", path) == run(*FIT)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert "--plot-residuals needs a file that ends in" in refuse(*FIT, "--plot-residuals", "f.txt")
+    assert "--plot-residuals can't write" in refuse(*FIT, "--plot-residuals", "no/such/f.png")
+
+
 def test_other_formats(run, tmp_path):
     run(*FIT, "--plot", tmp_path / "figure.svg")
     assert "<svg" in (tmp_path / "figure.svg").read_text()

@@ -76,7 +76,7 @@ FILES = (
 
 
 def add_form(data: Any) -> None:
-    """Add the options that tell how a text is written."""
+    """Add the options that tell how a text is written, and which sheet is meant."""
     data.add_argument(
         "--encoding",
         metavar="NAME",
@@ -94,13 +94,20 @@ def add_form(data: Any) -> None:
         default=".",
         help="what is before the decimals of a number in text: . or , (default: .)",
     )
+    data.add_argument(
+        "--sheet",
+        metavar="NAME",
+        help="of an Excel file: its name or number (default: 1, the first)",
+    )
 
 
 def form(args: argparse.Namespace) -> Form:
-    """Return how texts are written, as the arguments tell."""
+    """Return how texts are written, and which sheet is meant, as the arguments tell."""
     from sparsewise.tables import Form
 
-    return Form(encoding=args.encoding, delimiter=args.delimiter, decimal=args.decimal)
+    return Form(
+        encoding=args.encoding, delimiter=args.delimiter, decimal=args.decimal, sheet=args.sheet
+    )
 
 
 def add_table(parser: argparse.ArgumentParser, features: str) -> Any:

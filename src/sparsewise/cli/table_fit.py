@@ -33,7 +33,7 @@ class TableFit:
     method: str
     model: SparseLinearModel
     description: Description
-    table: Layout
+    table: Table | Stream
     weights: str | None  # the column of weights
     notes: tuple[str, ...]
     interrupted: bool

@@ -12,14 +12,18 @@ from itertools import accumulate
 from operator import add
 from typing import Any
 
+import numpy as np
+
 from sparsewise.cluster import Cluster
 from sparsewise.condensed import Condensed
 from sparsewise.tables import stored as stored_
+from sparsewise.tables.cells import FloatArray
 from sparsewise.tables.condensing import Folds, condensed
+from sparsewise.tables.imputing import Narrowing
 from sparsewise.tables.layout import Layout
 from sparsewise.tables.stored import File, Stored, Tell, TypedFile, changed
-from sparsewise.tables.stream import Stream, surveyed_pieces
-from sparsewise.tables.survey import Survey, Wanted
+from sparsewise.tables.stream import Stream, medians_by_reading, surveyed_pieces
+from sparsewise.tables.survey import Survey, Wanted, look
 
 PARTS_PER_THREAD = 4
 """So many parts each, at least, that all threads end at about the same time."""
@@ -76,11 +80,17 @@ def scan_far(
 ) -> FarStream:
     """Have all rows of a table looked at by workers; parameters as for `scan`."""
     choice = stored.choice(target, **names)
-    choice.refuse_pieces(stored.label)
     parts = tuple(_parts(stored, cluster.threads))
     task = partial(_surveyed, choice.wanted)
     surveys: list[Survey] = cluster.results(_asked(cluster, task, parts, tell))
-    layout = choice.layout(sum(surveys, Survey()), stored.label, stored.several)
+
+    def counted(state: Narrowing, tell: Tell) -> FloatArray:
+        task = partial(_counted, choice.wanted, state)
+        counts: list[FloatArray] = cluster.results(_asked(cluster, task, parts, tell))
+        return np.sum(counts, axis=0)
+
+    find = partial(medians_by_reading, counted, stored.size)
+    layout = choice.layout(sum(surveys, Survey()), stored.label, stored.several, find)
     before = tuple(accumulate((one.counted for one in surveys), initial=0))[:-1]
     return FarStream(**vars(layout), stored=stored, cluster=cluster, parts=parts, before=before)
 
@@ -117,6 +127,10 @@ def _asked(
 
 def _surveyed(wanted: Wanted, part: File) -> Survey:
     return surveyed_pieces(part.pieces(wanted.names), wanted)
+
+
+def _counted(wanted: Wanted, state: Narrowing, part: File) -> FloatArray:
+    return state.counted(look(piece, wanted) for piece in part.pieces(wanted.names))
 
 
 def _condensed(layout: Layout, folds: Folds | None, part: File, before: int) -> Condensed:
