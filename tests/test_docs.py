@@ -105,7 +105,7 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch, capsys):
     frame.head(3).write_csv("NEW.csv")
     section = (ROOT / "README.md").read_text().split("## The command line")[1].split("\n## ")[0]
     commands = re.findall(r"^    (sparsewise .*?)(?:  +#.*)?$", section, re.MULTILINE)
-    assert len(commands) == 13
+    assert len(commands) == 14
     for command in commands:
         words, _, file = command.partition(" < ")
         table = frame if "--categorical city" in command else frame.drop("city")
@@ -117,6 +117,7 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().out.strip(), command
     assert Path("MODEL.json").exists()
     assert Path("MODEL.png").exists()
+    assert Path("RESIDUALS.png").exists()
 
 
 def test_what_make_run_prints(capsys):
@@ -245,6 +246,15 @@ def test_codes_of_their_page(capsys):
         exec(example, names)
         told = capsys.readouterr().out.splitlines()
         assert told == re.findall(r"print\(.*\)  # (.*)", example)
+
+
+def test_operators_of_their_page(capsys):
+    """What is printed is what the comments say."""
+    names: dict = {}
+    for example in examples("docs/operators.md"):
+        exec(example, names)
+        told = capsys.readouterr().out.splitlines()
+        assert told == re.findall(r"print\(.*?\)  # (.*)", example)
 
 
 def test_relevance_vectors_of_the_readme():

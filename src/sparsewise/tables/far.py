@@ -12,8 +12,6 @@ from itertools import accumulate
 from operator import add
 from typing import Any
 
-import numpy as np
-
 from sparsewise.cluster import Cluster
 from sparsewise.condensed import Condensed
 from sparsewise.tables import stored as stored_
@@ -58,13 +56,9 @@ class FarStream(Stream):
     def condensed(self, folds: int | None = None, tell: Tell | None = None) -> Condensed:
         """Gather all rows in triangles: each part where it is read, then two and two."""
         task = partial(_condensed, self.layout, self.equal_folds(folds))
-        triangles = _asked(self.cluster, task, self.parts, tell, self.before)
-        while len(triangles) > 1:
-            pairs = triangles[: len(triangles) // 2 * 2]
-            rest = triangles[len(pairs) :]
-            triangles = [*self.cluster.ask(add, pairs[::2], pairs[1::2]), *rest]
-        rows: Condensed
-        [rows] = self.cluster.results(triangles)
+        rows: Condensed = _sum(
+            self.cluster, _asked(self.cluster, task, self.parts, tell, self.before)
+        )
         if rows.count != self.counted_rows:
             raise changed(self.label)
         return rows
@@ -86,8 +80,8 @@ def scan_far(
 
     def counted(state: Narrowing, tell: Tell) -> FloatArray:
         task = partial(_counted, choice.wanted, state)
-        counts: list[FloatArray] = cluster.results(_asked(cluster, task, parts, tell))
-        return np.sum(counts, axis=0)
+        counts: FloatArray = _sum(cluster, _asked(cluster, task, parts, tell))
+        return counts
 
     find = partial(medians_by_reading, counted, stored.size)
     layout = choice.layout(sum(surveys, Survey()), stored.label, stored.several, find)
@@ -120,6 +114,15 @@ def _asked(
         for future, part in zip(futures, parts, strict=True):
             future.add_done_callback(lambda done, size=part.size: tell(size))
     return futures
+
+
+def _sum(cluster: Cluster, parts: list[Any]) -> Any:
+    """Return the sum of what workers hold: two and two, where they are."""
+    while len(parts) > 1:
+        pairs = parts[: len(parts) // 2 * 2]
+        parts = [*cluster.ask(add, pairs[::2], pairs[1::2]), *parts[len(pairs) :]]
+    [total] = cluster.results(parts)
+    return total
 
 
 # Tasks.
