@@ -1,6 +1,7 @@
 """Those who wait at a terminal see how far it has come; nobody else sees anything."""
 
 import io
+import itertools
 import os
 import pickle
 import re
@@ -110,6 +111,31 @@ def test_an_error_leaves_the_terminal_as_it_was(terminal):
         wait.tell()
         raise KeyboardInterrupt
     assert progress.BOARD._bars is None
+
+
+@pytest.mark.parametrize("after", [0, 3, 8, 12])
+def test_a_terminal_that_is_gone_costs_no_answer(terminal, monkeypatch, after):
+    monkeypatch.setattr(progress, "BOARD", progress.Board())
+    written = itertools.count()
+
+    def write(text):
+        if next(written) >= after:
+            raise OSError(5, "Input/output error")
+        return len(text)
+
+    monkeypatch.setattr(terminal, "write", write)
+    stdout = sys.stdout
+    for _ in range(2):
+        work()
+    assert progress.BOARD._bars is None
+    assert progress.BOARD.hushed
+    assert sys.stdout is stdout
+
+
+def test_words_that_nobody_sees_are_not_made(terminal, monkeypatch):
+    monkeypatch.setattr(progress.sys, "stderr", io.StringIO())
+    with waiting("x") as wait:
+        wait.tell(1, lambda: 1 / 0)
 
 
 def test_markup_is_text(terminal):

@@ -19,12 +19,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-
 
 PATIENCE = 1.0
 """Seconds that nobody needs an explanation for."""
@@ -75,7 +74,7 @@ class Waiting:
         self._next = self._begun + PATIENCE
         self._here = threading.current_thread() is threading.main_thread()
         if unasked and self._here and is_watched():
-            self._timer = threading.Timer(PATIENCE, self._show)
+            self._timer = threading.Timer(PATIENCE, BOARD.add, [self])
             self._timer.daemon = True
 
     def __enter__(self) -> Self:
@@ -99,18 +98,15 @@ class Waiting:
         if now < self._next:
             return
         self._next = now + OFTEN
+        if self.over or not (self._here and is_watched()):
+            self._next = math.inf
+            return
         if words is not None:
             self.words = words if isinstance(words, str) else words()
         if self.line is not None:
             BOARD.change(self)
         elif self._timer is None:
-            self._show()
-
-    def _show(self) -> None:
-        if self._here and is_watched():
             BOARD.add(self)
-        else:
-            self._next = math.inf
 
     @property
     def seconds(self) -> float:
@@ -178,7 +174,7 @@ class Board:
     Attributes
     ----------
     hushed : bool
-        Whether something else has the terminal.
+        Whether something else has the terminal, or it is gone.
     """
 
     def __init__(self) -> None:
@@ -189,7 +185,7 @@ class Board:
 
     def add(self, wait: Waiting) -> None:
         """A line for this, below the others."""
-        with self._lock:
+        with self._drawing():
             if wait.over or wait.line is not None:  # threads may tell at once, or too late
                 return
             if self._bars is None:
@@ -202,14 +198,14 @@ class Board:
 
     def change(self, wait: Waiting) -> None:
         """What is said of it, and how much is done."""
-        with self._lock:
+        with self._drawing():
             if self._bars is not None and wait.line is not None:
                 changes: Any = {"description": wait.words, "completed": wait.done}
                 self._bars.update(wait.line, refresh=True, **changes)
 
     def remove(self, wait: Waiting) -> None:
         """Take a line away; with the last one all is as it was."""
-        with self._lock:
+        with self._drawing():
             wait.over = True
             if self._bars is None:
                 return
@@ -219,6 +215,17 @@ class Board:
             if not self._bars.tasks:  # or Ctrl-C came before there were any
                 self._bars = None
                 self._ending.close()
+
+    @contextmanager
+    def _drawing(self) -> Iterator[None]:
+        """One thread at a time; should the terminal be gone, the work goes on without."""
+        with self._lock:
+            try:
+                yield
+            except (OSError, ValueError):
+                self.hushed, self._bars = True, None
+                with suppress(OSError, ValueError):
+                    self._ending.close()
 
     def _begin(self) -> None:
         """Bars at the foot of the terminal; Rich takes too long to import for less."""
@@ -252,7 +259,7 @@ def _columns() -> Iterator[Any]:
         def render(self, task: Task) -> Text:
             if not task.total or not task.completed:
                 return Text(clock(task.elapsed or 0.0))
-            left = (task.elapsed or 0.0) * (task.total / task.completed - 1)
+            left = (task.elapsed or 0.0) * max(task.total / task.completed - 1, 0.0)
             return Text(f"{min(task.percentage, 99):.0f}%, {clock(left)} left")
 
     yield TextColumn("{task.description}", markup=False)

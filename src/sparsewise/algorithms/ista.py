@@ -32,7 +32,7 @@ def ista(
 
     x ← soft(x + A*(y - A x)/L, λ w/L), with L at least the largest eigenvalue of A*A along the
     step (for unit columns). The objective never rises. Only products with A and A* are needed, two
-    an iteration; `fista` needs far fewer of them.
+    an iteration; `fista` needs far fewer of them. Norms of an operator's columns are not measured.
 
     Parameters
     ----------
