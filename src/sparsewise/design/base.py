@@ -47,7 +47,7 @@ PROBES = 16
 """Random vectors that tell the norms of an operator's columns roughly: by some 18 %."""
 
 BY_CHANCE = 3.0
-"""A factor by which they tell some norm wrong once in a million columns."""
+"""A factor by which they tell norms wrong a few times in a million columns."""
 
 UNLIKE = 0.1
 """Share by which random products with A and its adjoint must not differ: that is no rounding."""
