@@ -105,7 +105,7 @@ class Waiting:
             self.words = words if isinstance(words, str) else words()
         if self.line is not None:
             BOARD.change(self)
-        elif self._timer is None:
+        else:
             BOARD.add(self)
 
     @property
