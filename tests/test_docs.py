@@ -117,6 +117,7 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().out.strip(), command
     assert Path("MODEL.json").exists()
     assert Path("MODEL.png").exists()
+    assert Path("RESIDUALS.png").exists()
 
 
 def test_what_make_run_prints(capsys):
@@ -194,17 +195,11 @@ def test_guarantees_of_their_page(capsys):
     assert capsys.readouterr().out == "certified best subset of 3\n"
 
 
-def test_solve_of_its_page(capsys):
-    """What is printed is what the comments say."""
-    example = examples("docs/solve.md")[0]
-    exec(example, {})
-    assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", example)
-
-
-def test_several_targets_of_their_page(capsys):
+@pytest.mark.parametrize("page", ["solve", "several-targets", "encode", "operators"])
+def test_examples_of_a_page(capsys, page):
     """What is printed is what the comments say."""
     names: dict = {}
-    for example in examples("docs/several-targets.md"):
+    for example in examples(f"docs/{page}.md"):
         exec(example, names)
         told = capsys.readouterr().out.splitlines()
         assert told == re.findall(r"print\(.*\)  # (.*)", example)
@@ -236,15 +231,6 @@ def test_direction_finding(capsys, tmp_path):
     assert np.count_nonzero(np.diff(slopes)) == 1  # a single hump
     assert not {*found.sbl.support} & {*found.omp.support}
     assert "<svg" in (tmp_path / "figure.svg").read_text()
-
-
-def test_codes_of_their_page(capsys):
-    """What is printed is what the comments say."""
-    names: dict = {}
-    for example in examples("docs/encode.md"):
-        exec(example, names)
-        told = capsys.readouterr().out.splitlines()
-        assert told == re.findall(r"print\(.*\)  # (.*)", example)
 
 
 def test_relevance_vectors_of_the_readme():

@@ -149,7 +149,8 @@ class Problem(NamedTuple):
     is_zero : bool
         Whether y is zero, so that there is nothing to explain.
     inverse_norms : ndarray of shape (m,)
-        1 / ‖a_j‖, or 0 for a column of zeros; in the working precision.
+        1 / ‖a_j‖, or 0 for a column of zeros; in the working precision. Of an operator, where
+        nothing but units depends on it, ‖a_j‖ may be rough (`Design.in_rough_units`).
     passes : Passes
         How often A was read for this problem; a design may serve others at the same time.
     """
@@ -277,8 +278,13 @@ class Problem(NamedTuple):
         return Units(self.scale, self.scales, self.inverse_norms, self.dtype, moderate)
 
 
-def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem:
-    """Check a design and a target, or several of them, and bring them together."""
+def problem(
+    A: Any, y: ArrayLike | Targets, *, several: bool = False, roughly: bool = False
+) -> Problem:
+    """Check a design and a target, or several of them, and bring them together.
+
+    What does not depend on the norms of columns does with them `roughly`, to have them as units.
+    """
     passes = Passes()
     given = y if isinstance(y, Targets) else Targets(y)
     if is_dask(A) or isinstance(A, DaskDesign):
@@ -288,8 +294,10 @@ def problem(A: Any, y: ArrayLike | Targets, *, several: bool = False) -> Problem
     else:
         design = as_design(A)
     begin(design.shape[0] * design.shape[1])
+    if roughly:
+        design = design.in_rough_units()
     if not design.is_measured:
-        passes.count = design.shape[1] if design.applied else 1
+        passes.count = design.passes_to_measure
     target = as_floats(given.Y, "y")
     dtype = design.dtype
     if target.dtype.kind == "c" and dtype.kind != "c":

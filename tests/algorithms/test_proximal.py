@@ -311,7 +311,7 @@ def test_an_adjoint_that_lies_is_told(method, kind):
         with pytest.raises(ValueError, match="rmatvec is not the adjoint of its matvec"):
             method(Odd(A, B), y, penalty=0.1 * highest)
     honest, plain = (method(B, y, penalty=0.1 * highest) for B in (Odd(A), A))
-    np.testing.assert_allclose(honest.coef, plain.coef, atol=1e-9)
+    np.testing.assert_allclose(honest.coef, plain.coef, atol=1e-5)  # each is within `tol`
 
 
 @BOTH

@@ -20,6 +20,7 @@ folder = test_streams.folder
 WORDS = {
     "by itself": LESS,
     "levels and gaps": ["--categorical", "site,group", "--exclude", "w", "--drop-missing"],
+    "gaps filled in": ["--categorical", "site,group", "--weights", "w", "--impute", "indicator"],
     "weighted folds": ["--weights", "w", "--exclude", "site,group,gaps", "--criterion", "cv"],
     "a column of folds": ["--exclude", "group,w,gaps", "--fold-column", "site"],
     "rows left out": [*LESS, "--criterion", "loo"],

@@ -15,7 +15,6 @@ from sklearn.datasets import load_diabetes
 
 import sparsewise
 from sparsewise import SparseRegressor, StepwiseRegressor, cli
-from sparsewise.cli.table_fit import _telling
 from sparsewise.description.terminal import FIRST_BACK, FIRST_STEPS, LAST_BACK, LAST_STEPS
 from sparsewise.numerals import numerals
 
@@ -894,17 +893,6 @@ def test_a_search_takes_no_other_criterion(refuse):
     line = refuse("fit", "--example", "diabetes", "--effort", 2, "--sparsity", 3)
     assert "solve does not take --sparsity" in line
     assert "effort: must be" in refuse("fit", "--example", "diabetes", "--effort", 0)
-
-
-def test_a_search_tells_how_far_it_is():
-    said: list[str] = []
-    model = SparseRegressor(effort=3)
-    with _telling(model, said.append):
-        model.fit(DIABETES.data, DIABETES.target)
-    assert said == [f"fitting: start {i + 1} of 3" for i in range(len(model.starts_))]
-    assert model.callback is None
-    with _telling(StepwiseRegressor(), said.append):
-        pass
 
 
 def test_pure_noise_says_so(run, csv):

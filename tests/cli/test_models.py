@@ -451,6 +451,14 @@ def test_figures_of_a_fit(run, tmp_path, words):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+def test_figures_of_residuals(run, refuse, tmp_path):
+    path = tmp_path / "residuals.png"
+    assert run(*FIT, "--plot-residuals", path) == run(*FIT)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert "--plot-residuals needs a file that ends in" in refuse(*FIT, "--plot-residuals", "f.txt")
+    assert "--plot-residuals can't write" in refuse(*FIT, "--plot-residuals", "no/such/f.png")
+
+
 def test_other_formats(run, tmp_path):
     run(*FIT, "--plot", tmp_path / "figure.svg")
     assert "<svg" in (tmp_path / "figure.svg").read_text()
@@ -570,33 +578,6 @@ def test_ctrl_c_leaves_what_was_done(monkeypatch, capsys, tmp_path, words):
     assert "Ctrl-C ended it early" in out
     assert "subset" not in out
     assert LinearModel.load(saved).features == tuple(list(coefficients(out))[1:])
-
-
-# --- those who wait -------------------------------------------------------------------------------
-
-
-def test_waiting_is_told_on_a_terminal_only(monkeypatch):
-    import time
-
-    from sparsewise.cli import patience
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
-    for stream, told in ((Terminal(), True), (io.StringIO(), False)):
-        monkeypatch.setattr(test_cli.sys, "stderr", stream)
-        with patience.patience("fitting"):
-            while told and "fitting" not in stream.getvalue():
-                time.sleep(0.01)
-        assert ("fitting" in stream.getvalue()) == told
-    monkeypatch.setattr(patience, "PATIENCE", 1e6)
-    monkeypatch.setattr(test_cli.sys, "stderr", Terminal())
-    with patience.patience("fitting"):
-        pass
-    assert "fitting" not in test_cli.sys.stderr.getvalue()
 
 
 @POSIX

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from sparsewise.cli import options
+from sparsewise.plots import ResidualDisplay, residual_display
 from sparsewise.tables import stored
 from tests.cli import test_fit as test_cli
 from tests.cli.test_fit import DIABETES, NAMES, POSIX
@@ -165,6 +166,38 @@ def test_figures_of_pieces(streamed, folder, tmp_path):
         assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("target", ["y", "y,s4"])
+@pytest.mark.parametrize("most", [10_000, 50])
+def test_residuals_of_pieces(run, streamed, folder, tmp_path, monkeypatch, target, most):
+    drawn = []
+    plot = ResidualDisplay.plot
+    monkeypatch.setattr(residual_display, "MOST", most)
+    monkeypatch.setattr(
+        ResidualDisplay, "plot", lambda self, ax, **how: drawn.append(self) or plot(self, ax, **how)
+    )
+    args = "fit", folder, "--target", target, *LESS, "--plot-residuals", tmp_path / "r.png"
+    run(*args)
+    streamed(*args)
+    whole, pieces = drawn[0], drawn[2]
+    every = -(-len(whole.y_true) // most)
+    assert len(pieces.y_true) <= most
+    np.testing.assert_allclose(pieces.y_true, whole.y_true[::every])
+    np.testing.assert_allclose(pieces.y_pred, whole.y_pred[::every], rtol=1e-6)
+
+
+@pytest.mark.parametrize("how", ["median", "indicator"])
+def test_missing_values_of_pieces_are_filled_in(run, streamed, folder, how):
+    args = ("fit", folder, "--target", "y", "--impute", how, "--categorical", "site,group")
+    whole, pieces = (
+        json.loads(call(*args, "--weights", "w", "--json")) for call in (run, streamed)
+    )
+    assert any("filled in" in note for note in whole["notes"])
+    for fit in (whole, pieces):
+        for row in fit["path"]:
+            row.pop("loo", None)
+    assert same(whole, pieces)
+
+
 def numbers(text):
     """The rows of CSV."""
     return np.loadtxt(text.splitlines(), delimiter=",", skiprows=1)
@@ -255,9 +288,10 @@ def test_a_wide_table_is_gathered(streamed, run, tmp_path):
 BEGIN = """
 import signal, sys
 import sparsewise.tables.stored as stored
-from sparsewise.cli import main, patience
+from sparsewise import progress
+from sparsewise.cli import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
-stored.IN_MEMORY, stored.READ, patience.PATIENCE = 0, 2**14, 0.0
+stored.IN_MEMORY, stored.READ, progress.PATIENCE = 0, 2**14, 0.0
 sys.exit(main(sys.argv[1:]))
 """
 

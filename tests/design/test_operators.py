@@ -160,3 +160,146 @@ def test_a_shape_that_is_none(shape):
     operator.shape = shape
     with pytest.raises(InputError, match="is an operator of shape"):
         sparsewise.omp(operator, np.ones(3), sparsity=1)
+
+
+# --- norms that are known, or not needed ----------------------------------------------------------
+
+NORMS = np.linalg.norm(GOOD.A, axis=0)
+
+
+def test_known_norms_save_all_those_products():
+    A, y = wide(float)
+    A /= np.linalg.norm(A, axis=0)
+    operator = Operator(A)
+    design = OperatorDesign(operator, norms=1.0)
+    truth = sparsewise.forward(A, y, sparsity=3)
+    assert operator.applied == 4  # the adjoint, and three columns
+    found = sparsewise.forward(design, y, sparsity=3)
+    assert found.support.tolist() == truth.support.tolist()
+    assert operator.applied < 30
+    each = sparsewise.forward(OperatorDesign(Operator(GOOD.A), norms=NORMS), GOOD.y, sparsity=3)
+    assert each.support.tolist() == sparsewise.forward(GOOD.A, GOOD.y, sparsity=3).support.tolist()
+
+
+@pytest.mark.parametrize(
+    ("norms", "words"),
+    [
+        (np.ones(3), "one number for all columns or 8, one for each, not of shape (3,)"),
+        (np.ones((8, 1)), "not of shape (8, 1)"),
+        (np.nan, "must be finite and at least 0, but that of column 0 is nan"),
+        (np.inf, "must be finite"),
+        (-1.0, "at least 0, but that of column 0 is -1"),
+        (np.r_[np.ones(7), -2.0], "that of column 7 is -2"),
+        ("one", "must be real numbers"),
+        (1j, "must be real numbers"),
+        ([None] * 8, "must be real numbers"),
+        (1.5, "claims that column 0 has the norm 1.5, but it has 1;"),
+        (0.0, "has the norm 0, but it has at least"),
+        (np.r_[np.ones(7), 3.0], "claims that column 7 has the norm 3, but it has 1;"),
+    ],
+)
+def test_norms_that_are_none(norms, words):
+    A = np.random.default_rng(0).standard_normal((20, 8))
+    with pytest.raises(InputError) as caught:
+        OperatorDesign(Operator(A / np.linalg.norm(A, axis=0)), norms=norms)
+    message = str(caught.value)
+    assert message.startswith("norms ")
+    assert words in message
+    assert "\n" not in message
+
+
+def test_a_wrong_claim_is_found_when_its_column_is_made():
+    A = np.random.default_rng(0).standard_normal((20, 8))
+    A /= np.linalg.norm(A, axis=0)
+    A[:, 2] *= 3
+    claimed = np.ones(8)
+    claimed[2] = 4.0  # more than it is: no product with the adjoint contradicts it
+    design = OperatorDesign(Operator(A), norms=claimed)
+    with pytest.raises(InputError, match="column 2 has the norm 4, but it has 3;"):
+        sparsewise.forward(design, A[:, 2], sparsity=1)
+
+
+def test_a_column_of_zeros_may_be_claimed():
+    A = GOOD.A / NORMS
+    A[:, 1] = 0
+    claimed = np.ones(A.shape[1])
+    claimed[1] = 0
+    design = OperatorDesign(Operator(A), norms=claimed)
+    assert 1 not in sparsewise.forward(design, GOOD.y, sparsity=A.shape[1] - 1).support
+
+
+def wide(kind, spread=0.0, zero=False):
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((30, 2500)).astype(kind)  # too large to be looked at as a whole
+    if A.dtype.kind == "c":
+        A += 1j * rng.standard_normal(A.shape)
+    A *= (10 ** (spread * rng.uniform(-1, 1, 2500))).astype(A.real.dtype)
+    A[:, 5] *= not zero
+    chosen = A[:, [7, 70, 170]]
+    y = chosen @ (np.array([1.0, -2.0, 3.0]) / np.linalg.norm(chosen, axis=0))
+    return A, (y + 0.01 * rng.standard_normal(30)).astype(A.dtype)
+
+
+WITHOUT_NORMS = {
+    "ista": lambda top, size: {"penalty": 0.3 * top},
+    "fista": lambda top, size: {"penalty": 0.3 * top},
+    "bpdn": lambda top, size: {"residual": 0.5 * size},
+    "bp": lambda top, size: {},
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_NORMS)
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize(("spread", "zero"), [(0.0, False), (2.0, True)])
+def test_what_depends_on_no_norm_measures_none(name, kind, spread, zero):
+    A, y = wide(kind, spread, zero)
+    call = WITHOUT_NORMS[name](np.abs(A.conj().T @ y).max(), np.linalg.norm(y))
+    operator = Operator(A)
+    found = ALGORITHMS[name](operator, y, **call)
+    if name != "bp" or kind != np.float32:  # it needs double precision, where A is in memory
+        assert found.n_passes == operator.applied - 1  # one was to try it
+    told = OperatorDesign(operator, norms=np.linalg.norm(A, axis=0))
+    assert found.n_passes < 2 * ALGORITHMS[name](told, y, **call).n_passes + 50
+    assert found.coef.dtype == A.dtype
+    assert found.coef[5] == 0 or not zero
+    assert found.check(A, y).ok
+    assert found.check(operator, y).ok
+    truth = ALGORITHMS[name](A, y, **call)
+    assert found.objective == pytest.approx(truth.objective, rel=1e-2)
+
+
+def test_the_answer_is_the_same_whether_norms_were_measured_before():
+    A, y = wide(float, 1.0)
+    design = OperatorDesign(Operator(A))
+    before = sparsewise.bpdn(design, y, residual=0.5 * np.linalg.norm(y))
+    design.norms()
+    after = sparsewise.bpdn(design, y, residual=0.5 * np.linalg.norm(y))
+    np.testing.assert_array_equal(before.coef, after.coef)
+    assert after.n_passes < before.n_passes  # what was learnt of the norms is kept
+    assert design.in_rough_units().in_rough_units() is design.in_rough_units()
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_rough_norms_of_any_size(factor):
+    A, _ = wide(float, 2.0, zero=True)
+    exact = np.linalg.norm(A, axis=0)
+    design = OperatorDesign(Operator(A * factor)).in_rough_units()
+    rough = design.norms() / factor
+    assert design.measured.rough
+    assert (rough[exact == 0] == 0).all()
+    ratios = rough[exact > 0] / exact[exact > 0]
+    assert 0.1 < ratios.min() <= ratios.max() < 10
+
+
+@pytest.mark.parametrize("wrap", [lambda d: Weighted(d, np.arange(1.0, 31)), Centred])
+def test_wrappers_do_without_norms_too(wrap):
+    A, y = wide(float)
+    inner = Operator(A)
+    design, dense = wrap(OperatorDesign(inner)), wrap(sparsewise.as_design(A))
+    y = y[: design.shape[0]]
+    penalty = 0.3 * np.abs(dense.rmatvec(y)).max()
+    found = sparsewise.fista(design, y, penalty=penalty)
+    assert found.n_passes < 2500
+    np.testing.assert_allclose(
+        found.coef, sparsewise.fista(dense, y, penalty=penalty).coef, atol=1e-4
+    )

@@ -39,8 +39,8 @@ def written(write, *args, **options):
     return buffer.getvalue()
 
 
-def workbook(rows):
-    """An Excel file, as small as can be."""
+def workbook(rows, *more):
+    """An Excel file, as small as can be: a sheet "one" of these rows, and others."""
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     package = "http://schemas.openxmlformats.org/package/2006"
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -52,19 +52,31 @@ def workbook(rows):
             return f'<c t="inlineStr"><is><t>{value}</t></is></c>'
         return f"<c><v>{value!r}</v></c>"
 
-    def relation(kind, target):
-        one = f'<Relationship Id="r" Type="{office}/{kind}" Target="{target}"/>'
-        return f'<Relationships xmlns="{package}/relationships">{one}</Relationships>'
+    def relations(kind, *targets):
+        all_of_them = "".join(
+            f'<Relationship Id="r{i}" Type="{office}/{kind}" Target="{target}"/>'
+            for i, target in enumerate(targets)
+        )
+        return f'<Relationships xmlns="{package}/relationships">{all_of_them}</Relationships>'
 
-    cells = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
-    sheets = '<sheets><sheet name="one" sheetId="1" r:id="r"/></sheets>'
+    def sheet(rows):
+        cells = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+        return f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData></worksheet>'
+
+    names = ["one", "two", "3"][: 1 + len(more)]
+    parts = [f"sheet{i}.xml" for i in range(len(names))]
+    named = "".join(
+        f'<sheet name="{name}" sheetId="{i + 1}" r:id="r{i}"/>' for i, name in enumerate(names)
+    )
+    sheets = f"<sheets>{named}</sheets>"
     files = {
         "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
-        "_rels/.rels": relation("officeDocument", "xl/workbook.xml"),
+        "_rels/.rels": relations("officeDocument", "xl/workbook.xml"),
         "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}">{sheets}</workbook>',
-        "xl/_rels/workbook.xml.rels": relation("worksheet", "sheet.xml"),
-        "xl/sheet.xml": f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData></worksheet>',
+        "xl/_rels/workbook.xml.rels": relations("worksheet", *parts),
     }
+    for part, one in zip(parts, (rows, *more), strict=True):
+        files[f"xl/{part}"] = sheet(one)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
@@ -154,6 +166,35 @@ def test_workbooks(read):
     pytest.importorskip("fastexcel")
     assert_same(read(BOOK, "t.xlsx"))
     assert_same(read(BOOK, "t.csv"))
+
+
+def test_sheets_of_workbooks(tmp_path):
+    pytest.importorskip("fastexcel")
+    other, last = [["a", "y"], [7.0, 8.0]], [["b"], [9.0]]
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(workbook([["a", "y"], [1.0, 2.0]], other, last))
+    for sheet, names, cell in (
+        (None, ["a", "y"], 1.0),
+        ("1", ["a", "y"], 1.0),
+        ("2", ["a", "y"], 7.0),
+        ("two", ["a", "y"], 7.0),
+        ("3", ["b"], 9.0),  # by name and by number
+    ):
+        table = open_table([str(path)], form=Form(sheet=sheet))
+        assert list(table.columns) == names
+        [piece] = table.pieces(names)
+        assert piece.columns[names[0]].to_list() == [cell]
+    for sheet in ("four", "0", "4", "-1", ""):
+        with pytest.raises(InputError, match=r'but the sheets of .* are "one", "two", "3"'):
+            open_table([str(path)], form=Form(sheet=sheet))
+    for form, words in (
+        (Form(sheet="one"), "is for Excel files, and .*t.csv is text"),
+        (Form(encoding="latin-1"), "is for text, and .*t.xlsx is Excel"),
+    ):
+        file = tmp_path / ("t.csv" if form.sheet else "t.xlsx")
+        (tmp_path / "t.csv").write_text(CSV)
+        with pytest.raises(InputError, match=words):
+            open_table([str(file)], form=form)
 
 
 def test_what_workbooks_refuse(refused):

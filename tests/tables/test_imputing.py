@@ -17,7 +17,9 @@ from sparsewise.tables import (
     predicted,
     scan,
     select,
+    stored,
 )
+from sparsewise.tables.survey import Wanted, look
 
 
 def table(**columns):
@@ -88,13 +90,83 @@ def test_what_can_not_be_filled_in(words, message):
     assert message in sentence(error.value)
 
 
-def test_pieces_have_no_median(tmp_path):
+@pytest.mark.parametrize("impute", ["median", "indicator"])
+def test_pieces_are_filled_in_as_all_rows_are(tmp_path, monkeypatch, impute):
+    rng = np.random.default_rng(0)
+    columns = {
+        "a": np.where(rng.random(500) < 0.2, np.nan, rng.standard_normal(500)),
+        "b": rng.integers(-3, 4, 500),
+        "c": rng.choice(["red", "blue"], 500),
+        "t": rng.choice(["true", "false"], 500),
+        "w": rng.integers(0, 3, 500),
+        "y": rng.standard_normal(500),
+    }
     path = tmp_path / "t.csv"
-    path.write_text("a,y\n1,2\n,3\n")
-    with pytest.raises(
-        InputError, match=r"needs the numbers of all rows at once, and .* in pieces"
-    ):
+    pl.DataFrame(columns).with_columns(pl.col("a").fill_nan(None)).write_csv(path)
+    monkeypatch.setattr(stored, "READ", 2**10)
+    words = {"target": "y", "weights": "w", "categorical": ["c"], "impute": impute}
+    whole = select(open_table([str(path)]), **words)
+    pieces = scan(open_table([str(path)], in_memory=0), **words)
+    assert pieces.encoding == whole.encoding
+    assert pieces.names == whole.names
+    assert pieces.notes == whole.notes
+    np.testing.assert_array_equal(np.concatenate([one.X for one in pieces.chunks()]), whole.X)
+
+
+def test_pieces_without_any_value(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n,1,2\n,2,3\n")
+    with pytest.raises(InputError, match='column "a" has no value that counts'):
         scan(open_table([str(path)], in_memory=0), target="y", impute="median")
+
+
+def narrowed(values, weights, parts, monkeypatch, bits=None):
+    """The median of rows that are read some at a time."""
+    looked = [
+        look(table(a=a, w=w), Wanted(("a", "w"), frozenset(), "w", filled=frozenset("a")))
+        for a, w in zip(np.array_split(values, parts), np.array_split(weights, parts), strict=True)
+    ]
+    if bits:
+        monkeypatch.setattr(imputing, "MOST_BITS", bits)
+        monkeypatch.setattr(imputing, "FEWEST_BITS", bits)
+
+    def count(state):
+        return sum(state.counted([one]) for one in looked)
+
+    return imputing.narrowed_medians(count, ["a"], "w", ())["a"]
+
+
+@pytest.mark.parametrize("bits", [None, 7, 8])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0],
+        [-0.0, 0.0],
+        [1.0, 2.0],
+        [-3.0, 5.0, np.nan, 1e300, -1e-300],
+        [5e-324, -5e-324, 1.0],
+        [1e150, -1e150, 3.0, 3.0000000000000004],
+        [7.0] * 5 + [8.0] * 5,
+    ],
+)
+def test_a_median_bit_by_bit(monkeypatch, values, bits):
+    values = np.array(values)
+    found = narrowed(values, np.ones(values.size), min(2, values.size), monkeypatch, bits)
+    assert found == imputing._median("a", values, None)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(-1e9, 1e9) | st.integers(-2, 2).map(float), st.integers(0, 3)),
+        min_size=1,
+        max_size=12,
+    ).filter(lambda rows: any(often for _, often in rows))
+)
+def test_a_median_of_pieces_is_that_of_all_rows(rows):
+    values, weights = (np.array(one, dtype=float) for one in zip(*rows, strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        found = narrowed(values, weights, min(3, values.size), patch, 13)
+    assert found == imputing._median("a", values, weights)
 
 
 @given(

@@ -47,7 +47,7 @@ def bp(
     L1Solution
         With the dual vector that proves optimality.
     """
-    data = problem(A, y)
+    data = problem(A, y, roughly=True)
     pursuit = BasisPursuit(data, 0.0, solver, callback)
     stop = pursuit.run(check_weights(data, weights, include, exclude))
     return pursuit.solution("bp", stop, debias)

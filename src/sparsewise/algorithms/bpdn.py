@@ -62,7 +62,7 @@ def bpdn(
     L1Solution
         With the dual vector that proves optimality.
     """
-    data = problem(A, y)
+    data = problem(A, y, roughly=True)
     pursuit = BasisPursuit(data, residual, solver, callback)
     stop = pursuit.run(check_weights(data, weights, include, exclude))
     return pursuit.solution("bpdn", stop, debias)

@@ -53,7 +53,7 @@ def fista(
         Exactly sparse. ``dual`` proves the gap; ``accuracy`` is the larger of `tol`, the gap, and
         how far the residual itself is from the optimality conditions, as ``check`` measures it.
     """
-    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y)
+    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y, roughly=True)
     lasso = Lasso(data, check_weights(data, weights, include, exclude), penalty, tol)
 
     def steps() -> Stop:

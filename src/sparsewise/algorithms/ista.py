@@ -32,7 +32,7 @@ def ista(
 
     x ← soft(x + A*(y - A x)/L, λ w/L), with L at least the largest eigenvalue of A*A along the
     step (for unit columns). The objective never rises. Only products with A and A* are needed, two
-    an iteration; `fista` needs far fewer of them.
+    an iteration; `fista` needs far fewer of them. Norms of an operator's columns are not measured.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def ista(
         Exactly sparse. ``dual`` proves the gap; ``accuracy`` is the larger of `tol`, the gap, and
         how far the residual itself is from the optimality conditions, as ``check`` measures it.
     """
-    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y)
+    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y, roughly=True)
     lasso = Lasso(data, check_weights(data, weights, include, exclude), penalty, tol)
 
     def steps() -> Stop:

@@ -56,7 +56,8 @@ def l1_path(
         All of it: ``path.at_penalty(λ)`` and ``path.at_residual(ρ)`` are exact models in between.
         As a solution, its end.
     """
-    data, lowest, bound = problem(A, y), check_bound(penalty, "penalty"), check_bound(residual)
+    data = problem(A, y, roughly=True)
+    lowest, bound = check_bound(penalty, "penalty"), check_bound(residual)
     choose_solver("homotopy", data)
     cost = check_weights(data, weights, include, exclude)
     log = Log(data, callback)

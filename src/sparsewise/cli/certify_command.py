@@ -52,10 +52,10 @@ def add(command: options.Command) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run ``sparsewise certify``."""
     from sparsewise import guarantees
-    from sparsewise.cli.patience import patience
     from sparsewise.description.terminal import Page
     from sparsewise.description.verdict import Certified, show_certificate
     from sparsewise.problem import problem
+    from sparsewise.progress import waiting
     from sparsewise.tables import split_names
 
     raw = options.read(args)
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
     plain = options.reduced(table, not args.no_intercept)
     _check_choice(plain, columns, table, not args.no_intercept)
     units = problem(plain.design, plain.target, several=True)
-    with patience("certifying"):
+    with waiting("certifying", unasked=True):
         certificate = guarantees.certify(
             plain.design,
             plain.target,

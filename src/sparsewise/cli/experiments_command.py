@@ -92,6 +92,7 @@ def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namesp
     """Run experiments as the options say, and write the report."""
     from sparsewise.experiments.conduct import attended, conduct
     from sparsewise.experiments.write_up import write_report
+    from sparsewise.progress import hushed
 
     if args.dask is not None:
         _quieten_dask()
@@ -100,7 +101,7 @@ def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namesp
     for reason in left_out:
         print(printable(reason))
     try:
-        with _progress() as (begin, advance):
+        with hushed(), _progress() as (begin, advance):
             outcome = conduct(
                 wanted,
                 folder,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sparsewise.cli.options import reading
 from sparsewise.errors import InputError
 from sparsewise.files import write_file
 from sparsewise.wording import quoted
@@ -15,19 +16,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sparsewise.estimators.base import SparseLinearModel
+    from sparsewise.tables import Stream, Table
 
 FORMATS = (".png", ".pdf", ".svg")
 
 
-def check_format(path: str) -> None:
+def check_format(option: str, path: str) -> None:
     """Raise an error for what can't be drawn, before there is anything to lose."""
     if Path(path).suffix.lower() not in FORMATS:
-        raise InputError(f"--plot needs a file that ends in {', '.join(FORMATS)}: {quoted(path)}")
+        raise InputError(f"{option} needs a file that ends in {', '.join(FORMATS)}: {quoted(path)}")
     try:
         import matplotlib as matplotlib
     except ImportError:
         raise InputError(
-            "--plot needs matplotlib; install it with: pip install 'sparsewise[plot]'"
+            f"{option} needs matplotlib; install it with: pip install 'sparsewise[plot]'"
         ) from None
 
 
@@ -56,6 +58,50 @@ def draw_path(model: SparseLinearModel, path: str) -> None:
     for ax in right:
         CriterionDisplay.from_estimator(model, whole=True, ax=ax)
     _write(figure, path)
+
+
+def draw_residuals(model: SparseLinearModel, table: Table | Stream, path: str) -> None:
+    """Draw what the model leaves of its rows, and what was observed, against what it expects.
+
+    Rows that were condensed are read again, some at a time, and those that are drawn kept.
+    """
+    from matplotlib.figure import Figure
+
+    from sparsewise.plots import ResidualDisplay
+    from sparsewise.plots.residual_display import KINDS
+
+    observed, expected = _told_and_expected(model, table)
+    names = None if isinstance(table.target, str) else table.targets
+    display = ResidualDisplay(y_true=observed, y_pred=expected, target_names=names)
+    figure = Figure(figsize=(11, 4.5), dpi=150, layout="constrained")
+    for ax, kind in zip(figure.subplots(1, 2), KINDS, strict=True):
+        display.plot(ax, kind=kind)
+    _write(figure, path)
+
+
+def _told_and_expected(model: SparseLinearModel, table: Table | Stream) -> tuple[Any, Any]:
+    """Return the targets of rows, and what the model expects of them; of some if they are many."""
+    import numpy as np
+    import polars as pl
+
+    from sparsewise.plots.residual_display import MOST
+    from sparsewise.tables import Stream
+
+    def expected(X: Any) -> Any:
+        # By name, as it was fitted: of an array it would warn.
+        return model.predict(pl.DataFrame(X, schema=list(table.names), orient="row"))
+
+    if not isinstance(table, Stream):
+        return table.y, expected(table.X)
+    every, at, observed, told = -(-table.rows // MOST), 0, [], []
+    with reading("reading all rows", table.stored.size) as tell:
+        for chunk in table.chunks(tell):
+            some = slice(-at % every, None, every)
+            at += len(chunk)
+            if chunk.y[some].size:
+                observed.append(chunk.y[some])
+                told.append(expected(chunk.X[some]))
+    return np.concatenate(observed), np.concatenate(told)
 
 
 def _write(figure: Figure, path: str) -> None:

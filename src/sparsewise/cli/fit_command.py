@@ -31,6 +31,11 @@ def add(command: Command) -> None:
     )
     output.add_argument("--plot", metavar="FILE", help="draw the model: .png, .pdf or .svg")
     output.add_argument(
+        "--plot-residuals",
+        metavar="FILE",
+        help="draw residuals, and observed targets, against predicted ones: .png, .pdf or .svg",
+    )
+    output.add_argument(
         "--save", metavar="MODEL", help="write the model as JSON, for sparsewise predict"
     )
 
@@ -158,11 +163,13 @@ def _epilog() -> str:
 
 def check_outputs(args: argparse.Namespace) -> None:
     """Raise an error for files that can't be written, before there is anything to lose."""
-    check_place("--plot", args.plot)
-    if args.plot is not None:
-        from sparsewise.cli.figures import check_format
+    figures = {"--plot": args.plot, "--plot-residuals": getattr(args, "plot_residuals", None)}
+    for option, path in figures.items():
+        check_place(option, path)
+        if path is not None:
+            from sparsewise.cli.figures import check_format
 
-        check_format(args.plot)
+            check_format(option, path)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -178,6 +185,10 @@ def run(args: argparse.Namespace) -> int:
             from sparsewise.cli.figures import draw_fit
 
             draw_fit(fit.model, args.plot)
+        if args.plot_residuals is not None:
+            from sparsewise.cli.figures import draw_residuals
+
+            draw_residuals(fit.model, fit.table, args.plot_residuals)
     finally:
         if args.json:
             model = fit.description.fields(as_option)

@@ -76,7 +76,7 @@ FILES = (
 
 
 def add_form(data: Any) -> None:
-    """Add the options that tell how a text is written."""
+    """Add the options that tell how a text is written, and which sheet is meant."""
     data.add_argument(
         "--encoding",
         metavar="NAME",
@@ -94,13 +94,20 @@ def add_form(data: Any) -> None:
         default=".",
         help="what is before the decimals of a number in text: . or , (default: .)",
     )
+    data.add_argument(
+        "--sheet",
+        metavar="NAME",
+        help="of an Excel file: its name or number (default: 1, the first)",
+    )
 
 
 def form(args: argparse.Namespace) -> Form:
-    """Return how texts are written, as the arguments tell."""
+    """Return how texts are written, and which sheet is meant, as the arguments tell."""
     from sparsewise.tables import Form
 
-    return Form(encoding=args.encoding, delimiter=args.delimiter, decimal=args.decimal)
+    return Form(
+        encoding=args.encoding, delimiter=args.delimiter, decimal=args.decimal, sheet=args.sheet
+    )
 
 
 def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
@@ -255,11 +262,11 @@ def condensed(stream: Stream, folds: int | None = None) -> Condensed:
 @contextmanager
 def reading(words: str, size: int) -> Iterator[Callable[[int], None]]:
     """Show how far files were read, and say so if Ctrl-C ends it: there is no answer by then."""
-    from sparsewise.cli.patience import progress
+    from sparsewise.progress import waiting
 
     try:
-        with progress(words, size) as tell:
-            yield tell
+        with waiting(words, size, unasked=True) as wait:
+            yield wait.tell
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Ctrl-C came before all rows were read") from None
 

@@ -9,8 +9,8 @@ METHOD_OPTIONS = (*OWN, *CHOICES)
 """Options that are parameters of a method."""
 
 TABLE_OPTIONS = ("target", "features", "include", "exclude", "categorical", "weights")
-FORM_OPTIONS = ("encoding", "delimiter", "decimal")
-"""Options that say what of a table is used, and how its text is written."""
+FORM_OPTIONS = ("encoding", "delimiter", "decimal", "sheet")
+"""Options that say what of a table is used, and how its file is read."""
 
 OPTIONS = {
     **{

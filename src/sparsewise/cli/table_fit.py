@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +33,7 @@ class TableFit:
     method: str
     model: SparseLinearModel
     description: Description
-    table: Layout
+    table: Table | Stream
     weights: str | None  # the column of weights
     notes: tuple[str, ...]
     interrupted: bool
@@ -96,11 +94,11 @@ def fit_table(
     methods.check_names(parameters)
     method = methods.choose(args.method or default, parameters)
 
-    from sparsewise.cli.patience import patience
     from sparsewise.description.shares import WITHOUT_INTERCEPT
     from sparsewise.engine.halting import interruptible
     from sparsewise.estimators import for_algorithm
     from sparsewise.estimators.describe import describe
+    from sparsewise.progress import waiting
     from sparsewise.results import Stop
 
     model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
@@ -113,8 +111,7 @@ def fit_table(
     certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
     model.set_params(include=include or None, certify=certify)
     with (
-        patience("fitting") as say,
-        _telling(model, say),
+        waiting("fitting", unasked=True),
         warnings.catch_warnings(record=True) as caught,
         interruptible(),
     ):
@@ -138,20 +135,6 @@ def fit_table(
     if isinstance(table.target, str):  # of several, the model knows the names
         description = replace(description, target=table.target)
     return TableFit(method, model, description, table, args.weights, tuple(notes), interrupted)
-
-
-@contextmanager
-def _telling(model: SparseLinearModel, say: Callable[[str], None]) -> Iterator[None]:
-    """Say how far a search has come, if it is one."""
-    if "callback" not in model.get_params(deep=False):
-        yield
-        return
-    most, numbers = model.get_params()["effort"], itertools.count(1)
-    model.set_params(callback=lambda start: say(f"fitting: start {next(numbers)} of {most}"))
-    try:
-        yield
-    finally:
-        model.set_params(callback=None)
 
 
 def _features(table: Layout, names: list[str]) -> list[str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsewise.compiled import load_kernels
 from sparsewise.errors import InputError, InputTypeError
+from sparsewise.progress import waiting
 from sparsewise.tolerances import Tolerances, tolerances
 
 if TYPE_CHECKING:
@@ -38,6 +40,18 @@ NARROW = 256
 PANEL = 8
 """Columns that are reflected together are a multiple of this, a length that vector units like."""
 
+APPLIED = 16
+"""Columns of an operator that are made at once; whoever waits for all is told in between."""
+
+PROBES = 16
+"""Random vectors that tell the norms of an operator's columns roughly: by some 18 %."""
+
+BY_CHANCE = 3.0
+"""A factor by which they tell norms wrong a few times in a million columns."""
+
+UNLIKE = 0.1
+"""Share by which random products with A and its adjoint must not differ: that is no rounding."""
+
 CONSTANT = 64
 """A column that varies by fewer units of rounding than this is constant for all we can know."""
 
@@ -53,11 +67,14 @@ class Measured(NamedTuple):
         1 / ‖a_j‖ in A's precision; 0 for a column of zeros.
     extreme : bool
         Whether some column may be zero, or so large or small that its square is out of range.
+    rough : bool
+        Whether norms are but of the right size (`Design.in_rough_units`).
     """
 
     norms: Array
     inverse: Array
     extreme: bool
+    rough: bool = False
 
 
 class AboutMeans(NamedTuple):
@@ -122,6 +139,9 @@ class Design(ABC):
     applied: bool = False
     dense: bool = False
     note: str = ""
+    _claimed: Array | None = None  # norms that the caller knows
+    _by_probes: bool = False
+    _in_rough_units: Self | None = None
 
     def __init__(
         self,
@@ -204,10 +224,7 @@ class Design(ABC):
         """The same matrix held in memory: everything is computed once."""
         from sparsewise.design.dense import DenseDesign
 
-        A = np.empty(self.shape, self.dtype, order="F")
-        for J in self._parts(TILE_BYTES):
-            A[:, J] = self.columns(J)
-        return DenseDesign(A, rows=self.rows, error=self.error)
+        return DenseDesign(self._all_columns(), rows=self.rows, error=self.error)
 
     def condensed(self, Y: Array) -> tuple[DenseDesign, Array]:
         """The triangle of QR of the matrix and a target, or q of them, the rows of Y.
@@ -223,6 +240,13 @@ class Design(ABC):
         targets = R[:, m:].T.reshape(*Y.shape[:-1], len(R)).copy()
         return DenseDesign(R[:, :m], rows=self.rows, error=self.error), targets
 
+    def _all_columns(self) -> Array:
+        """A copy of A in memory."""
+        A = np.empty(self.shape, self.dtype, order="F")
+        for J in self._parts(TILE_BYTES):
+            A[:, J] = self.columns(J)
+        return A
+
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""
         if self.is_small:
@@ -232,11 +256,21 @@ class Design(ABC):
             yield J.start, np.ascontiguousarray(self.columns(J), self.dtype)
 
     def _parts(self, size: int) -> Iterator[slice]:
-        """All columns, so many at a time that they take about `size` bytes."""
+        """All columns, so many at a time that they take about `size` bytes.
+
+        An operator makes a few at a time; whoever waits for them at a terminal is told how many.
+        """
         n, m = self.shape
         width = max(1, size // (n * self.dtype.itemsize))
-        for first in range(0, m, width):
-            yield slice(first, min(first + width, m))
+        if not self.applied:
+            for first in range(0, m, width):
+                yield slice(first, min(first + width, m))
+            return
+        width = min(width, APPLIED)
+        with waiting(f"computing the {m:,} columns of an operator", m) as wait:
+            for first in range(0, m, width):
+                yield slice(first, min(first + width, m))
+                wait.tell(width)
 
     def sq_norms(self) -> Array:
         """‖a_j‖² for every column j (float64)."""
@@ -266,6 +300,59 @@ class Design(ABC):
         return self._measured is not None
 
     @property
+    def passes_to_measure(self) -> int:
+        """How often A is read, or applied, to know its norms, if they aren't known."""
+        if self.is_measured:
+            return 0
+        if not self.applied:
+            return 1
+        return PROBES + 1 if self._by_probes else self.shape[1]
+
+    def in_rough_units(self) -> Self:
+        """The same matrix with norms that are of the right size, where m products would tell more.
+
+        For what depends on no norm, and needs them as units only. It does not matter whether norms
+        were measured before: the answer is the same to the last digit.
+        """
+        if not self.applied or self._claimed is not None or self.shape[1] <= 2 * PROBES:
+            return self
+        if self._by_probes:
+            return self
+        if self._in_rough_units is None:
+            same = copy(self)
+            same._measured, same._by_probes = None, True
+            self._in_rough_units = same
+        return self._in_rough_units
+
+    def in_units_of(self, other: Design) -> Self:
+        """Itself, its columns counting as long as those of another design."""
+        self._measured = self._with_norms(other.norms())._replace(rough=other.measured.rough)
+        return self
+
+    def _roughly_measured(self) -> Measured:
+        """About ‖a_j‖, by random vectors v, whose entries have mean 0 and variance 1.
+
+        |a_j*v|² has the mean ‖a_j‖². Where what `PROBES` of them tell differs by no more than it
+        may by chance, all columns count as of one norm. A column of zeros is told as such.
+        """
+        V = np.random.default_rng(0).standard_normal((self.shape[0], PROBES)).astype(self.dtype)
+        products = self.rmatmat(V)
+        norms = scaled_norms(products.T) / math.sqrt(PROBES)
+        if np.isnan(norms).any():
+            raise self._not_finite()
+        there = norms > 0
+        middle = np.median(norms[there]) if there.any() else 1.0
+        if np.abs(np.log(norms[there]) - math.log(middle)).max(initial=0.0) < math.log(BY_CHANCE):
+            norms[there] = middle
+        found = self._with_norms(norms)._replace(rough=True)
+        # A wrong adjoint may tell of zeros where there are none.
+        x = np.where(found.inverse > 0, found.inverse, 1).astype(self.dtype)
+        image, told = V.T @ self.matvec(x), products.conj().T @ x
+        if np.linalg.norm(image - told) > UNLIKE * np.linalg.norm([image, told]):
+            raise not_adjoint()
+        return found
+
+    @property
     def tolerances(self) -> Tolerances:
         """What rounding, or the error of its entries, makes of the numbers that are compared."""
         return tolerances(self.dtype, self.error)
@@ -277,6 +364,8 @@ class Design(ABC):
 
     def _measure(self) -> Measured:
         """Norms and their inverses, in one pass; carefully where squares may be out of range."""
+        if self._by_probes:
+            return self._roughly_measured()
         if self.applied and not self.is_small:  # columns cost far more than care does
             return self._with_norms(self._scaled_norms())
         norms, inverse, least, together = self._quick_norms()
@@ -325,7 +414,12 @@ class Design(ABC):
         whole = self._whole  # another thread may set it to another type meanwhile
         if J is None and whole is not None and whole.dtype == dtype:
             return whole
-        block = _aligned(self.columns(slice(None) if J is None else J), dtype)
+        if J is not None:
+            block = _aligned(self.columns(J), dtype)
+        elif self.applied:
+            block = _aligned(self._all_columns(), dtype)
+        else:
+            block = _aligned(self.columns(slice(None)), dtype)
         if J is None:
             self._whole = block
         return block
@@ -334,14 +428,10 @@ class Design(ABC):
         """Norms of columns divided by their largest entry first: right at every scale."""
         norms = np.empty(self.shape[1])
         for first, block in self._blocks():
-            size = np.abs(block).max(axis=0).astype(np.float64)
-            if not np.isfinite(size).all():
+            those = scaled_norms(block)
+            if np.isnan(those).any():
                 raise self._not_finite()
-            moderate, power = near_one(block, size)
-            with np.errstate(over="ignore", under="ignore"):
-                norms[first : first + size.size] = np.ldexp(
-                    np.linalg.norm(moderate, axis=0).astype(np.float64), power
-                )
+            norms[first : first + those.size] = those
         return norms
 
     def faults(self) -> tuple[int, tuple[int, int] | None]:
@@ -358,6 +448,17 @@ class Design(ABC):
     def _not_finite(self) -> InputError:
         count, where = self.faults()
         return not_finite("A", count, f"row {where[0]}, column {where[1]}" if where else "")
+
+
+def scaled_norms(block: Array) -> Array:
+    """Norms of columns divided by their largest entry first; NaN if some entry is not finite."""
+    size = np.abs(block).max(axis=0).astype(np.float64)
+    if not np.isfinite(size).all():
+        return np.full(size.size, np.nan)
+    moderate, power = near_one(block, size)
+    with np.errstate(over="ignore", under="ignore"):
+        norms = np.linalg.norm(moderate, axis=0).astype(np.float64)
+        return np.asarray(np.ldexp(norms, power))
 
 
 def near_one(values: Array, size: Any) -> tuple[Array, Any]:
@@ -379,6 +480,15 @@ def not_finite(name: str, count: int, where: str) -> InputError:
         f"has {count} NaN or infinite {entries}, the first at {where}",
         f"drop or fill {them} first.",
         parameter=name,
+    )
+
+
+def not_adjoint() -> InputError:
+    """What to say of an operator whose products contradict each other."""
+    return InputError(
+        "is an operator whose rmatvec is not the adjoint of its matvec",
+        "⟨A x, v⟩ must be ⟨x, A* v⟩ for all x and v.",
+        parameter="A",
     )
 
 

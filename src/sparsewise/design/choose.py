@@ -28,7 +28,8 @@ def as_design(A: Any) -> Design:
     -------
     Design
         A itself if it is one already. What is measured (column norms) is kept, so that the same
-        design serves many targets; the data behind it must not change meanwhile.
+        design serves many targets; the data behind it must not change meanwhile. Norms of an
+        operator's columns take as many products; `OperatorDesign` takes those that are known.
     """
     if type(A) is np.ndarray:
         return DenseDesign(as_floats(A, "A"))

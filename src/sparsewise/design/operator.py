@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array, Design, precision, working_type
+from sparsewise.design.base import (
+    Array,
+    Design,
+    not_adjoint,
+    precision,
+    scaled_norms,
+    working_type,
+)
 from sparsewise.errors import InputError, InputTypeError
 
 FAITHFUL = 1e-2
@@ -23,8 +30,10 @@ class OperatorDesign(Design):
     operator : object
         The operator; ``dtype`` is used where it has one.
     norms : array-like of shape (m,) or float, optional
-        ‖a_j‖ where they are known (often 1). Otherwise every column is made once to measure it,
-        which costs m applications of the operator.
+        ‖a_j‖ of every column, or of all, where they are known (often 1). Otherwise algorithms that
+        need them make every column once to measure it, which costs m applications of the operator.
+        What is claimed is held against what the adjoint tells of each column, against three columns
+        now, and against every column that is made later.
     rows : float, optional
         How many measurements the rows stand for; None: one each.
     """
@@ -45,7 +54,10 @@ class OperatorDesign(Design):
         self._probe = irregular(self.shape[0], self.dtype)
         self._answer = self.rmatvec(self._probe)
         if norms is not None:
-            self._measured = self._with_norms(self._checked(norms))
+            self._claimed = self._checked(norms)
+            self._measured = self._with_norms(self._claimed)
+            last = self.shape[1] - 1
+            self.columns(np.unique([0, last // 2, last]))
 
     def columns(self, J: Array | slice) -> Array:
         wanted = range(self.shape[1])[J] if isinstance(J, slice) else J
@@ -56,6 +68,8 @@ class OperatorDesign(Design):
             out[:, i] = self.matvec(unit)
             unit[j] = 0
         self._compare(out, self._answer[J])
+        if self._claimed is not None:
+            self._hold_to_claim(np.arange(self.shape[1])[J], scaled_norms(out))
         return out
 
     def matvec(self, x: Array) -> Array:
@@ -118,11 +132,17 @@ class OperatorDesign(Design):
             allowed = FAITHFUL * np.abs(columns).mean(axis=0) + float(precision(self.dtype).tiny)
             lies = bool((off > allowed).any())
         if lies:
-            raise InputError(
-                "is an operator whose rmatvec is not the adjoint of its matvec",
-                "⟨A x, v⟩ must be ⟨x, A* v⟩ for all x and v.",
-                parameter="A",
-            )
+            raise not_adjoint()
+
+    def _hold_to_claim(self, J: Array, norms: Array) -> None:
+        """Refuse columns of other norms than was claimed."""
+        assert self._claimed is not None
+        claimed = self._claimed[J]
+        allowed = FAITHFUL * np.maximum(norms, claimed) + float(precision(self.dtype).tiny)
+        off = np.abs(norms - claimed) > allowed
+        if off.any():
+            at = int(np.argmax(off))
+            raise _wrong_claim(J[at], claimed[at], f"{norms[at]:.6g}")
 
     def _float_type(self) -> np.dtype[Any]:
         """The operator's own type, or that of its first column where it has none."""
@@ -132,12 +152,41 @@ class OperatorDesign(Design):
         return working_type(np.dtype(kind), "A")
 
     def _checked(self, norms: ArrayLike | float) -> Array:
-        values = np.broadcast_to(np.asarray(norms, np.float64), self.shape[1]).copy()
-        if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise InputError(
-                "must be finite and at least 0, one for each column.", parameter="norms"
+        """One norm for each column, as far as that can be told without making any."""
+        m = self.shape[1]
+        given = np.asarray(norms)
+        if given.dtype.kind not in "biuf":
+            raise InputTypeError(
+                f"must be real numbers, one for all columns or one for each, not {given.dtype}.",
+                parameter="norms",
             )
+        if given.shape not in ((), (m,)):
+            raise InputError(
+                f"must be one number for all columns or {m}, one for each, not of shape "
+                f"{given.shape}.",
+                parameter="norms",
+            )
+        values = np.broadcast_to(given, m).astype(np.float64)
+        if (bad := np.flatnonzero(~(np.isfinite(values) & (values >= 0)))).size:
+            raise InputError(
+                f"must be finite and at least 0, but that of column {bad[0]} is "
+                f"{values[bad[0]]:.6g}.",
+                parameter="norms",
+            )
+        # For a vector v of norm one, |a_j*v| <= ‖a_j‖.
+        told = np.abs(self._answer).astype(np.float64)
+        most = (1 + FAITHFUL) * values + float(precision(self.dtype).tiny)
+        if (low := np.flatnonzero(told > most)).size:
+            raise _wrong_claim(low[0], values[low[0]], f"at least {told[low[0]]:.6g}")
         return values
+
+
+def _wrong_claim(j: int, claimed: float, norm: str) -> InputError:
+    return InputError(
+        f"claims that column {j} has the norm {claimed:.6g}, but it has {norm}",
+        "give the norms of the columns as the operator makes them, or none, to have them measured.",
+        parameter="norms",
+    )
 
 
 def irregular(n: int, dtype: np.dtype[Any]) -> Array:

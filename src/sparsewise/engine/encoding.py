@@ -14,6 +14,7 @@ from sparsewise.design.dask import DaskDesign
 from sparsewise.engine.stopping import stopping_criterion
 from sparsewise.errors import InputError
 from sparsewise.problem import MODERATE, problem, product
+from sparsewise.progress import unseen, waiting
 from sparsewise.results import Codes, Solution, Stop
 from sparsewise.signals import Signals, unit_signals
 from sparsewise.tolerances import tolerances
@@ -77,12 +78,18 @@ class ByEngine:
         What is to be coded.
     solve : callable
         The algorithm with its parameters.
+
+    Attributes
+    ----------
+    wait : Waiting
+        Told of every signal that is done.
     """
 
     signal_bytes = 1 << 14  # results of some hundred entries, and the signal
 
     def __init__(self, design: Design, signals: Signals, solve: Solve) -> None:
         self.design, self.signals, self.solve = design, signals, solve
+        self.wait = unseen()
         self.dtype = design.dtype
         if signals.is_complex and self.dtype.kind != "c":
             self.dtype = np.result_type(self.dtype, np.complex64)
@@ -103,9 +110,11 @@ class ByEngine:
     def one(self, y: Array, t: int) -> Solution:
         """The solution of signal t."""
         try:
-            return self.solve(self.design, y)
+            found = self.solve(self.design, y)
         except InputError as error:
             raise InputError((f"Signal {t}: ", *error.words)) from None
+        self.wait.tell(1)
+        return found
 
 
 class ByGram(ByEngine):
@@ -219,7 +228,9 @@ class ByGram(ByEngine):
         stops = self._meanings[found.codes]
         stops[nothing] = STOPS.index(Stop.ZERO_TARGET)
         lengths = np.where(nothing, 0.0, np.sqrt(found.rss) * norms)
-        for s in np.flatnonzero((unsure | beyond) & ~nothing).tolist():
+        left = np.flatnonzero((unsure | beyond) & ~nothing)
+        self.wait.tell(last - first - left.size)
+        for s in left.tolist():
             one = self.one(block[:, s], first + s)
             size = found.sizes[s] = one.support.size
             lengths[s], stops[s] = one.residual_norm, STOPS.index(one.stop)
@@ -332,7 +343,8 @@ def run(coder: ByEngine, n_jobs: int | None, algorithm: str, least_squares: bool
     size = max(1, min(share, BLOCK_BYTES // coder.signal_bytes))
     # What takes time, in compiled code and BLAS, lets other threads run.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
-    parts: list[Part] = at_once(delayed(coder.code)(*ends) for ends in signals.blocks(size))
+    with waiting(f"encoding {signals.count:,} signals", signals.count) as coder.wait:
+        parts: list[Part] = at_once(delayed(coder.code)(*ends) for ends in signals.blocks(size))
     parts.append(_no_codes(coder.dtype))
     sizes, columns, values, lengths, stops = map(np.concatenate, zip(*parts, strict=True))
     starts = np.concatenate([[0], np.cumsum(sizes)])

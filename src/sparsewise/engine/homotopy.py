@@ -51,6 +51,8 @@ def in_double(data: Problem) -> Problem:
     """The same problem in double precision, in memory."""
     A = data.design.columns(slice(None)).astype(np.float64)
     design = DenseDesign(A, rows=data.design.rows, error=data.design.error)
+    if data.design.measured.rough:  # weights are in these units
+        design = design.in_units_of(data.design)
     inverse = design.inverse_norms()
     return data._replace(design=design, Y=data.Y.astype(np.float64), inverse_norms=inverse)
 

@@ -24,6 +24,7 @@ from sparsewise.guarantees.exchanges import changes_of_one, lowest_of_equals
 from sparsewise.guarantees.fit import Fit
 from sparsewise.parameters import check_constraints, check_function, check_whole, shown
 from sparsewise.problem import DependentColumnsError, Passes, Problem, problem
+from sparsewise.progress import unseen, waiting
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch, each_sigma
 from sparsewise.selection.reduction import NARROW
 from sparsewise.selection.score import CHARGES, ByCharge, Score, score
@@ -108,6 +109,7 @@ class Multistart:
         self.found: list[Found] = []
         self._ends: dict[tuple[int, ...], Found] = {}
         self._active: ActiveSet | None = None
+        self._wait, self._words = unseen(), "searching"
         empty = self.model(self.include)
         self.best = self._found(empty.order, empty.rss)
         rows = min(problem.shape[0], int(score.rows))
@@ -126,10 +128,15 @@ class Multistart:
         """So many starts at most; why there are no more."""
         if self._size <= self.score.exact:
             return Stop.EXACT_FIT
+        with waiting("searching", unasked=True) as self._wait:
+            return self._from_starts(effort, seed)
+
+    def _from_starts(self, effort: int, seed: int) -> Stop:
         self._gather(self._candidates())
         if not self._columns.size:
             return Stop.EXHAUSTED
         for i in range(effort):
+            self._words = f"searching: start {i + 1} of at most {effort}"
             self.found.append(self.start(i, np.random.default_rng([seed, i])))
             self._widen(self.found[-1].support)
             if self.tell is not None and self.tell(self.found[-1]):
@@ -141,6 +148,12 @@ class Multistart:
         if self.best.size == len(self.include):
             return Stop.NOTHING_FOUND
         return Stop.BY_CHANCE if self.chance > BY_CHANCE else Stop.EFFORT
+
+    def _heed(self) -> None:
+        """Raise, should somebody have asked to stop; tell those who wait that it goes on."""
+        if interrupted():
+            raise Halted
+        self._wait.tell(words=self._words)
 
     def _is_plain(self) -> bool:
         """Whether the best model was found from two starts, and can't be there by chance."""
@@ -183,7 +196,7 @@ class Multistart:
             noise = self.score.noise
         left = relevant(
             self._B, self._R, gamma.astype(self._guess.dtype), noise,
-            held=held, rows=rows, heed=_heed,
+            held=held, rows=rows, heed=self._heed,
             known=self._known(),
         )  # fmt: skip
         order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
@@ -214,7 +227,7 @@ class Multistart:
     def _settled(self, found: Found) -> Found:
         """Go on until no addition, deletion or exchange of one column costs less."""
         while True:
-            _heed()
+            self._heed()
             found = min(self._polished(found), found, key=lambda one: one.cost)
             further = self._changed(found)
             if further.support == found.support:
@@ -224,7 +237,7 @@ class Multistart:
     def _polished(self, found: Found) -> Found:
         """Forward and back from a model until that leads to no better one."""
         for _ in range(ROUNDS):
-            _heed()
+            self._heed()
             further = self._forth_and_back(found)
             if not further.cost < found.cost:
                 break
@@ -363,12 +376,6 @@ def is_large(data: Problem) -> bool:
 def spread(i: int) -> float:
     """Standard deviation of log γ at start i: none at first, then ever farther afield."""
     return 0.0 if i == 0 else min(0.5 + i / 64, 1.0)
-
-
-def _heed() -> None:
-    """Raise, should somebody have asked to stop."""
-    if interrupted():
-        raise Halted
 
 
 def check_charge(criterion: object) -> None:

@@ -33,9 +33,11 @@ from sparsewise.parameters import (
     check_tolerance,
 )
 from sparsewise.problem import problem
+from sparsewise.progress import Waiting, waiting
 from sparsewise.results import InferredNoise, Stop
 from sparsewise.selection.score import score
 from sparsewise.targets import Targets
+from sparsewise.wording import count
 
 Climb = Callable[[Evidence], Any]
 
@@ -96,10 +98,11 @@ def begin(
     # have in common, the evidence counts for each of them.
     counted = data.targets / data.independent_targets
     cautious = max(price, counted * math.log(max(data.shape[1], 2)))
-    inference = NoiseInference(empty, climb, prior, floor)
     way = way or climb
-    inference.log.run(lambda: inference.run(price, cautious, way))
-    return inference.beginning(price, way, callback)
+    with waiting("inferring the noise", unasked=True) as wait:
+        inference = NoiseInference(empty, climb, prior, floor, wait)
+        inference.log.run(lambda: inference.run(price, cautious, way))
+        return inference.beginning(price, way, callback)
 
 
 class Met(NamedTuple):
@@ -139,6 +142,8 @@ class NoiseInference:
         Of σ², for a target of norm one.
     floor : float
         Least σ, as a part of that of the empty model.
+    wait : Waiting
+        Told what was found so far.
 
     Attributes
     ----------
@@ -147,9 +152,14 @@ class NoiseInference:
     """
 
     def __init__(
-        self, empty: Callable[..., Evidence], climb: Climb, prior: NoisePrior, floor: float
+        self,
+        empty: Callable[..., Evidence],
+        climb: Climb,
+        prior: NoisePrior,
+        floor: float,
+        wait: Waiting,
     ) -> None:
-        self._empty, self._climb = empty, climb
+        self._empty, self._climb, self._wait = empty, climb, wait
         nothing = empty(1.0)
         self.log, self._data = nothing.log, nothing.problem
         self._loud = floor * floor * nothing.rss
@@ -250,8 +260,13 @@ class NoiseInference:
             worth = met.worth(evidence.price)
             if worth > self.best.worth(evidence.price):
                 self.best = met
+            self._wait.tell(words=self._so_far)
             if worth - before <= slack:
                 return
+
+    def _so_far(self) -> str:
+        sigma = math.sqrt(self.best.noise) * self._data.scale
+        return f"inferring the noise: σ = {sigma:.3g}, {count(self.best.columns.size, 'feature')}"
 
     def _in_turn(self, evidence: Evidence) -> None:
         """γ and σ²: no column comes in meanwhile, so that no pass over A is needed."""

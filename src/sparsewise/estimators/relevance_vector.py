@@ -39,6 +39,7 @@ from sparsewise.estimators.kernels import (
 from sparsewise.estimators.kinds import check_real
 from sparsewise.parameters import check_number
 from sparsewise.problem import Problem, problem
+from sparsewise.progress import waiting
 from sparsewise.results import BayesianSolution, Check, Solution, Stop
 
 
@@ -456,9 +457,10 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         if m > SCREENED and len(points) * m > JOINTLY:
             some = np.sort(rng.choice(m, SCREENED, replace=False))
         design = self._design(points, points[self.candidates_[some]])
-        inferred = infer_kernel_noise(design, target, rng)
-        inferred = inferred._replace(columns=some[inferred.columns])
-        return inferred if some.size == m else follow(everything, inferred, match_relevance)
+        with waiting("inferring the noise", unasked=True):
+            inferred = infer_kernel_noise(design, target, rng)
+            inferred = inferred._replace(columns=some[inferred.columns])
+            return inferred if some.size == m else follow(everything, inferred, match_relevance)
 
     # ------------------------------------------------------------------ after it
 

@@ -12,6 +12,7 @@ from sparsewise.design.base import BLOCK_BYTES, Array
 from sparsewise.design.unit_columns import is_dependent, projections, unit_factor
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_columns, check_whole
+from sparsewise.progress import waiting
 
 
 def coherence(A: Any) -> float:
@@ -116,11 +117,13 @@ def inner_products(design: Design) -> Iterator[tuple[slice, Array]]:
     """|⟨a_i, a_j⟩| of unit columns: all i (rows) against a block of columns j; 0 for i = j."""
     n, m = design.shape
     width = max(16, BLOCK_BYTES // (max(n, m) * design.dtype.itemsize))
-    for first in range(0, m, width):
-        block = slice(first, min(first + width, m))
-        inner = np.abs(projections(design, design.unit_columns(block)))
-        inner[np.arange(block.start, block.stop), np.arange(inner.shape[1])] = 0
-        yield block, np.minimum(inner, 1, out=inner)
+    with waiting("comparing all columns", m) as wait:
+        for first in range(0, m, width):
+            block = slice(first, min(first + width, m))
+            inner = np.abs(projections(design, design.unit_columns(block)))
+            inner[np.arange(block.start, block.stop), np.arange(inner.shape[1])] = 0
+            yield block, np.minimum(inner, 1, out=inner)
+            wait.tell(width)
 
 
 def largest_sums(inner: Array, most: int) -> Array:

@@ -13,6 +13,7 @@ from sparsewise.compiled import load_leaps
 from sparsewise.design.base import Array, square_sums
 from sparsewise.design.unit_columns import inverse_of_triangle, precise_unit_columns
 from sparsewise.problem import Problem
+from sparsewise.progress import waiting
 
 if TYPE_CHECKING:
     from sparsewise.compiled.leaps import Scratch, Stack
@@ -113,11 +114,22 @@ class Search:
         self._go_on(0)  # compiles, where that is still to be done: not the caller's time
         nodes = 1 + int(STRETCH / self.columns.size**3) if self.columns.size else 1
         end = math.inf if seconds is None else time.monotonic() + seconds
-        while not self.done and time.monotonic() < end:
-            self._go_on(nodes)
-            if ask is not None and ask():
-                break
+        with waiting("searching all subsets") as wait:
+            while not self.done and time.monotonic() < end:
+                self._go_on(nodes)
+                wait.tell(nodes, lambda: self._so_far(wait.done))
+                if ask is not None and ask():
+                    break
         return self.done
+
+    def _so_far(self, nodes: float) -> str:
+        """How far the search has come, for those who wait."""
+        words = f"searching: {nodes:,.0f} branches"
+        proved, low, lowest = self.proved(), self.lower_bounds(), self.lowest()
+        gap = float(np.max(1 - low / lowest, where=(lowest > 0) & ~proved, initial=0.0))
+        if len(proved) > 1:
+            words += f", {proved.sum()} of {len(proved)} sizes proved"
+        return f"{words}, gap {gap:.1%}"
 
     def subset(self, size: int) -> tuple[int, ...]:
         """The best subset of this size found so far, ascending."""

@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from sparsewise.design.base import Array
 from sparsewise.engine.halting import interrupted
 from sparsewise.problem import DependentColumnsError
+from sparsewise.progress import Counted, waiting
 from sparsewise.results import Solution
 from sparsewise.selection.data import Data
 from sparsewise.selection.folds import good_enough, held_out_errors, in_folds, mean_and_error
@@ -64,8 +65,9 @@ def cross_validate_charges(
     (rows, splits), charges = in_folds(data, cv), charges_between(data)
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
-    run = delayed(_fold_errors)
-    folds = at_once(run(rows, search, charges, train, test) for train, test in splits)
+    with waiting("cross-validating", len(splits), unasked=True) as wait:
+        run = delayed(Counted(_fold_errors, wait))
+        folds = at_once(run(rows, search, charges, train, test) for train, test in splits)
     by_fold = np.array([errors for errors, _ in folds])
     mean, std = mean_and_error(by_fold)
     fine = np.flatnonzero(good_enough(data, mean, std, one_standard_error))

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from sparsewise.design.base import Array
 from sparsewise.engine.halting import interrupted
 from sparsewise.problem import DependentColumnsError
+from sparsewise.progress import Counted, waiting
 from sparsewise.results import Path, Solution
 from sparsewise.selection.choice import PathOf, at_most, best_by_size, most_features
 from sparsewise.selection.data import Data
@@ -59,14 +60,15 @@ def cross_validate(
     error has, and 100 more, or as far as takes no time.
     """
     rows, splits = in_folds(data, cv)
-    run = delayed(_fold_errors)
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
     included, last = len(data.include), -1
     further = max(worth(included), effortless(data)) if max_features is None else max_features
     while further > last:
         wanted = further
-        folds = at_once(run(rows, path, *split, wanted, max_features) for split in splits)
+        with waiting("cross-validating", len(splits), unasked=True) as wait:
+            run = delayed(Counted(_fold_errors, wait))
+            folds = at_once(run(rows, path, *split, wanted, max_features) for split in splits)
         by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
         mean, std = mean_and_error(by_fold)
         last = included + mean.size - 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from sparsewise.models import Source
 from sparsewise.tables.cells import FloatArray
 from sparsewise.tables.choice import Needed
 from sparsewise.tables.formats import Form
+from sparsewise.tables.imputing import medians
 from sparsewise.tables.layout import Chunk, Layout, Table, matrix, surveyed
 from sparsewise.tables.names import as_argument, positions, split_names, target_names
 from sparsewise.tables.reading import RawTable, load_example, read_table
@@ -78,7 +80,8 @@ def select(
     choice = stored.choice(target, **names)
     # Cells are kept from one look to the other: they are in memory anyway.
     looked = [look(piece, choice.wanted) for piece in stored.pieces(choice.wanted.names)]
-    layout = choice.layout(surveyed(looked), stored.label, stored.several, looked)
+    find = partial(medians, looked)
+    layout = choice.layout(surveyed(looked), stored.label, stored.several, find)
     return Table.gathered(layout, looked)
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from sparsewise.errors import InputError, Parameter
 from sparsewise.models import MISSING_LEVEL, Source
 from sparsewise.tables import refusals
-from sparsewise.tables.imputing import medians
+from sparsewise.tables.imputing import Find
 from sparsewise.tables.layout import Layout
 from sparsewise.tables.requested import Requested, check_once, check_roles
-from sparsewise.tables.survey import Looked, Survey, Wanted
+from sparsewise.tables.survey import Survey, Wanted
 from sparsewise.wording import listing, look_up, quoted
 
 IMPUTE = ("median", "indicator")
@@ -75,32 +75,19 @@ class Choice:
         wanted = Wanted(names, levels & frozenset(names), weights, filled=filled)
         return cls(targets, fold, requested, tuple(sources), wanted, drop_missing, impute)
 
-    def refuse_pieces(self, label: str) -> None:
-        """Raise an error for what needs all rows at once."""
-        if self.impute is not None:
-            raise InputError(
-                f"needs the numbers of all rows at once, and {label} is read in pieces",
-                ("leave rows out with ", Parameter("drop_missing", True)),
-                parameter="impute",
-            )
-
-    def fills(self, looked: Sequence[Looked], survey: Survey) -> dict[str, float]:
+    def fills(self, find: Find, survey: Survey) -> dict[str, float]:
         """Return what stands for missing numbers, for each column of them."""
-        if self.impute is None:
-            return {}
         columns = [
             name
             for name in self.sources
             if name not in self.requested.categorical and not survey.columns[name].refused
         ]
-        return medians(looked, columns, self.wanted.weights, _truths(survey))
+        return find(columns, self.wanted.weights, _truths(survey))
 
-    def layout(
-        self, survey: Survey, label: str, several: bool, looked: Sequence[Looked] = ()
-    ) -> Layout:
+    def layout(self, survey: Survey, label: str, several: bool, find: Find) -> Layout:
         """Return how rows become numbers, or raise an error for what can't.
 
-        All rows are needed where missing values are to be filled in.
+        Where missing values are to be filled in, `find` tells the medians of columns.
         """
         weights = self.wanted.weights
         roles = [("target", name) for name in self.targets]
@@ -113,7 +100,7 @@ class Choice:
             survey, self.sources, self.requested.categorical, self.wanted.filled
         )
         if self.impute is not None:
-            fills = self.fills(looked, survey)
+            fills = self.fills(find, survey)
             encoding = tuple(self._imputed(source, survey, fills) for source in encoding)
         names = self.requested.names(encoding)
         if not names:

@@ -15,11 +15,13 @@ from typing import Any
 from sparsewise.cluster import Cluster
 from sparsewise.condensed import Condensed
 from sparsewise.tables import stored as stored_
+from sparsewise.tables.cells import FloatArray
 from sparsewise.tables.condensing import Folds, condensed
+from sparsewise.tables.imputing import Narrowing
 from sparsewise.tables.layout import Layout
 from sparsewise.tables.stored import File, Stored, Tell, TypedFile, changed
-from sparsewise.tables.stream import Stream, surveyed_pieces
-from sparsewise.tables.survey import Survey, Wanted
+from sparsewise.tables.stream import Stream, medians_by_reading, surveyed_pieces
+from sparsewise.tables.survey import Survey, Wanted, look
 
 PARTS_PER_THREAD = 4
 """So many parts each, at least, that all threads end at about the same time."""
@@ -54,13 +56,9 @@ class FarStream(Stream):
     def condensed(self, folds: int | None = None, tell: Tell | None = None) -> Condensed:
         """Gather all rows in triangles: each part where it is read, then two and two."""
         task = partial(_condensed, self.layout, self.equal_folds(folds))
-        triangles = _asked(self.cluster, task, self.parts, tell, self.before)
-        while len(triangles) > 1:
-            pairs = triangles[: len(triangles) // 2 * 2]
-            rest = triangles[len(pairs) :]
-            triangles = [*self.cluster.ask(add, pairs[::2], pairs[1::2]), *rest]
-        rows: Condensed
-        [rows] = self.cluster.results(triangles)
+        rows: Condensed = _sum(
+            self.cluster, _asked(self.cluster, task, self.parts, tell, self.before)
+        )
         if rows.count != self.counted_rows:
             raise changed(self.label)
         return rows
@@ -76,11 +74,17 @@ def scan_far(
 ) -> FarStream:
     """Have all rows of a table looked at by workers; parameters as for `scan`."""
     choice = stored.choice(target, **names)
-    choice.refuse_pieces(stored.label)
     parts = tuple(_parts(stored, cluster.threads))
     task = partial(_surveyed, choice.wanted)
     surveys: list[Survey] = cluster.results(_asked(cluster, task, parts, tell))
-    layout = choice.layout(sum(surveys, Survey()), stored.label, stored.several)
+
+    def counted(state: Narrowing, tell: Tell) -> FloatArray:
+        task = partial(_counted, choice.wanted, state)
+        counts: FloatArray = _sum(cluster, _asked(cluster, task, parts, tell))
+        return counts
+
+    find = partial(medians_by_reading, counted, stored.size)
+    layout = choice.layout(sum(surveys, Survey()), stored.label, stored.several, find)
     before = tuple(accumulate((one.counted for one in surveys), initial=0))[:-1]
     return FarStream(**vars(layout), stored=stored, cluster=cluster, parts=parts, before=before)
 
@@ -112,11 +116,24 @@ def _asked(
     return futures
 
 
+def _sum(cluster: Cluster, parts: list[Any]) -> Any:
+    """Return the sum of what workers hold: two and two, where they are."""
+    while len(parts) > 1:
+        pairs = parts[: len(parts) // 2 * 2]
+        parts = [*cluster.ask(add, pairs[::2], pairs[1::2]), *parts[len(pairs) :]]
+    [total] = cluster.results(parts)
+    return total
+
+
 # Tasks.
 
 
 def _surveyed(wanted: Wanted, part: File) -> Survey:
     return surveyed_pieces(part.pieces(wanted.names), wanted)
+
+
+def _counted(wanted: Wanted, state: Narrowing, part: File) -> FloatArray:
+    return state.counted(look(piece, wanted) for piece in part.pieces(wanted.names))
 
 
 def _condensed(layout: Layout, folds: Folds | None, part: File, before: int) -> Condensed:

@@ -40,7 +40,7 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " "}
 
 @dataclass(frozen=True)
 class Form:
-    """How a text is written, where it is not to be found out.
+    """How a text is written, and which sheet of a workbook is meant, where that is not plain.
 
     Parameters
     ----------
@@ -51,11 +51,14 @@ class Form:
         header if not given.
     decimal : str
         What is before the decimals of a number: a point or a comma.
+    sheet : str, optional
+        Name or number, from 1, of the sheet of a workbook; the first if not given.
     """
 
     encoding: str | None = None
     delimiter: str | None = None
     decimal: str = "."
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         if self.encoding is not None:
@@ -77,11 +80,13 @@ class Form:
                 parameter="delimiter",
             )
 
-    def given(self) -> str | None:
-        """The first of its parameters that is not as usual."""
+    def given(self, kind: str | None = None) -> str | None:
+        """The first of its parameters that is not as usual, and means nothing for such a file."""
         usual = Form()
         told = (name for name in vars(usual) if getattr(self, name) != getattr(usual, name))
-        return next(told, None)
+        of_kind = {TEXT: ("encoding", "delimiter", "decimal"), EXCEL: ("sheet",)}
+        meant = () if kind is None else of_kind.get(kind, ())
+        return next((name for name in told if name not in meant), None)
 
 
 def _known_encoding(name: str) -> str | None:

@@ -66,24 +66,24 @@ def read_table(source: str, form: Form | None = None) -> RawTable:
     source : str
         The file.
     form : Form, optional
-        How a text is written, where that is not to be found out.
+        How a text is written, and which sheet is meant, where that is not plain.
     """
     label = "standard input" if source == "-" else source
     data = sys.stdin.buffer.read() if source == "-" else read_file(source)
     data, form = formats.whole(data, label), form or Form()
     kind = formats.kind_of(data[: formats.HEAD], data[-4:])
     if kind != formats.TEXT:
-        return _read_typed(data, label, kind)
+        return _read_typed(data, label, kind, form.sheet)
     refuse_others(data[: formats.HEAD], label)
     return _read_text(_cleaned(formats.in_utf8(data, label, form), label), label, form)
 
 
-def _read_typed(data: bytes, label: str, kind: str) -> RawTable:
+def _read_typed(data: bytes, label: str, kind: str, sheet: str | None) -> RawTable:
     """Read a file whose columns have types."""
     if kind == formats.EXCEL:
         from sparsewise.tables.excel import read_excel
 
-        frame = read_excel(data, label)
+        frame = read_excel(data, label, sheet)
     else:
         read = {
             formats.PARQUET: pl.read_parquet,

@@ -506,12 +506,13 @@ def _counted(file: BinaryIO, most: int) -> int:
 
 def _check_formats(files: Sequence[File], form: Form) -> None:
     """Raise an error for text and typed columns side by side, and for a form of what has none."""
-    first, given = files[0], form.given()
+    first, given = files[0], form.given(files[0].kind)
     for file in files:
         if file.is_text != first.is_text:
             text, other = (file, first) if file.is_text else (first, file)
             raise InputError(
                 f"{text.label} is text and {other.label} is {other.kind}: give files of one kind"
             )
-    if given is not None and not first.is_text:
-        raise InputError(f"is for text, and {first.label} is {first.kind}", parameter=given)
+    if given is not None:
+        one = "Excel files" if given == "sheet" else "text"
+        raise InputError(f"is for {one}, and {first.label} is {first.kind}", parameter=given)

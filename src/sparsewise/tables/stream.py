@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import polars as pl
 from sparsewise.condensed import Condensed
 from sparsewise.errors import InputError
 from sparsewise.models import Source
+from sparsewise.progress import waiting
 from sparsewise.tables import stored as stored_
 from sparsewise.tables.cells import FloatArray
 from sparsewise.tables.choice import Needed
 from sparsewise.tables.condensing import Folds, condensed
+from sparsewise.tables.imputing import Narrowing, narrowed_medians
 from sparsewise.tables.layout import Chunk, Layout, Table
 from sparsewise.tables.reading import RawTable
 from sparsewise.tables.stored import Stored, Tell, changed
@@ -126,11 +129,37 @@ def scan(
         What is chosen by name, as for `select`.
     """
     choice = stored.choice(target, **names)
-    choice.refuse_pieces(stored.label)
-    pieces = stored.pieces(choice.wanted.names, tell)
-    survey = surveyed_pieces(pieces, choice.wanted)
-    layout = choice.layout(survey, stored.label, stored.several)
-    return Stream(**vars(layout), stored=stored)
+    wanted = choice.wanted
+    survey = surveyed_pieces(stored.pieces(wanted.names, tell), wanted)
+
+    def counted(state: Narrowing, tell: Tell) -> FloatArray:
+        return state.counted(look(piece, wanted) for piece in stored.pieces(wanted.names, tell))
+
+    find = partial(medians_by_reading, counted, stored.size)
+    return Stream(**vars(choice.layout(survey, stored.label, stored.several, find)), stored=stored)
+
+
+def medians_by_reading(
+    counted: Callable[[Narrowing, Tell], FloatArray],
+    size: int,
+    columns: Collection[str],
+    weights: str | None,
+    truths: Collection[str],
+) -> dict[str, float]:
+    """Return the median of each column, of rows that are never all in memory.
+
+    Parameters
+    ----------
+    counted : callable
+        Reads all rows for `Narrowing.counted`, and tells how much was read.
+    size : int
+        How much there is to read.
+    columns, weights, truths
+        As for `medians`.
+    """
+    readings = Narrowing.begin(columns, weights, truths).readings
+    with waiting("finding medians", readings * size, unasked=True) as wait:
+        return narrowed_medians(lambda state: counted(state, wait.tell), columns, weights, truths)
 
 
 def predicted(
