@@ -105,7 +105,7 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch, capsys):
     frame.head(3).write_csv("NEW.csv")
     section = (ROOT / "README.md").read_text().split("## The command line")[1].split("\n## ")[0]
     commands = re.findall(r"^    (sparsewise .*?)(?:  +#.*)?$", section, re.MULTILINE)
-    assert len(commands) == 14
+    assert len(commands) == 15
     for command in commands:
         words, _, file = command.partition(" < ")
         table = frame if "--categorical city" in command else frame.drop("city")

@@ -227,7 +227,9 @@ class Evidence(SparseModel):
     @property
     def _prior(self) -> Prior:
         """What kernels need to judge a column."""
-        return self.noise, self._enter, self.price, self._weight, 64 * self._tolerance.eps
+        rounding = 64 * self._tolerance.eps  # far below what a column needs to come in
+        stay = self._enter * (1 + rounding)
+        return self.noise, stay, self.price, self._weight, rounding
 
     # ------------------------------------------------------------------ the verbs
 
