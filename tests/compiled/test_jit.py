@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 import sparsewise
-from sparsewise import compiled
+from sparsewise import compiled, progress
 from sparsewise.compiled import jit
 from tests.compiled.tracing import INTERPRETED
 
@@ -102,9 +102,12 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch):
     """Standard error as a terminal."""
     monkeypatch.setattr(compiled, "NOTICES", True)
+    monkeypatch.delenv("TERM", raising=False)
     # pytest gives `sys` another one before the test begins
-    monkeypatch.setattr(jit, "sys", SimpleNamespace(stderr=Terminal()))
-    return jit.sys.stderr
+    stderr = Terminal()
+    for module in (jit, progress):
+        monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=stderr, modules={}))
+    return stderr
 
 
 def pass_through(watch, clock, seconds, **described):
@@ -139,6 +142,10 @@ def test_pipes_and_commands_get_no_line(terminal, monkeypatch):
     monkeypatch.setattr(compiled, "NOTICES", False)
     pass_through(watch, clock, 5.0)
     monkeypatch.setattr(compiled, "NOTICES", True)
+    monkeypatch.setenv(progress.SWITCH, "0")
+    clock.now += 60
+    pass_through(watch, clock, 5.0)
+    monkeypatch.delenv(progress.SWITCH)
     terminal.is_terminal = False
     clock.now += 60
     pass_through(watch, clock, 5.0)

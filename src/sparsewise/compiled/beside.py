@@ -19,13 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.compiled.jit import (
-    PATIENCE,
-    NotCompiledError,
-    call_if_compiled,
-    compile_beside,
-    say,
-)
+from sparsewise.compiled.jit import NotCompiledError, call_if_compiled, compile_beside, say
+from sparsewise.progress import PATIENCE
 
 PAUSE = 2.0
 """Seconds that a process has to end in without anything being compiled."""

@@ -16,9 +16,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
 from sparsewise import compiled
-
-PATIENCE = 1.0
-"""Seconds of compiling that nobody needs an explanation for."""
+from sparsewise.progress import PATIENCE, is_watched
 
 NOT_KEPT = "there is no folder to keep it in: NUMBA_CACHE_DIR may name one"
 
@@ -131,7 +129,7 @@ class Watch(event.Listener):
 
 def say(cache_path):
     """Tell those who wait at a terminal what for."""
-    if compiled.NOTICES and sys.stderr is not None and sys.stderr.isatty():
+    if compiled.NOTICES and is_watched():
         kept = f"once: it is kept in {cache_path}" if cache_path else f"as {NOT_KEPT}"
         print(f"sparsewise is compiling, a few seconds, {kept}", file=sys.stderr, flush=True)
 
