@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sparsewise as sw
-from sparsewise.design import base
 from sparsewise.engine import guessed_bends, homotopy
 from tests.problems import normal
 
@@ -19,9 +18,9 @@ def data(seed, n=40, m=150, k=8):
 
 def both(monkeypatch, call):
     """With one pass for each bend, and with guesses."""
-    monkeypatch.setattr(base, "SMALL", 1 << 16)
+    monkeypatch.setattr(homotopy, "LARGE", 1 << 62)
     one_by_one = call()
-    monkeypatch.setattr(base, "SMALL", 0)
+    monkeypatch.setattr(homotopy, "LARGE", 0)
     return one_by_one, call()
 
 
@@ -55,6 +54,17 @@ def test_a_bend_costs_less_than_a_pass(monkeypatch):
     in_single = sw.bpdn(A.astype(np.float32), y.astype(np.float32), residual=0.1)
     assert in_single.coef.dtype == np.float32
     assert 3 * in_single.n_passes < len(found.path)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_exact_fit_needs_no_care(seed, monkeypatch):
+    """Errors of the factor are mended on the way as they are without guesses."""
+    A, y, _ = data(seed, 60, 1200, 6)
+    monkeypatch.setattr(homotopy.Factor, "make", None)
+    expected, found = both(monkeypatch, lambda: sw.bp(A, y))
+    same_path(found, expected)
+    assert 2 * found.n_passes < len(found.path)
+    assert found.check(A, y).ok
 
 
 def test_weights_that_change(monkeypatch):

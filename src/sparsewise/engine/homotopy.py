@@ -30,6 +30,9 @@ from sparsewise.results import Stop
 BENDS = 64
 """How many bends there is room for at first; twice as many each time."""
 
+LARGE = 1 << 24
+"""Bytes of an A that doesn't stay in a cache: from there on, to guess bends is worth its while."""
+
 GUESSES = 16
 """Bends to guess at first: a wrong guess costs but a pass or two."""
 
@@ -114,8 +117,8 @@ class Homotopy:
         self._duals: list[Array] = []  # ν of the way, where care is taken
         self._worn = self._bearable
         self._look_ahead = LookAhead(GUESSES)
-        design = self.data.design
-        self._guesses = not (careful or design.is_small or design.applied or log.callback)
+        large = n * m * self._dtype.itemsize >= LARGE and not self.data.design.applied
+        self._guesses = large and not (careful or log.callback)
         self._begin(weights)
 
     @property
@@ -417,7 +420,6 @@ class Homotopy:
         if self._span[1] == 0.0:
             self._weight = -self._delta
         at[:], self._count[:], self._corr = new.at, new.count, corr.astype(self._dtype, copy=False)
-        at[kernels.FRESH] = at[kernels.LEFT]
         at[kernels.LENGTH] = np.linalg.norm(r)
         factor.Q[:], factor.U[:], factor.t[:], factor.r[:] = new.Q, new.U, new.t, new.r
         factor.order[:k], factor.locked[:k] = pool[new.order[:k]], new.locked[:k]

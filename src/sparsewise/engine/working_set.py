@@ -291,7 +291,7 @@ class Curvature:
     """
 
     def __init__(self, gram: Array, x: Array, limits: Array) -> None:
-        k = self._size = x.size
+        k = x.size
         self._phases, self._is_complex = phases(x), x.dtype.kind == "c"
         turned = self._phases.conj()[:, None] * gram * self._phases
         bent, size = limits / np.abs(x), 2 * k if self._is_complex else k
