@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import groupby
@@ -131,9 +132,10 @@ class Homotopy:
         """Columns that cost nothing are active; λ is where the first of the others comes in."""
         kernels, factor = self._kernels, self._factor
         self._set_weights(weights)
-        free = weights.free.tolist()
-        self._state[weights.barred] = kernels.BARRED
-        self._state[free] = kernels.ACTIVE
+        free = [] if weights.plain else weights.free.tolist()
+        if not weights.plain:
+            self._state[weights.barred] = kernels.BARRED
+            self._state[free] = kernels.ACTIVE
         if free:
             if not factor.load(free, len(free), True):
                 raise InputError(
@@ -187,14 +189,15 @@ class Homotopy:
         """The minimiser at the present λ and weights, with its dual vector."""
         factor, k = self._factor, self.size
         columns, accuracy = factor.columns.copy(), 1e2 * self.tolerance.quiet * NUDGE
-        if np.isinf(self.penalty):
+        if math.isinf(self.penalty):
             return Minimiser(
                 columns, factor.coef()[0], np.zeros_like(self._r), self.penalty, accuracy
             )
         e = self._turned(self._unit)
         x = self._coef(factor.t[0, :k] - self.penalty * e)
         keep = (x * self._sign[columns] > self._dust(x)) | factor.locked[:k]
-        columns, x = columns[keep], x[keep]
+        if not keep.all():
+            columns, x = columns[keep], x[keep]
         if self.penalty == 0 and columns.size < k:
             x = least_squares(self.data, columns)
         dual = self._dual(e, columns)
