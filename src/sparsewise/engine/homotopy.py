@@ -147,7 +147,7 @@ class Homotopy:
         self._correlate(self._r)
         self._at[kernels.LENGTH] = factor.rss**0.5
         self._first_corr = np.abs(self._corr)
-        if free and self.fits_exactly:  # what is left of y is rounding: nothing needs to be paid for
+        if free and self.fits_exactly:  # what is left of y is rounding
             self._first_corr[:] = 0.0
         self.penalty = self.first_penalty
 
