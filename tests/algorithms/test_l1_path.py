@@ -335,3 +335,16 @@ def test_every_scale_of_the_target(power):
         norm = part * np.linalg.norm(y)
         coef = path.at_residual(norm * 10.0**power).coef / 10.0**power
         np.testing.assert_allclose(coef, plain.at_residual(norm).coef, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_free_columns_that_fit_all(seed):
+    """What rounding leaves of y is no reason to follow a path, nor to refuse one."""
+    rng = np.random.default_rng(seed)
+    A, y = rng.standard_normal((2, 9)), rng.standard_normal(2)
+    found = sw.l1_path(A, y, include=[6, 3])
+    assert found.support.tolist() == [3, 6]
+    assert found.penalty == 0
+    assert found.objective == 0
+    assert found.residual_norm <= 1e-14 * np.linalg.norm(y)
+    assert found.check(A, y).ok

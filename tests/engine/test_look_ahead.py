@@ -43,3 +43,7 @@ def test_a_guess_that_is_partly_right_still_pays():
 def test_no_block_for_the_last_few_steps():
     assert LookAhead().steps(WORTH - 1) == 1
     assert LookAhead().steps(WORTH) == WORTH
+
+
+def test_the_first_block_may_be_larger():
+    assert LookAhead(16).steps(1000) == 16

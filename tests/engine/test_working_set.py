@@ -1,4 +1,4 @@
-"""Newton's method on a few complex columns, against the optimality conditions."""
+"""Newton's method on a few columns, against the optimality conditions."""
 
 from __future__ import annotations
 
@@ -37,6 +37,20 @@ def test_a_descent_ends_at_the_minimiser(shape, part, seed):
     assert off(found, limits) <= 1.1e-9
     # No more columns than real equations; fewer where phases leave no choice.
     assert found.support.size <= 2 * shape[0]
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (20, 50), (5, 40)])
+@pytest.mark.parametrize("part", [0.8, 0.2, 0.05])
+def test_real_coefficients_stay_real(shape, part):
+    rng = np.random.default_rng(shape)
+    data = problem(normal(rng, *shape), normal(rng, shape[0]))
+    found = WorkingSet(data, FreeColumns(data, np.array([], int), np.dtype(float)), np.float64)
+    found.hold(np.arange(shape[1]), np.ones(shape[1]))
+    limits = part * rng.uniform(0.5, 1, shape[1]) * np.abs(found.correlations()).max()
+    assert found.descend(limits, 1e-9)
+    assert found.x.dtype == np.float64
+    assert off(found, limits) <= 1.1e-9
+    assert found.support.size <= shape[0]
 
 
 def test_columns_come_and_go():

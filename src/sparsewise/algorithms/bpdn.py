@@ -31,9 +31,10 @@ def bpdn(
     """min Σ w_j |x_j| subject to ‖A x - y‖ <= residual (Chen, Donoho and Saunders 1998).
 
     The minimiser of ½‖A x - y‖² + λ Σ w_j |x_j| is followed from the λ at which it is zero down to
-    the one at which ‖r‖ meets the bound, from bend to bend, with one pass over A each. The answer
-    is exact but for rounding, and exactly sparse. (Rounding is that of the data: where columns
-    agree to three digits, or weights differ by decades, float32 is too coarse; pass float64.)
+    the one at which ‖r‖ meets the bound, from bend to bend; in a large A, a pass over it serves
+    several. The answer is exact but for rounding, and exactly sparse. (Rounding is that of the
+    data: where columns agree to three digits, or weights differ by decades, float32 is too coarse;
+    pass float64.)
 
     Parameters
     ----------

@@ -33,9 +33,9 @@ def l1_path(
 ) -> L1Path:
     """The minimisers of ½‖A x - y‖² + λ Σ w_j |x_j| for every λ: the path of the lasso.
 
-    x is piecewise linear in λ. It is followed from the λ at which it is zero, from bend to bend,
-    each with one pass over A, down to λ = `penalty` or to where ‖r‖ = `residual`, whichever comes
-    first (by default to the end, least squares or an exact fit).
+    x is piecewise linear in λ. It is followed from the λ at which it is zero, from bend to bend (in
+    a large A, one pass over it serves several), down to λ = `penalty` or to where ‖r‖ = `residual`,
+    whichever comes first (by default to the end, least squares or an exact fit).
 
     Parameters
     ----------

@@ -74,6 +74,11 @@ def fitted(B: Array, y: Array) -> Array:
     return np.linalg.lstsq(B, y, rcond=None)[0] if B.shape[1] else np.zeros(0, y.dtype)
 
 
+def inner(u: Array, v: Array) -> float:
+    """Re u*v."""
+    return float(np.vdot(u, v).real)
+
+
 # Real matrices and vectors stay as they are. Complex coefficients become pairs of real ones, one
 # after the other; a complex vector of measurements becomes its real part, then its imaginary one.
 

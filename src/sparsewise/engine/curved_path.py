@@ -10,12 +10,11 @@ from functools import partial
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.engine.cone_program import EPS, ConeProgram, Proof, fitted
+from sparsewise.engine.cone_program import EPS, ConeProgram, Proof, fitted, inner
 from sparsewise.engine.conic import Form, range_of, restricted
 from sparsewise.engine.free_columns import FreeColumns
 from sparsewise.engine.minimiser import LostDigitsError, Minimiser, OutOfReachError
 from sparsewise.engine.polish import newton
-from sparsewise.engine.proximal import inner
 from sparsewise.engine.weights import Weights
 from sparsewise.engine.working_set import WorkingSet, phases
 from sparsewise.problem import Problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import groupby
@@ -13,7 +14,9 @@ from sparsewise.compiled import load_homotopy
 from sparsewise.design import DenseDesign
 from sparsewise.design.base import Array
 from sparsewise.engine.factor import Factor
+from sparsewise.engine.guessed_bends import GuessedBends, residual
 from sparsewise.engine.log import Log
+from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.minimiser import (
     LostDigitsError,
     Minimiser,
@@ -27,6 +30,12 @@ from sparsewise.results import Stop
 
 BENDS = 64
 """How many bends there is room for at first; twice as many each time."""
+
+LARGE = 1 << 24
+"""Bytes of an A that doesn't stay in a cache: from there on, to guess bends is worth its while."""
+
+GUESSES = 16
+"""Bends to guess at first: a wrong guess costs but a pass or two."""
 
 MOST_BENDS = 200
 """More bends than this for each row and column are a sign that the path goes in circles."""
@@ -110,6 +119,9 @@ class Homotopy:
         self.begun, self._careful = False, careful
         self._duals: list[Array] = []  # ν of the way, where care is taken
         self._worn = self._bearable
+        self._look_ahead = LookAhead(GUESSES)
+        large = n * m * self._dtype.itemsize >= LARGE and not self.data.design.applied
+        self._guesses = large and not (careful or log.callback)
         self._begin(weights)
 
     @property
@@ -122,9 +134,10 @@ class Homotopy:
         """Columns that cost nothing are active; λ is where the first of the others comes in."""
         kernels, factor = self._kernels, self._factor
         self._set_weights(weights)
-        free = weights.free.tolist()
-        self._state[weights.barred] = kernels.BARRED
-        self._state[free] = kernels.ACTIVE
+        free = [] if weights.plain else weights.free.tolist()
+        if not weights.plain:
+            self._state[weights.barred] = kernels.BARRED
+            self._state[free] = kernels.ACTIVE
         if free:
             if not factor.load(free, len(free), True):
                 raise InputError(
@@ -136,6 +149,8 @@ class Homotopy:
         self._correlate(self._r)
         self._at[kernels.LENGTH] = factor.rss**0.5
         self._first_corr = np.abs(self._corr)
+        if free and self.fits_exactly:  # what is left of y is rounding
+            self._first_corr[:] = 0.0
         self.penalty = self.first_penalty
 
     def _set_weights(self, weights: Weights) -> None:
@@ -178,14 +193,15 @@ class Homotopy:
         """The minimiser at the present λ and weights, with its dual vector."""
         factor, k = self._factor, self.size
         columns, accuracy = factor.columns.copy(), 1e2 * self.tolerance.quiet * NUDGE
-        if np.isinf(self.penalty):
+        if math.isinf(self.penalty):
             return Minimiser(
                 columns, factor.coef()[0], np.zeros_like(self._r), self.penalty, accuracy
             )
         e = self._turned(self._unit)
         x = self._coef(factor.t[0, :k] - self.penalty * e)
         keep = (x * self._sign[columns] > self._dust(x)) | factor.locked[:k]
-        columns, x = columns[keep], x[keep]
+        if not keep.all():
+            columns, x = columns[keep], x[keep]
         if self.penalty == 0 and columns.size < k:
             x = least_squares(self.data, columns)
         dual = self._dual(e, columns)
@@ -344,9 +360,15 @@ class Homotopy:
     def _follow(self, room: int, bound: float) -> int:
         """Follow the line for as many bends as there is room for; why that ended.
 
-        All in one compiled call if A is small; otherwise that asks for products and columns.
+        All in one compiled call if A is small; otherwise bends are guessed, or it asks for products
+        and columns.
         """
         self._check_bends()
+        if self._guesses:
+            steps = self._look_ahead.steps(room - 1)
+            if steps > 1 and (code := self._guess(steps, bound)) is not None:
+                return code
+            room = 2
         kernels, factor, data, count = self._kernels, self._factor, self.data, self._count
         factor.make_room(min(factor.size + 1, factor.capacity))
         limits, state = self._limits(), self._now(room)
@@ -367,12 +389,60 @@ class Homotopy:
         data.passes.count += int(count[kernels.PASSES])
         if code == kernels.WORN:
             raise LostDigitsError
+        self._took(state)
+        return int(code)
+
+    def _guess(self, steps: int, bound: float) -> int | None:
+        """Guess so many bends, and follow the line for as many as are right; why that ended.
+
+        None: not even two of them are.
+        """
+        kernels, factor = self._kernels, self._factor
+        factor.make_room(min(factor.size + steps + 1, factor.capacity))
+        guess = GuessedBends(self.data, self._now(steps + 1), steps)
+        new, code = guess.follow(steps + 1, bound, self._limits())
+        right = 0
+        if code != kernels.WORN:
+            r = residual(new)
+            corr = self.data.correlate(r)
+            right = guess.right(new, r, corr, self.tolerance.tie)
+        self._look_ahead.learn(steps, min(right, steps))
+        if right < 2:
+            return None
+        if right <= new.count[kernels.BENDS]:
+            new, code = guess.follow(right, bound, self._limits())
+            r = residual(new)
+            corr = self.data.correlate(r)
+        self._accept(guess, new, r, corr)
+        return code
+
+    def _accept(self, guess: GuessedBends, new: Any, r: Array, corr: Array) -> None:
+        """Go on from where the guess has led, with this residual and c."""
+        kernels, factor, pool = self._kernels, self._factor, guess.pool
+        k, at = int(new.count[kernels.SIZE]), self._at
+        way = 1 - new.at[kernels.LEFT] / at[kernels.LEFT]
+        self._weight, self._delta = self._weight + way * self._delta, (1 - way) * self._delta
+        self._weight[pool], self._delta[pool] = new.weight, new.delta
+        self._sign[pool], self._state[pool] = new.sign, new.state
+        if self._span[1] == 0.0:
+            self._weight = -self._delta
+        at[:], self._count[:], self._corr = new.at, new.count, corr.astype(self._dtype, copy=False)
+        at[kernels.LENGTH] = np.linalg.norm(r)
+        factor.Q[:], factor.U[:], factor.t[:], factor.r[:] = new.Q, new.U, new.t, new.r
+        factor.order[:k], factor.locked[:k] = pool[new.order[:k]], new.locked[:k]
+        done = int(new.count[kernels.BENDS])
+        columns = new.columns[:done]
+        named = np.where(columns >= 0, pool[columns], -1 - pool[-1 - columns])
+        self._took(new._replace(columns=named))
+
+    def _took(self, state: Any) -> None:
+        """The bends that lie behind."""
+        kernels, count = self._kernels, self._count
         done = int(count[kernels.BENDS])
         columns = state.columns[:done]
         dropped = int(np.count_nonzero(columns < 0))
-        factor.was_changed(int(count[kernels.SIZE]), float(self._at[kernels.RSS]), dropped)
+        self._factor.was_changed(int(count[kernels.SIZE]), float(self._at[kernels.RSS]), dropped)
         self._record(columns, state.left[:done], state.squares[:done], state.X[:done])
-        return int(code)
 
     def _check_bends(self) -> None:
         if len(self.bends) > MOST_BENDS * sum(self.data.shape):

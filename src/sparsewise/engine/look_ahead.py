@@ -13,10 +13,16 @@ PATIENCE = 4, 64
 
 
 class LookAhead:
-    """Blocks grow while guesses are right; after a bad guess single steps, longer each time."""
+    """Blocks grow while guesses are right; after a bad guess single steps, longer each time.
 
-    def __init__(self) -> None:
-        self._block = LEAST
+    Parameters
+    ----------
+    least : int
+        Guesses in a block, at first.
+    """
+
+    def __init__(self, least: int = LEAST) -> None:
+        self._block = self._least = least
         self._patience = PATIENCE[0]
         self._wait = 0
 
@@ -33,8 +39,8 @@ class LookAhead:
             return
         if right >= min(WORTH, guessed):
             self._patience = PATIENCE[0]
-            self._block = min(2 * guessed, MOST) if right == guessed else max(LEAST, right)
+            self._block = min(2 * guessed, MOST) if right == guessed else max(self._least, right)
         else:
-            self._block = LEAST
+            self._block = self._least
             self._wait = self._patience
             self._patience = min(2 * self._patience, PATIENCE[1])

@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsewise.design.base import Array, not_adjoint, precision
+from sparsewise.engine.cone_program import inner
 from sparsewise.engine.free_columns import FreeColumns
 from sparsewise.engine.log import Log
 from sparsewise.engine.minimiser import Minimiser, l1_solution
 from sparsewise.engine.weights import Weights
+from sparsewise.engine.working_set import WorkingSet
 from sparsewise.errors import InputError
 from sparsewise.parameters import check_positive
 from sparsewise.problem import Problem
@@ -29,6 +31,12 @@ MOST_TRIES = 100
 
 ROUGHLY = 10.0
 """By what factor ratios may be off between columns whose norms are but of the right size."""
+
+ROUNDS = 20
+"""Most rounds of a finish: columns that are still missing after so many are too many."""
+
+FEWEST = 64
+"""So many columns may be in the first round of a finish, or join in another."""
 
 FAITHFUL = 1e-3
 """By how much an adjoint may be off: some operators work in lower precision inside."""
@@ -135,6 +143,37 @@ class Lasso:
         x, fit = self.now
         self.ahead = Point(x + beta * (x - before.x), fit + beta * (fit - before.fit))
 
+    def finish(self) -> bool:
+        """The minimiser on the columns that matter, by Newton's method; whether that is all.
+
+        These are the largest coefficients at first. A pass over A then tells the gap, and which
+        columns are missing. Where they become too many, or the gap doesn't close, nothing changes.
+        """
+        before = vars(self).copy()
+        kind = np.complex128 if self.data.y.dtype.kind == "c" else np.float64
+        free = FreeColumns(self.data, self.weights.free, np.dtype(kind))
+        some, limits = WorkingSet(self.data, free, kind), self.limits.astype(np.float64)
+        new = largest(np.abs(self.now.x), FEWEST)
+        for _ in range(ROUNDS):
+            some.hold(new, limits)
+            if some.columns.size > self.data.shape[0]:
+                break
+            if not some.descend(limits[some.columns], 0.1 * self.tol):
+                break
+            x = np.zeros_like(self.now.x)
+            x[some.columns] = some.x
+            fit = (some.y - some.residual()).astype(x.dtype)
+            self.now = self.ahead = Point(x, fit)
+            if self.converged():
+                return True
+            beyond = np.abs(self._correlations) / self.limits
+            beyond[some.columns[some.support]] = 0
+            new = largest(np.where(beyond > 1, beyond, 0), max(FEWEST, some.support.size))
+            if not np.setdiff1d(new, some.columns).size:
+                break
+        vars(self).update(before)
+        return False
+
     def fit(self, x: Array) -> Array:
         """U x, less what the free columns would explain of it."""
         return self.free.projected_out(self._finite(self.data.matvec(x * self.data.inverse_norms)))
@@ -236,6 +275,13 @@ def relative_penalty(penalty: float, top: float, scale: float) -> float:
     return relative
 
 
+def largest(sizes: Array, most: int) -> Array:
+    """The places of the largest numbers above 0, at most so many."""
+    places = np.flatnonzero(sizes > 0)
+    order = np.argsort(-sizes[places], kind="stable")
+    return np.sort(places[order[:most]])
+
+
 def soft(v: Array, threshold: Array) -> Array:
     """v/|v| · max(|v| - threshold, 0), of real or complex numbers."""
     if v.dtype.kind != "c":
@@ -243,8 +289,3 @@ def soft(v: Array, threshold: Array) -> Array:
     size = np.abs(v)
     left = np.maximum(size - threshold, 0)
     return v * np.divide(left, size, out=np.zeros_like(left), where=left > 0)
-
-
-def inner(u: Array, v: Array) -> float:
-    """Re u*v."""
-    return float(np.vdot(u, v).real)

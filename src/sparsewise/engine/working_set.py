@@ -1,4 +1,4 @@
-"""ℓ1-penalised least squares of complex coefficients on a few columns, by Newton's method."""
+"""ℓ1-penalised least squares on a few columns, by Newton's method."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsewise.design.base import Array
-from sparsewise.engine.cone_program import EPS
+from sparsewise.engine.cone_program import EPS, inner, stack, unstack
 from sparsewise.engine.free_columns import FreeColumns
-from sparsewise.engine.proximal import inner
 from sparsewise.problem import Problem
 
 MOST_SWEEPS = 16
@@ -63,6 +62,8 @@ class WorkingSet:
         The design and the target.
     free : FreeColumns
         What costs nothing: projected out of all else.
+    dtype : dtype
+        Of the coefficients, in double precision.
 
     Attributes
     ----------
@@ -74,14 +75,14 @@ class WorkingSet:
         Their coefficients.
     """
 
-    def __init__(self, data: Problem, free: FreeColumns) -> None:
-        self.data, self.free = data, free
-        self.y = free.projected_out(data.y.astype(np.complex128))
+    def __init__(self, data: Problem, free: FreeColumns, dtype: Any = np.complex128) -> None:
+        self.data, self.free, self._dtype = data, free, dtype
+        self.y = free.projected_out(data.y.astype(dtype))
         self.columns = np.zeros(0, np.intp)
-        self._room = np.zeros((self.y.size, 0), np.complex128, order="F")
-        self.x = np.zeros(0, np.complex128)
-        self._gram = np.zeros((0, 0), np.complex128)
-        self._inner = np.zeros(0, np.complex128)
+        self._room = np.zeros((self.y.size, 0), dtype, order="F")
+        self.x = np.zeros(0, dtype)
+        self._gram = np.zeros((0, 0), dtype)
+        self._inner = np.zeros(0, dtype)
         self.degenerate = False
 
     @property
@@ -115,19 +116,19 @@ class WorkingSet:
             return
         k, p = self.columns.size, self.columns.size + new.size
         if p > self._room.shape[1]:
-            room = np.empty((self.y.size, 2 * p), np.complex128, order="F")
+            room = np.empty((self.y.size, 2 * p), self._dtype, order="F")
             room[:, :k] = self.B
             self._room = room
         more = self._room[:, k:p]
         more[...] = self.free.projected_out(self.data.unit_columns(new))
         self.columns = np.concatenate([self.columns, new])
-        gram = np.empty((p, p), np.complex128, order="F")
+        gram = np.empty((p, p), self._dtype, order="F")
         gram[:k, :k] = self._gram
         gram[k:] = more.conj().T @ self.B
         gram[:k, k:] = gram[k:, :k].conj().T
         self._gram = gram
         self._inner = np.concatenate([self._inner, more.conj().T @ self.y])
-        self.x = np.concatenate([self.x, np.zeros(new.size, np.complex128)])
+        self.x = np.concatenate([self.x, np.zeros(new.size, self._dtype)])
         if (copies := self._copies(k, weights[self.columns])).size:
             self._keep(np.delete(np.arange(p), copies))
 
@@ -213,8 +214,8 @@ class WorkingSet:
         """
         x, gram = self.x, self._gram
         for j in np.flatnonzero((x != 0) | (np.abs(corr) > limits)).tolist():
-            energy, now, limit = gram[j, j].real, complex(x[j]), limits[j]
-            z = complex(corr[j]) + energy * now
+            energy, now, limit = gram[j, j].real, x[j].item(), limits[j]
+            z = corr[j].item() + energy * now
             size = abs(z)
             new = z * ((size - limit) / (size * energy)) if size > limit else 0.0
             if new != now:
@@ -231,7 +232,7 @@ class WorkingSet:
         chosen = self.support
         amounts, turned = np.abs(self.x[chosen]), phases(self.x[chosen])
         left = self.B[:, chosen] * turned
-        idle = null_space(np.vstack([left.real, left.imag]))
+        idle = null_space(stack(left))
         while idle.shape[1]:
             way = idle[:, 0] * (-1 if float(limits[chosen] @ idle[:, 0]) > 0 else 1)
             falling = np.flatnonzero(way < -EPS * np.abs(way).max())
@@ -275,7 +276,9 @@ class Curvature:
     |x_j| is linear along x_j and curved by 1/|x_j| across it. So in coordinates that are turned by
     u = x/|x|, with F = diag(ū) B*B diag(u), real and imaginary parts apart,
 
-        H = [Re F, -Im F; Im F, Re F + diag(ω/|x|)].
+        H = [Re F, -Im F; Im F, Re F + diag(ω/|x|)];
+
+    of real coefficients, which can't turn, the part Re F is all.
 
     Parameters
     ----------
@@ -288,19 +291,20 @@ class Curvature:
     """
 
     def __init__(self, gram: Array, x: Array, limits: Array) -> None:
-        k = self._size = x.size
-        self._phases = phases(x)
+        k = x.size
+        self._phases, self._is_complex = phases(x), x.dtype.kind == "c"
         turned = self._phases.conj()[:, None] * gram * self._phases
-        bent = limits / np.abs(x)
+        bent, size = limits / np.abs(x), 2 * k if self._is_complex else k
         factor, self._solve = _triangles()
         ridge, failed = 0.0, 1
         while failed:
-            H = np.empty((2 * k, 2 * k), order="F")  # of which the lower triangle is looked at
-            H[:k, :k] = H[k:, k:] = turned.real
-            H[k:, :k] = turned.imag
-            diagonal = H.reshape(-1, order="A")[:: 2 * k + 1]
+            H = np.empty((size, size), order="F")  # of which the lower triangle is looked at
+            H[:k, :k] = turned.real
+            diagonal = H.reshape(-1, order="A")[:: size + 1]
+            if self._is_complex:
+                H[k:, k:], H[k:, :k] = turned.real, turned.imag
+                diagonal[k:] += bent
             diagonal += ridge
-            diagonal[k:] += bent
             self._factor, failed = factor(H, lower=1, clean=0, overwrite_a=1)
             self.degenerate = ridge > 0
             # Columns that depend on each other: any direction that descends will do.
@@ -308,9 +312,9 @@ class Curvature:
 
     def divide(self, v: Array) -> Array:
         """H⁻¹v."""
-        k, turned = self._size, v * self._phases.conj()
-        both = self._solve(self._factor, np.concatenate([turned.real, turned.imag]), lower=1)[0]
-        return np.asarray((both[:k] + 1j * both[k:]) * self._phases)
+        turned = stack(v * self._phases.conj())
+        found = unstack(self._solve(self._factor, turned, lower=1)[0], self._is_complex)
+        return np.asarray(found * self._phases)
 
 
 @cache
