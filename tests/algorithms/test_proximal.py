@@ -14,7 +14,6 @@ from sparsewise.algorithms.ista import ista
 from sparsewise.engine.conic import solve_conic
 from sparsewise.engine.proximal import Lasso, soft
 from sparsewise.engine.weights import check_weights
-from sparsewise.engine.proximal import Lasso
 from sparsewise.engine.working_set import WorkingSet
 from sparsewise.problem import problem
 from sparsewise.results import Stop
