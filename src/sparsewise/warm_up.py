@@ -48,7 +48,8 @@ def _calls(dtype: np.dtype[Any]) -> Iterator[tuple[str, Callable[[], object]]]:
     A, y = _problem(dtype)
     small, narrow = A[:, :20], A[:, :8]
     yield "steps forward", lambda: algorithms.forward(small, y, sparsity=3)
-    yield "steps forward, large", lambda: algorithms.forward(A, y, sparsity=3)
+    yield "steps forward, large", lambda: algorithms.forward(A, y, delta=1.0)
+    yield "inner products", lambda: algorithms.forward(A, y, sparsity=3)
     yield "steps back", lambda: algorithms.backward(narrow, y, sparsity=2)
     yield "exchanges", lambda: algorithms.srr(A, y, sparsity=3)
     yield "exchanges of several", lambda: algorithms.subspace_pursuit(small, y, sparsity=3)

@@ -45,6 +45,14 @@ def load_encoders() -> ModuleType:
     return encode
 
 
+@cache
+def load_products() -> ModuleType:
+    """Steps forward on inner products of columns."""
+    from sparsewise.compiled import products
+
+    return products
+
+
 def kept_in() -> str | None:
     """The folder in which compiled code is kept; None: there is none that can be written to."""
     statistics = getattr(load_kernels().grow, "stats", None)  # plain Python has none

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise.compiled import load_products
 from sparsewise.design.base import Array, square_sums
 from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel
@@ -15,6 +16,15 @@ from sparsewise.engine.stopping import StoppingCriterion, stopping_criterion
 from sparsewise.problem import problem
 from sparsewise.results import Stop
 from sparsewise.targets import Targets
+
+IN_CACHE = 1 << 20
+"""Entries of A up to which passes over it are quick, so that guesses hardly save any."""
+
+AT_ONCE = 1 << 24
+"""Entries of a tall one up to which nobody need wait long for all steps to end."""
+
+STURDY = 1e3
+"""‖U‖² up to which inner products of columns leave all but three of the digits."""
 
 
 class ActiveSet(SparseModel):
@@ -124,9 +134,53 @@ class ActiveSet(SparseModel):
         *,
         by: Literal["gain", "corr"] = "gain",
         steps: int | None = None,
+        to_end: bool = False,
     ) -> Stop:
-        """Add the best column again and again, at most `steps` times; say why it ended."""
+        """Add the best column again and again, at most `steps` times; say why it ended.
+
+        `to_end`: nothing but the solution is asked for afterwards, so that no basis is needed.
+        """
+        if to_end and (by_products := self._grow_by_products(stopping, by == "gain")):
+            return by_products
         return self._grow(stopping, by == "gain", self.problem.shape[1] if steps is None else steps)
+
+    def _grow_by_products(self, stopping: StoppingCriterion, by_gain: bool) -> Stop | None:
+        """Add columns to an empty model by their inner products; why it ended, if it is the end.
+
+        None: there are steps left, for which these have too few digits, or cost too much.
+        """
+        factor, scores, problem = self._factor, self._scores, self.problem
+        steps = min(stopping.most, factor.capacity)
+        W = problem.design.in_place(factor.dtype) if self._products_pay(steps) else None
+        if W is None or self.reason_not_to_grow(stopping):
+            return None
+        self.log.heed()
+        scores.sync()
+        picks, rss = np.empty(steps, np.int64), np.empty(steps)
+        X = np.empty((steps, len(factor.t), steps), factor.dtype)
+        limits = (
+            float(stopping.most), max(stopping.enough, self._nothing), stopping.gain,
+            self._tolerance.dependent, STURDY, self._tolerance.tie,
+        )  # fmt: skip
+        added, code, passes = load_products().grow_by_products(
+            *W, problem.inverse_norms, scores.corr, scores.energy, scores.floor, scores.state,
+            factor.U, factor.t, factor.r, by_gain, steps, limits, picks, rss, X,
+        )  # fmt: skip
+        problem.passes.count += passes
+        if added:
+            factor.took_without_basis(picks[:added], rss[added - 1])
+            scores.distrust(everything=True)
+            self._added(picks[:added], rss[:added], X[:added])
+        self.log.heed()
+        return self.reason_not_to_exchange(stopping) or self._meaning(code, stopping)
+
+    def _products_pay(self, steps: int) -> bool:
+        """Whether so many steps, from nothing, are best taken by inner products of columns."""
+        design = self.problem.design
+        most = AT_ONCE if design.is_tall else 0 if design.is_small else IN_CACHE
+        fits = design.shape[0] * design.shape[1] <= most and 1 < steps <= self._factor.room
+        in_range = self.problem.dtype.char in "dD" and not design.measured.extreme
+        return fits and in_range and not (design.error or self.size or self.log.callback)
 
     def shrink(
         self,

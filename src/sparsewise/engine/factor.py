@@ -355,6 +355,11 @@ class Factor:
         self._largest = max(self._largest, self.size)
         self.rss = float(rss)
 
+    def took_without_basis(self, columns: Array, rss: float) -> None:
+        """These columns were added by a kernel that has written U, t and r, but no basis."""
+        self.took(columns, rss)
+        self._Q = None
+
     def was_changed(self, size: int, rss: float, dropped: int) -> None:
         """A kernel has added and dropped columns, and turned the basis at once."""
         self.size, self.rss = size, rss

@@ -193,7 +193,7 @@ class Scores:
         self.shifts = 0
         self.energy = np.empty(problem.shape[1], problem.inverse_norms.dtype)
         self.floor = np.empty_like(self.energy)
-        if k == 0 and problem.design.is_small:
+        if k == 0 and problem.design.is_small and not problem.design.is_tall:
             self._open_small()
             return
         self._correlate()
