@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.compiled import load_products
-from sparsewise.design.base import Array, square_sums
+from sparsewise.design.base import BLOCK_BYTES, Array, square_sums
 from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel
 from sparsewise.engine.stopping import StoppingCriterion, stopping_criterion
@@ -96,6 +97,9 @@ class ActiveSet(SparseModel):
         """The columns of non-negative score, best first; near-ties by column."""
         order = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores >= 0)]
         values = scores[order]
+        if not (values[1:] >= values[:-1] * (1 - self._tolerance.tie)).any():
+            yield from order.tolist()
+            return
         first = 0
         while first < order.size:
             # A tie reaches as far down as its leader's value allows.
@@ -229,27 +233,32 @@ class ActiveSet(SparseModel):
         if count is not None:
             wanted = min(count, wanted)
         added: list[int] = []
-        for j in columns:
-            if len(added) == wanted:
-                break
+        waiting = iter(columns)
+        while batch := list(islice(waiting, self._at_once(wanted - len(added)))):
             self.log.heed()
-            if not self._factor.add(j, again):
-                self._scores.state[j] = self._kernels.DEPENDENT
-                continue
-            self._scores.state[j] = self._kernels.ACTIVE
-            added.append(j)
-            self.log.record("add", [j], [self.rss], [self._factor.coef()], self.size)
+            taken, rss, X = self._factor.add(batch, again)
+            independent = np.array(batch)[taken]
+            self._scores.state[batch] = self._kernels.DEPENDENT
+            self._scores.state[independent] = self._kernels.ACTIVE
+            added += independent.tolist()
+            if independent.size:
+                self._added(independent, rss, X)
         self.log.heed()
         return added
 
     def drop(self, columns: Iterable[int]) -> None:
         """Drop these columns."""
         self._scores.before_dropping()
-        for j in columns:
+        waiting = iter(columns)
+        while batch := list(islice(waiting, self._at_once(self.size))):
             self.log.heed()
-            x = self._factor.drop(j)
-            self._dropped(np.array([j]), [self.rss], [x])
+            self._dropped(np.array(batch), *self._factor.drop(batch))
         self.log.heed()
+
+    def _at_once(self, wanted: int) -> int:
+        """How many of so many columns to take at once: one with a callback, few where n is large."""
+        most = 1 if self.log.callback else max(1, BLOCK_BYTES // (8 * self.problem.shape[0]))
+        return max(0, min(wanted, most))
 
     def return_to(self, support: frozenset[int]) -> None:
         """These columns and no others."""

@@ -92,7 +92,8 @@ class Scores:
         """These columns have left the model."""
         self.state[columns] = self._kernels.OPEN
         if self._known is not None:
-            self.floor[columns] = np.inf
+            # Their scores went along while they were active, and have the errors of those steps.
+            self.floor[columns] = self._tolerance.trust
             self._stale = True
 
     def before_adding(self) -> None:
