@@ -27,12 +27,6 @@ OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
 MORE, FULL, SMALL, FITTED, EXACT, NONE_LEFT, LOCKED, STALE, FADED, DRIFTED, UNSURE = range(11)
 
 
-@part_jit
-def as_row(values):
-    """Those of a single target as those of several are held: one row for each."""
-    return values.reshape((1, values.size))
-
-
 @jit
 def measure_columns(W, norms, inverse):
     """‖w_i‖ and 1/‖w_i‖ of every column of W, by plain squares.

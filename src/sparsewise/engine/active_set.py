@@ -256,7 +256,7 @@ class ActiveSet(SparseModel):
         self.log.heed()
 
     def _at_once(self, wanted: int) -> int:
-        """How many of so many columns to take at once: one with a callback, few where n is large."""
+        """How many of so many columns to take at once: one if there is a callback."""
         most = 1 if self.log.callback else max(1, BLOCK_BYTES // (8 * self.problem.shape[0]))
         return max(0, min(wanted, most))
 
