@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -427,7 +428,7 @@ ALIGNMENT = 64
 def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
     """A C-ordered copy that starts on a cache line."""
     room = np.empty(values.size * dtype.itemsize + ALIGNMENT, np.uint8)
-    address: int = room.__array_interface__["data"][0]
+    address = ctypes.addressof(ctypes.c_char.from_buffer(room.data))  # quicker than asking it
     copy = np.ndarray(values.shape, dtype, room, -address % ALIGNMENT)
     copy[...] = values
     return copy

@@ -153,10 +153,11 @@ class ActiveSet(SparseModel):
 
         None: there are steps left, for which these have too few digits, or cost too much.
         """
-        factor, scores, problem = self._factor, self._scores, self.problem
-        steps = min(stopping.most, factor.capacity)
-        W = problem.design.in_place(factor.dtype) if self._products_pay(steps) else None
-        if W is None or self.reason_not_to_grow(stopping):
+        if not self._products_pay(stopping.most) or self.reason_not_to_grow(stopping):
+            return None
+        factor, scores, problem, steps = self._factor, self._scores, self.problem, stopping.most
+        W = problem.design.in_place(factor.dtype)
+        if W is None:
             return None
         self.log.heed()
         scores.sync()
@@ -174,14 +175,17 @@ class ActiveSet(SparseModel):
         if added:
             factor.took_without_basis(picks[:added], rss[added - 1])
             scores.distrust(everything=True)
-            self._added(picks[:added], rss[:added], X[:added])
+            coefs = X if added == steps else X[:added].copy()
+            self._added(picks[:added], rss[:added], coefs)
         self.log.heed()
         return self.reason_not_to_exchange(stopping) or self._meaning(code, stopping)
 
     def _products_pay(self, steps: int) -> bool:
         """Whether so many steps, from nothing, are best taken by inner products of columns."""
         design = self.problem.design
-        most = AT_ONCE if design.is_tall else 0 if design.is_small else IN_CACHE
+        if design.is_small and not design.is_tall:
+            return False
+        most = AT_ONCE if design.is_tall else IN_CACHE
         fits = design.shape[0] * design.shape[1] <= most and 1 < steps <= self._factor.room
         in_range = self.problem.dtype.char in "dD" and not design.measured.extreme
         return fits and in_range and not (design.error or self.size or self.log.callback)
