@@ -24,6 +24,9 @@ TYPES = ("float64", "float32", "complex128", "complex64")
 SIZE = 300
 """Rows and columns of a matrix too large to be looked at as a whole."""
 
+TALL = 16
+"""How often the rows of a narrow matrix are repeated for one whose inner products pay."""
+
 NOT_KEPT = (
     "It could not be kept, as neither the folder of the package nor the cache of the user can be "
     "written to: let NUMBA_CACHE_DIR name a folder that can."
@@ -48,8 +51,10 @@ def _calls(dtype: np.dtype[Any]) -> Iterator[tuple[str, Callable[[], object]]]:
     """Give what there is to compile, and a call that needs it."""
     A, y = _problem(dtype)
     small, narrow = A[:, :20], A[:, :8]
+    tall = np.tile(narrow, (TALL, 1))
     yield "steps forward", lambda: algorithms.forward(small, y, sparsity=3)
-    yield "steps forward, large", lambda: algorithms.forward(A, y, sparsity=3)
+    yield "steps forward, large", lambda: algorithms.forward(A, y, delta=1.0)
+    yield "inner products", lambda: algorithms.forward(tall, np.tile(y, TALL), sparsity=3)
     yield "steps back", lambda: algorithms.backward(narrow, y, sparsity=2)
     yield "exchanges", lambda: algorithms.srr(A, y, sparsity=3)
     yield "exchanges of several", lambda: algorithms.subspace_pursuit(small, y, sparsity=3)

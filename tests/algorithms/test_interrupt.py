@@ -107,13 +107,14 @@ def test_a_second_interrupt_is_the_usual_one():
 
 def test_elsewhere_an_interrupt_is_the_usual_one():
     with pytest.raises(KeyboardInterrupt):
-        sw.forward(PressedAfter(3).design, Y, sparsity=100)
+        sw.gomp(PressedAfter(3).design, Y, sparsity=100, batch=2)
 
 
 def test_in_the_background_it_is_not_heard():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with interruptible():
-        assert sw.forward(PressedAfter(3).design, Y, sparsity=20).support.size == 20
+        found = sw.gomp(PressedAfter(3).design, Y, sparsity=20, batch=2)
+        assert found.support.size == 20
         assert not interrupted()
 
 

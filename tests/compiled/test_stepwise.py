@@ -5,6 +5,7 @@ import numpy as np
 from sparsewise import ALGORITHMS
 from sparsewise.compiled import load_kernels
 from sparsewise.design import base
+from sparsewise.engine import active_set
 from tests.compiled.tracing import idle
 from tests.problems import gaussian
 from tests.references.stepwise import REFERENCES
@@ -23,6 +24,7 @@ def test_every_kernel(monkeypatch):
     def run():
         check("omp", P.A, sparsity=4)
         check("srr", P.A, sparsity=3)
+        check("subspace_pursuit", P.A, sparsity=3)
         check("forward", P.A, sparsity=6)
         check("backward", P.A[:, :8], sparsity=2)
         check("foba", P.A, delta=0.3)
@@ -32,6 +34,7 @@ def test_every_kernel(monkeypatch):
         assert ALGORITHMS["bpdn"](P.A, P.y, residual=1.0).check(P.A, P.y).ok
         # A larger matrix is looked at by passes, with steps guessed ahead.
         monkeypatch.setattr(base, "SMALL", 0)
+        monkeypatch.setattr(active_set, "IN_CACHE", 0)
         check("forward", P.A, sparsity=8)
 
     assert not idle(load_kernels(), run)

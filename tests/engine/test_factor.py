@@ -33,7 +33,7 @@ def anew(factor):
 
 def test_a_damped_column_is_dropped_with_its_damping(damped):
     before = known(damped)
-    damped.drop(2)
+    damped.drop([2])
     assert known(damped) == {j: before[j] for j in (7, 5, 0, 3)}
     np.testing.assert_allclose(damped.coef(), anew(damped))
 

@@ -64,4 +64,4 @@ def forward(
         "forward", A, y, sparsity=sparsity, residual=residual, delta=delta,
         include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
-    return active.solve("forward", lambda: active.grow(stopping))
+    return active.solve("forward", lambda: active.grow(stopping, to_end=True))

@@ -61,4 +61,4 @@ def omp(
         "omp", A, y, sparsity=sparsity, residual=residual,
         include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
-    return active.solve("omp", lambda: active.grow(stopping, by="corr"))
+    return active.solve("omp", lambda: active.grow(stopping, by="corr", to_end=True))

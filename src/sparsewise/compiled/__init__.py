@@ -73,6 +73,11 @@ def load_encoders() -> Any:
     return _load("encode")
 
 
+def load_products() -> Any:
+    """Steps forward on inner products of columns."""
+    return _load("products")
+
+
 def kept_in() -> str | None:
     """The folder in which compiled code is kept; None: there is none that can be written to."""
     statistics = getattr(_load("stepwise").grow, "stats", None)  # plain Python has none

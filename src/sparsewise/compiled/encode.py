@@ -30,7 +30,6 @@ from sparsewise.compiled.stepwise import (
     SMALL,
     UNSURE,
     apply,
-    as_row,
     best_open,
     close_gap,
     coefficients,
@@ -181,6 +180,12 @@ class Work(NamedTuple):
     r: Any
     at: Any
     none: Any
+
+
+@part_jit
+def as_row(values):
+    """Those of a single target as those of several are held: one row for each."""
+    return values.reshape((1, values.size))
 
 
 @loop_jit

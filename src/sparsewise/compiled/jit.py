@@ -106,7 +106,8 @@ class Watch(event.Listener):
         dispatcher, now = event.data["dispatcher"], monotonic()
         if _mode.loads_only:
             raise NotCompiledError(event.data["args"])
-        if not dispatcher.py_func.__module__.startswith("sparsewise.") or _mode.beside:
+        ours = str(dispatcher.py_func.__module__).startswith("sparsewise.")
+        if not ours or _mode.beside:
             return
         if not self._open:
             self._collects = gc.isenabled()

@@ -27,12 +27,6 @@ OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
 MORE, FULL, SMALL, FITTED, EXACT, NONE_LEFT, LOCKED, STALE, FADED, DRIFTED, UNSURE = range(11)
 
 
-@part_jit
-def as_row(values):
-    """Those of a single target as those of several are held: one row for each."""
-    return values.reshape((1, values.size))
-
-
 @jit
 def measure_columns(W, norms, inverse):
     """‖w_i‖ and 1/‖w_i‖ of every column of W, by plain squares.
@@ -204,23 +198,36 @@ def append(Q, U, t, r, k, v, h, energy):
 
 
 @jit
-def add(Q, U, d, t, r, x, k, v, dependent, frail):
-    """Add one column v (unit norm), undamped. Returns ‖r‖², or -1 if v depends on the others.
+def add(Q, U, d, t, r, k, V, dependent, frail, taken, rss, X):
+    """Add the rows of V, columns of unit norm, undamped, unless they depend on those before them.
 
-    So it does, too, where ‖U‖² would exceed `frail`.
+    So they do, too, where ‖U‖² would exceed `frail`. ``taken`` tells which came in, ``rss`` and X
+    ‖r‖² and the coefficients after each of these; X[0] holds the coefficients on entry. Returns how
+    many came in.
     """
-    h = np.empty(2 * k + 1, Q.dtype)
-    b = np.empty(k + 1, Q.dtype)
-    energy = orthogonalise(Q, U, d, k, v, b, h)
-    if energy <= dependent:
-        return -1.0
-    rho = np.sqrt(energy)
-    if squares(U, k) + recipe(U, k, h, rho) > frail:
-        return -1.0
-    if d.size > 0:
-        d[k] = 0
-    inner_with_rest(v, r, b, d, x, t, k)
-    return enter(Q, t, r, k, v, rho)
+    h = np.empty(2 * (k + len(V)), Q.dtype)
+    b = np.empty(k + len(V) if d.size > 0 else 0, Q.dtype)
+    size = squares(U, k)
+    added = 0
+    for i in range(len(V)):
+        v = V[i]
+        energy = orthogonalise(Q, U, d, k, v, b, h)
+        taken[i] = energy > dependent
+        if taken[i]:
+            rho = np.sqrt(energy)
+            larger = size + recipe(U, k, h, rho)
+            taken[i] = larger <= frail
+        if taken[i]:
+            size = larger
+            before = X[max(added - 1, 0)]
+            if d.size > 0:
+                d[k] = 0
+            inner_with_rest(v, r, b, d, before, t, k)
+            rss[added] = enter(Q, t, r, k, v, rho)
+            advance(before, U[k], t, k, X[added])
+            k += 1
+            added += 1
+    return added
 
 
 @part_jit
@@ -555,9 +562,20 @@ def close_gap(order, locked, d, k, i):
             d[position] = d[position + 1]
 
 
+@part_jit
+def position(order, k, j):
+    """Where column j stands among the k active ones; -1: it doesn't."""
+    for i in range(k):
+        if order[i] == j:
+            return i
+    return -1
+
+
 @jit
-def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, left, X):
+def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, given, V, dropped, left, X):
     """Drop the column that matters least again and again, at most `steps` times.
+
+    Where columns are `given`, drop these, whatever they matter.
 
     limits = (columns allowed, loss allowed, ‖r‖² allowed, tie, loss that counts as zero,
     ‖U‖² met before, how much of it may be left): above the first number columns must go; below it
@@ -573,14 +591,17 @@ def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, V, dropped, l
     size = coefficients(U, t, k, x, diagonal)
     for step in range(steps):
         sum_squares(x, k, squares)
-        i = least(squares, diagonal, k, order, locked, by_loss, tie, nothing)
+        if given.size > 0:
+            i = position(order, k, given[step])
+        else:
+            i = least(squares, diagonal, k, order, locked, by_loss, tie, nothing)
         if i < 0:
             return step, LOCKED, peak
         peak = max(peak, size)
-        if size < share * peak:
+        if size < share * peak and given.size == 0:
             return step, DRIFTED, peak
         loss = cost(squares[i], diagonal[i], True)
-        if k <= allowed:
+        if k <= allowed and given.size == 0:
             if loss_limit < 0:
                 return step, FULL, peak
             if loss > loss_limit:
@@ -752,7 +773,6 @@ def revise(T, U, d, t, order, locked, k, rss, steps, limits, prior, columns, ris
 scores_alone = alone(scores)
 best_open_alone = alone(best_open)
 lower_alone = alone(lower)
-reflect_alone = alone(reflect)
 is_unsure_alone = alone(is_unsure)
 best_change_alone = alone(best_change)
 change_alone = alone(change)

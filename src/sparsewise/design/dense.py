@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sparsewise.design.base import AboutMeans, Array, Design, square_sums
@@ -78,11 +80,25 @@ class DenseDesign(Design):
             out[:, first : first + block.shape[1]] = VT @ block
         return out.T
 
+    def in_place(self, dtype: np.dtype[Any]) -> tuple[Array, bool] | None:
+        A = self.A
+        if A.dtype != dtype or not (A.flags.forc and A.flags.aligned):
+            return None
+        view = A.view() if A.flags.c_contiguous else A.T
+        view.flags.writeable = False  # whether A can be written to is no reason to compile anew
+        return view, not A.flags.c_contiguous
+
     def row_block(self, rows: slice | Array) -> Array:
         return self.A[rows]
 
     def square_sums(self, weights: Array | None = None) -> Array:
         return square_sums(self.A, weights)
+
+    def _at_hand(self) -> Array | None:
+        if not self.is_tall:
+            return super()._at_hand()
+        there = self.in_place(self.dtype)
+        return None if there is None or there[1] else there[0]
 
     def about_means(self, weights: Array | None) -> AboutMeans | None:
         from sparsewise.design.shifted import array_about_means

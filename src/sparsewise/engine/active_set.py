@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array, square_sums
+from sparsewise.compiled import load_products
+from sparsewise.design.base import BLOCK_BYTES, Array, square_sums
 from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel
 from sparsewise.engine.stopping import StoppingCriterion, stopping_criterion
 from sparsewise.problem import problem
 from sparsewise.results import Stop
 from sparsewise.targets import Targets
+
+IN_CACHE = 1 << 20
+"""Entries of A up to which passes over it are quick, so that guesses hardly save any."""
+
+AT_ONCE = 1 << 24
+"""Entries of a tall one up to which nobody need wait long for all steps to end."""
+
+STURDY = 1e3
+"""‖U‖² up to which inner products of columns leave all but three of the digits."""
 
 
 class ActiveSet(SparseModel):
@@ -86,6 +97,9 @@ class ActiveSet(SparseModel):
         """The columns of non-negative score, best first; near-ties by column."""
         order = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores >= 0)]
         values = scores[order]
+        if not (values[1:] >= values[:-1] * (1 - self._tolerance.tie)).any():
+            yield from order.tolist()
+            return
         first = 0
         while first < order.size:
             # A tie reaches as far down as its leader's value allows.
@@ -124,9 +138,57 @@ class ActiveSet(SparseModel):
         *,
         by: Literal["gain", "corr"] = "gain",
         steps: int | None = None,
+        to_end: bool = False,
     ) -> Stop:
-        """Add the best column again and again, at most `steps` times; say why it ended."""
+        """Add the best column again and again, at most `steps` times; say why it ended.
+
+        `to_end`: nothing but the solution is asked for afterwards, so that no basis is needed.
+        """
+        if to_end and (by_products := self._grow_by_products(stopping, by == "gain")):
+            return by_products
         return self._grow(stopping, by == "gain", self.problem.shape[1] if steps is None else steps)
+
+    def _grow_by_products(self, stopping: StoppingCriterion, by_gain: bool) -> Stop | None:
+        """Add columns to an empty model by their inner products; why it ended, if it is the end.
+
+        None: there are steps left, for which these have too few digits, or cost too much.
+        """
+        if not self._products_pay(stopping.most) or self.reason_not_to_grow(stopping):
+            return None
+        factor, scores, problem, steps = self._factor, self._scores, self.problem, stopping.most
+        W = problem.design.in_place(factor.dtype)
+        if W is None:
+            return None
+        self.log.heed()
+        scores.sync()
+        picks, rss = np.empty(steps, np.int64), np.empty(steps)
+        X = np.empty((steps, len(factor.t), steps), factor.dtype)
+        limits = (
+            float(stopping.most), max(stopping.enough, self._nothing), stopping.gain,
+            self._tolerance.dependent, STURDY, self._tolerance.tie,
+        )  # fmt: skip
+        added, code, passes = load_products().grow_by_products(
+            *W, problem.inverse_norms, scores.corr, scores.energy, scores.floor, scores.state,
+            factor.U, factor.t, factor.r, by_gain, steps, limits, picks, rss, X,
+        )  # fmt: skip
+        problem.passes.count += passes
+        if added:
+            factor.took_without_basis(picks[:added], rss[added - 1])
+            scores.distrust(everything=True)
+            coefs = X if added == steps else X[:added].copy()
+            self._added(picks[:added], rss[:added], coefs)
+        self.log.heed()
+        return self.reason_not_to_exchange(stopping) or self._meaning(code, stopping)
+
+    def _products_pay(self, steps: int) -> bool:
+        """Whether so many steps, from nothing, are best taken by inner products of columns."""
+        design = self.problem.design
+        if design.is_small and not design.is_tall:
+            return False
+        most = AT_ONCE if design.is_tall else IN_CACHE
+        fits = design.shape[0] * design.shape[1] <= most and 1 < steps <= self._factor.room
+        in_range = self.problem.dtype.char in "dD" and not design.measured.extreme
+        return fits and in_range and not (design.error or self.size or self.log.callback)
 
     def shrink(
         self,
@@ -175,27 +237,32 @@ class ActiveSet(SparseModel):
         if count is not None:
             wanted = min(count, wanted)
         added: list[int] = []
-        for j in columns:
-            if len(added) == wanted:
-                break
+        waiting = iter(columns)
+        while batch := list(islice(waiting, self._at_once(wanted - len(added)))):
             self.log.heed()
-            if not self._factor.add(j, again):
-                self._scores.state[j] = self._kernels.DEPENDENT
-                continue
-            self._scores.state[j] = self._kernels.ACTIVE
-            added.append(j)
-            self.log.record("add", [j], [self.rss], [self._factor.coef()], self.size)
+            taken, rss, X = self._factor.add(batch, again)
+            independent = np.array(batch)[taken]
+            self._scores.state[batch] = self._kernels.DEPENDENT
+            self._scores.state[independent] = self._kernels.ACTIVE
+            added += independent.tolist()
+            if independent.size:
+                self._added(independent, rss, X)
         self.log.heed()
         return added
 
     def drop(self, columns: Iterable[int]) -> None:
         """Drop these columns."""
         self._scores.before_dropping()
-        for j in columns:
+        waiting = iter(columns)
+        while batch := list(islice(waiting, self._at_once(self.size))):
             self.log.heed()
-            x = self._factor.drop(j)
-            self._dropped(np.array([j]), [self.rss], [x])
+            self._dropped(np.array(batch), *self._factor.drop(batch))
         self.log.heed()
+
+    def _at_once(self, wanted: int) -> int:
+        """How many of so many columns to take at once: one if there is a callback."""
+        most = 1 if self.log.callback else max(1, BLOCK_BYTES // (8 * self.problem.shape[0]))
+        return max(0, min(wanted, most))
 
     def return_to(self, support: frozenset[int]) -> None:
         """These columns and no others."""

@@ -330,23 +330,26 @@ class Factor:
 
     # ------------------------------------------------------------------ step by step
 
-    def add(self, j: int, again: bool = False) -> bool:
-        """Add column j; False: it depends on the active ones.
+    def add(self, columns: Sequence[int], again: bool = False) -> tuple[Array, Array, Array]:
+        """Add columns in turn, those that don't depend on the active ones.
 
-        `again`: it is one of a set that has been active as a whole, which tells it from the others
-        though it may have come in another order.
+        `again`: they are of a set that has been active as a whole, which tells them from the others
+        though they may have come in another order. Returns which came in, and ‖r‖² and coefficients
+        after each of these.
         """
-        self.make_room(self.size + 1)
-        v = self.unit_column(j)
+        k, count, candidates = self.size, len(columns), np.array(columns, np.int64)
+        self.make_room(k + count)
+        unit = np.ascontiguousarray(self.unit_columns(candidates).T)
         limits = (0.0, math.inf) if again else (self.tolerance.dependent, self.frail)
-        left = self._kernels.add(
-            self.Q, self.U, self.damping, self.t, self._r, self.coef(), self.size, v,
-            *limits,
-        )  # fmt: skip
-        if left < 0:
-            return False
-        self.took([j], left)
-        return True
+        taken, rss = np.empty(count, np.bool_), np.empty(count)
+        X = np.empty((count, len(self.t), k + count), self.dtype)
+        X[0, :, :k] = self.coef()
+        added = self._kernels.add(
+            self.Q, self.U, self.damping, self.t, self._r, k, unit, *limits, taken, rss, X
+        )
+        if added:
+            self.took(candidates[taken], rss[added - 1])
+        return taken, rss[:added], X[:added]
 
     def took(self, columns: Iterable[int] | Array, rss: float) -> None:
         """These columns were added by a kernel."""
@@ -358,6 +361,11 @@ class Factor:
         self._largest = max(self._largest, self.size)
         self.rss = float(rss)
 
+    def took_without_basis(self, columns: Array, rss: float) -> None:
+        """These columns were added by a kernel that has written U, t and r, but no basis."""
+        self.took(columns, rss)
+        self._Q = None
+
     def was_changed(self, size: int, rss: float, dropped: int) -> None:
         """A kernel has added and dropped columns, and turned the basis at once."""
         self.size, self.rss = size, rss
@@ -368,18 +376,11 @@ class Factor:
         """Directions k..size, written by a kernel, are not to be: give r back their part."""
         self._r += self.t[:, k:size] @ self.Q[k:size]
 
-    def drop(self, j: int) -> Array:
-        """Drop column j; returns the coefficients of the others."""
-        k, i = self.size, self._position(j)
-        self._peak = max(self._peak, self._squares())
-        self.rss += float(self.losses()[i])
-        reflector = np.empty((1, k + 1), self.dtype)
-        x = np.empty((len(self.t), k), self.dtype)
-        diagonal = np.empty(k, self.problem.inverse_norms.dtype)
-        self._kernels.reflect_alone(self.U, self.t, k, i, reflector[0], x, diagonal)
-        self._close_gap(i)
-        self._lost(reflector)
-        return x[:, : k - 1]
+    def drop(self, columns: Sequence[int]) -> tuple[Array, Array]:
+        """Drop these columns; returns ‖r‖² and the coefficients of the others after each."""
+        given = np.array(columns, np.int64)
+        _, rss, X, _ = self._shrink(True, given.size, (0.0, math.inf, math.inf), given)
+        return rss, X
 
     def shrink(
         self, by_loss: bool, steps: int, limits: tuple[float, float, float]
@@ -391,6 +392,15 @@ class Factor:
         """
         if self._turned and self._is_worn():
             self.make(self._Q is not None)
+        found = self._shrink(by_loss, steps, limits, np.empty(0, np.int64))
+        if found[-1] == self._kernels.DRIFTED:
+            self.make(self._Q is not None)
+        return found
+
+    def _shrink(
+        self, by_loss: bool, steps: int, limits: tuple[float, float, float], given: Array
+    ) -> tuple[Array, Array, Array, int]:
+        """The same, or drop what is given; drift is the caller's concern."""
         k, tolerance = self.size, self.tolerance
         reflectors = np.empty((steps, k + 1), self.dtype)
         columns = np.empty(steps, np.int64)
@@ -399,14 +409,12 @@ class Factor:
         share = tolerance.tie * (self._turned + 1)
         dropped, code, self._peak = self._kernels.shrink(
             self.U, self.damping, self.t, self.order, self.locked, k, self.rss, by_loss, steps,
-            (*limits, tolerance.tie, tolerance.exact, self._peak, share),
+            (*limits, tolerance.tie, tolerance.exact, self._peak, share), given,
             reflectors, columns, left, X,
         )  # fmt: skip
         if dropped:
             self.rss = float(left[dropped - 1])
             self._lost(reflectors[:dropped])
-        if code == self._kernels.DRIFTED:
-            self.make(self._Q is not None)
         return columns[:dropped], left[:dropped], X[:dropped], code
 
     def revise(

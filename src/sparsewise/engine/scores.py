@@ -92,7 +92,8 @@ class Scores:
         """These columns have left the model."""
         self.state[columns] = self._kernels.OPEN
         if self._known is not None:
-            self.floor[columns] = np.inf
+            # Their scores went along while they were active, and have the errors of those steps.
+            self.floor[columns] = self._tolerance.trust
             self._stale = True
 
     def before_adding(self) -> None:
@@ -193,7 +194,7 @@ class Scores:
         self.shifts = 0
         self.energy = np.empty(problem.shape[1], problem.inverse_norms.dtype)
         self.floor = np.empty_like(self.energy)
-        if k == 0 and problem.design.is_small:
+        if k == 0 and problem.design.is_small and not problem.design.is_tall:
             self._open_small()
             return
         self._correlate()

@@ -105,7 +105,8 @@ class SparseModel:
     def _cannot_start_from(self, columns: list[int]) -> DependentColumnsError:
         """Which of these columns can't be in one model with those before them, and what to do."""
         factor = Factor(self.problem, len(columns))
-        return DependentColumnsError([j for j in columns if not factor.add(j)], len(columns))
+        dependent = [j for j in columns if not factor.add([j])[0][0]]
+        return DependentColumnsError(dependent, len(columns))
 
     # ------------------------------------------------------------------ what is there
 
