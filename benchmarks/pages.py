@@ -47,10 +47,10 @@ costs.
 
 SLOWER = """\
 - SPAMS's OMP at 64×128: the steps of `forward` take about as long as its whole call. As long again
-  takes what every call pays for, whatever its size: some forty objects of Python that check the data,
-  measure the columns and keep the path.
-- abess at 64×128: so it is with `srr`, `ompr` and `subspace_pursuit`. At 500×30, `best_subset` proves
-  that no subset is better, which takes longer than to find it.
+  takes what every call pays for, whatever its size: some forty objects of Python that check the
+  data, measure the columns and keep the path.
+- abess at 64×128: so it is with `srr`, `ompr` and `subspace_pursuit`. At 500×30, `best_subset`
+  proves that no subset is better, which takes longer than to find it.
 - SPAMS on columns with singular values 1/p²: few directions matter, all columns run along them, and
   a guess of what comes next seldom holds. `forward` then reads A once a step, as SPAMS does.
 - SPAMS's lasso at 64×128: the path itself takes a third of the time of `bpdn`. The rest is what a
