@@ -293,7 +293,7 @@ def problem(
         passes = OnePass() if design.dense else passes
     else:
         design = as_design(A)
-    begin(design.shape[0] * design.shape[1])
+    begin(*design.shape)
     if roughly:
         design = design.in_rough_units()
     if not design.is_measured:

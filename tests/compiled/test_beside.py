@@ -138,7 +138,7 @@ def test_interpreted_calls_are_the_same_calls(name, kind, monkeypatch):
 
 
 def test_the_second_of_two_calls_waits(early):
-    A, y = problem(float, 60, 100)
+    A, y = problem(float, 80, 100)
     sw.forward(A, y, sparsity=3)
     asked = len(early.asked)
     assert asked
@@ -149,7 +149,7 @@ def test_the_second_of_two_calls_waits(early):
 
 
 def test_so_does_a_first_one_that_is_large(early):
-    A, y = problem(float, 101, 100)
+    A, y = problem(float, 150, 120)
     sw.forward(A, y, sparsity=3)
     assert compiled._waits
     assert early.asked == []
@@ -207,3 +207,21 @@ def test_processes_end_well(then, tmp_path):
     assert set(done.stdout.splitlines()) == {"(1.0, 2.0)"}
     kept = list(Path(tmp_path).rglob("stepwise.measure_columns*.nbc"))
     assert bool(kept) == (then == "compile_first()")
+
+
+@pytest.mark.parametrize(
+    ("shapes", "waiting"),
+    [
+        ([(64, 128), (64, 128)], [False, True]),
+        ([(100, 200), (51, 50), (51, 50)], [False, False, True]),  # one of them within the first
+        ([(101, 200)], [True]),
+        ([(20, 10)] * 5, [False] * 4 + [True]),
+        ([(442, 10), (10**6, 10**6), (2, 2)], [False, True, True]),
+    ],
+)
+def test_which_problems_wait(early, shapes, waiting):
+    told = []
+    for shape in shapes:
+        compiled.begin(*shape)
+        told.append(compiled._waits)
+    assert told == waiting

@@ -16,8 +16,17 @@ NOTICES = True
 """Whether to say on a terminal that compiling takes time; the command line has a bar for that."""
 
 
-EARLY = 10_000
-"""How many entries the first problems may have together that don't wait for the compiler."""
+EARLY = 1_000_000
+"""How much work the first problems may be together that don't wait for the compiler.
+
+In products: n m min(n, m) for n rows and m columns. The interpreter does a million in a second.
+"""
+
+FIRST = 2 * EARLY
+"""So much work may the very first of them be."""
+
+LEAST = EARLY // 4
+"""No problem counts for less: few are to be interpreted, however small they are."""
 
 FEW = 12
 """Of how many columns the best subsets are found soon, even by the interpreter."""
@@ -26,13 +35,17 @@ _left = EARLY
 _waits = os.environ.get("SPARSEWISE_COMPILE") == "first"
 
 
-def begin(entries: int) -> None:
-    """Decide whether a problem with this many entries, which comes next, is one that waits."""
+def begin(n: int, m: int) -> None:
+    """Decide whether a problem of n rows and m columns, which comes next, is one that waits."""
     global _left
-    if not _waits:
-        _left -= entries
-        if _left < 0:
-            compile_first()
+    if _waits:
+        return
+    work, is_first = max(n * m * min(n, m), LEAST), _left == EARLY
+    if work > (FIRST if is_first else _left):
+        compile_first()
+    else:
+        # Some calls have a second, smaller problem within.
+        _left = max(_left - work, LEAST * is_first)
 
 
 def compile_first() -> None:
