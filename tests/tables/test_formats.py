@@ -6,6 +6,7 @@ import io
 import lzma
 import sys
 import zipfile
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -30,7 +31,9 @@ def zstd(data):
     return module.compress(data)
 
 
-PACK = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
+# Without the time, which would be part of names of tests: workers must agree on these.
+gz = partial(gzip.compress, mtime=0)
+PACK = {"gz": gz, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
 
 
 def written(write, *args, **options):
@@ -141,7 +144,7 @@ def test_compressed_text(read, ending):
         (CSV.replace(",", "\t").encode(), {"delimiter": "tab"}),
         (GERMAN.encode(), {"decimal": ","}),
         (GERMAN.encode("latin-1"), {"decimal": ",", "encoding": "latin-1", "delimiter": ";"}),
-        (gzip.compress(GERMAN.encode("latin-1")), {"decimal": ",", "encoding": "latin-1"}),
+        (gz(GERMAN.encode("latin-1")), {"decimal": ",", "encoding": "latin-1"}),
     ],
 )
 def test_text_however_it_is_written(read, text, form):
@@ -208,7 +211,7 @@ def test_what_workbooks_refuse(refused):
 
 
 def test_folders_have_them_all(tmp_path):
-    for name, data in {"a.csv.gz": gzip.compress(CSV.encode()), "b.csv": CSV.encode()}.items():
+    for name, data in {"a.csv.gz": gz(CSV.encode()), "b.csv": CSV.encode()}.items():
         (tmp_path / name).write_bytes(data)
     (tmp_path / "notes.md").write_text("no table")
     assert select(open_table([str(tmp_path)]), target="y").rows == 120
@@ -216,7 +219,7 @@ def test_folders_have_them_all(tmp_path):
 
 def test_a_compressed_text_is_small_if_what_is_in_it_is(tmp_path):
     path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(b"a,y\n" + b"1,2\n" * 10_000))
+    path.write_bytes(gz(b"a,y\n" + b"1,2\n" * 10_000))
     assert open_table([str(path)], in_memory=50_000).in_memory
     large = open_table([str(path)], in_memory=10_000)
     assert not large.in_memory
@@ -260,7 +263,7 @@ def test_numbers_are_read_exactly(values, decimal):
         (b"a|y\n1|2\n", "cells of t.csv seem separated by \"|\": try --delimiter '|'"),
         (b"a y\n1 2\n", "cells of t.csv seem separated by spaces: try --delimiter space"),
         (
-            gzip.compress(CSV.encode())[:300],
+            gz(CSV.encode())[:300],
             "can't read t.csv: it is compressed by gzip, but cut short or damaged",
         ),
         (
@@ -342,7 +345,7 @@ def test_what_is_not_installed_is_named(refused, monkeypatch):
 
 def test_large_parquet_within_gzip_is_refused(tmp_path):
     path = tmp_path / "t.parquet.gz"
-    path.write_bytes(gzip.compress(written(FRAME.write_parquet)))
+    path.write_bytes(gz(written(FRAME.write_parquet)))
     assert_same(select(open_table([str(path)]), target="y"))
     with pytest.raises(InputError, match="is Parquet within gzip and too large"):
         open_table([str(path)], in_memory=0)
