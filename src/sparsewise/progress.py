@@ -144,6 +144,8 @@ def is_watched() -> bool:
     """Whether there is a terminal, and nobody has switched this off."""
     if BOARD.hushed or is_worker():
         return False
+    if BOARD.is_shown:  # and Rich in place of stderr, which may not say that it is a terminal
+        return True
     if os.environ.get(SWITCH, "").strip().lower() in OFF or os.environ.get("TERM") == "dumb":
         return False
     try:
@@ -182,6 +184,11 @@ class Board:
         self._lock = threading.Lock()
         self._bars: Progress | None = None
         self._ending = ExitStack()
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there are any lines."""
+        return self._bars is not None
 
     def add(self, wait: Waiting) -> None:
         """A line for this, below the others."""
