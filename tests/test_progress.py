@@ -108,6 +108,7 @@ def test_threads_tell_of_work_that_the_main_thread_waits_for(terminal):
 
 
 def test_an_error_leaves_the_terminal_as_it_was(terminal):
+    # What raises comes after what is told: that is the point.
     with pytest.raises(KeyboardInterrupt), waiting("working") as wait:  # noqa: PT012
         wait.tell()
         raise KeyboardInterrupt
