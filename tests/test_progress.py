@@ -20,6 +20,7 @@ from joblib import Parallel, delayed
 import sparsewise as sw
 from sparsewise import progress
 from sparsewise.progress import Counted, clock, hushed, unseen, waiting
+from tests.terminals import read_until
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals")
 
@@ -298,10 +299,7 @@ def test_ctrl_c_is_the_usual_one_and_the_cursor_is_back():
     env.pop(progress.SWITCH, None)
     process = subprocess.Popen([sys.executable, "-c", SLOW], stderr=theirs, env=env)
     os.close(theirs)
-    seen, until = "", time.monotonic() + 60
-    while not re.search(r"4,000 columns of an operator.*\d%, \d:\d\d left", seen, re.DOTALL):
-        assert time.monotonic() < until, seen
-        seen += os.read(ours, 2**16).decode()
+    seen = read_until(ours, r"4,000 columns of an operator.*\d%, \d:\d\d left")
     process.send_signal(signal.SIGINT)
     with suppress(OSError):  # the other end is closed
         while more := os.read(ours, 2**16):

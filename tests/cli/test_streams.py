@@ -3,11 +3,9 @@
 import itertools
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import polars as pl
@@ -18,6 +16,7 @@ from sparsewise.plots import ResidualDisplay, residual_display
 from sparsewise.tables import stored
 from tests.cli import test_fit as test_cli
 from tests.cli.test_fit import DIABETES, NAMES, POSIX
+from tests.terminals import read_until
 
 run, refuse, plain_terminal = test_cli.run, test_cli.refuse, test_cli.plain_terminal
 
@@ -312,10 +311,7 @@ def test_a_bar_tells_how_long_it_takes_and_ctrl_c_ends_it(long_table):
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env)
     os.close(theirs)
-    seen, until = "", time.monotonic() + 60
-    while not re.search(r"(looking at|condensing) all rows.*[1-9]\d?%.*\d:\d\d", seen, re.DOTALL):
-        assert time.monotonic() < until, seen
-        seen += os.read(ours, 2**16).decode()
+    seen = read_until(ours, r"(looking at|condensing) all rows.*[1-9]\d?%.*\d:\d\d")
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     while "all rows were read" not in seen:
