@@ -40,7 +40,7 @@ PYTEST := -m pytest -n $(WORKERS) --dist loadfile
 # The engine and every compiled function once more as plain Python, which also checks indices.
 test: lint
 	$(BIN)/python $(PYTEST)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python $(PYTEST) tests/engine tests/compiled
+	NUMBA_DISABLE_JIT=1 $(BIN)/python $(PYTEST) tests/engine tests/kernels
 
 # Whatever meets other packages; algorithms and guarantees meet NumPy alone, and take longest. The
 # references are ours, and so are the oracles that must notice a fault.

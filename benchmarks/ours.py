@@ -247,7 +247,7 @@ def _untold(data: Problem, model: Any) -> Answer:
 def bare_forward(table: Table) -> Run:
     """`forward` through all sizes, and the model of least BIC."""
     from sparsewise import forward
-    from sparsewise.selection.criteria import Criteria
+    from sparsewise.criteria.information import Criteria
 
     data = table.centred
     n, m = data.A.shape

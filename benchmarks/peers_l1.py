@@ -94,7 +94,7 @@ Rule = Callable[[Any, Floats, Floats], Floats]  # problem, coefficients and weig
 
 def _rounds_on_clarabel(problem: Problem, rule: Rule) -> Run:
     """Rounds with weights from the last one, each from scratch; they end as ours do."""
-    from sparsewise.problem import problem as prepared
+    from sparsewise.problem.problem import problem as prepared
 
     cone = Cone(problem)
 
@@ -115,7 +115,7 @@ def _rounds_on_clarabel(problem: Problem, rule: Rule) -> Run:
 
 def clarabel_ard(problem: Problem) -> Run:
     """The rounds of BP ARD by Clarabel."""
-    from sparsewise.engine.reweighting import relevance_weights
+    from sparsewise.engine.l1.reweighting import relevance_weights
 
     def rule(data: Any, x: Floats, weights: Floats) -> Floats:
         return relevance_weights(data, x, weights, DELTA / data.scale)
@@ -125,7 +125,7 @@ def clarabel_ard(problem: Problem) -> Run:
 
 def clarabel_candes(problem: Problem) -> Run:
     """The rounds of Candès' reweighting by Clarabel."""
-    from sparsewise.engine.reweighting import usual_epsilon
+    from sparsewise.engine.l1.reweighting import usual_epsilon
 
     def rule(data: Any, x: Floats, weights: Floats) -> Floats:
         size = np.abs(x) / np.abs(x).max()

@@ -7,7 +7,7 @@ import scipy.linalg  # noqa: F401  (its BLAS must be there to be limited)
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
-from sparsewise.compiled import compile_first
+from sparsewise.kernels import compile_first
 from tests.storages import STORAGES, Storage
 
 # A test has the same digits whatever was compiled before; so have the processes it starts.

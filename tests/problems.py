@@ -161,7 +161,7 @@ FAMILIES: dict[str, Callable[[int], Problem]] = {
 # --- several targets -----------------------------------------------------------------------------
 
 
-def several(p: Problem, q: int) -> Problem:
+def multi_target(p: Problem, q: int) -> Problem:
     """The same columns with q targets that share a few of them, each in units of its own.
 
     What is known of p's target is known of these: where that is planted, so are they, and noise
@@ -241,7 +241,7 @@ LEAST_SQUARES = [name for name, record in RECORDS.items() if record.least_square
 HAS_SPARSITY = [name for name, record in RECORDS.items() if record.takes("sparsity")]
 FIXED_SIZE = [name for name, record in RECORDS.items() if "sparsity" in record.required]
 ELIMINATION = [name for name, record in RECORDS.items() if record.starts_full]
-SEVERAL = [name for name, record in RECORDS.items() if record.several]
+SEVERAL = [name for name, record in RECORDS.items() if record.multi_target]
 FORWARD = ["omp", "gomp", "forward"]  # only ever grow, by least squares
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import sparsewise
 from sparsewise import ALGORITHMS, InputError
-from sparsewise.parameters import shown
-from sparsewise.problem import problem
+from sparsewise._util.parameters import shown
+from sparsewise.problem.problem import problem
 from tests.problems import BAYES, BY_COLUMNS, FAMILIES, Problem, words
 
 GOOD = FAMILIES["tall"](0)

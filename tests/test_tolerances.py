@@ -8,9 +8,9 @@ import pytest
 import sparsewise as sw
 from sparsewise.algorithms import ALGORITHMS
 from sparsewise.design import Centred, DenseDesign, Rows, Weighted
-from sparsewise.engine.homotopy import in_double
-from sparsewise.problem import problem
-from sparsewise.selection.table import Table
+from sparsewise.engine.l1.homotopy import in_double
+from sparsewise.model_selection.table import Table
+from sparsewise.problem.problem import problem
 from sparsewise.tolerances import tolerances
 
 from .problems import WORDS, Problem, normal

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 # What `import ... as ...` and `import *` name is public; every algorithm is among it.
 from sparsewise.algorithms import *  # noqa: F403
-from sparsewise.condensed import Condensed as Condensed
 from sparsewise.design import Design as Design
 from sparsewise.design import OperatorDesign as OperatorDesign
 from sparsewise.design import as_design as as_design
 from sparsewise.errors import InputError as InputError
 from sparsewise.errors import InputTypeError as InputTypeError
 from sparsewise.errors import InputWarning as InputWarning
-from sparsewise.gram import from_gram as from_gram
 from sparsewise.guarantees import Certificate as Certificate
 from sparsewise.guarantees import babel as babel
 from sparsewise.guarantees import backward_noise_bound as backward_noise_bound
@@ -32,7 +30,8 @@ from sparsewise.guarantees import exact_recovery as exact_recovery
 from sparsewise.guarantees import forward_noise_bound as forward_noise_bound
 from sparsewise.guarantees import forward_recovery_probability as forward_recovery_probability
 from sparsewise.guarantees import recovery_probability as recovery_probability
-from sparsewise.problem import DependentColumnsError as DependentColumnsError
+from sparsewise.problem.problem import DependentColumnsError as DependentColumnsError
+from sparsewise.problem.targets import Targets as Targets
 from sparsewise.results import BayesianCheck as BayesianCheck
 from sparsewise.results import BayesianSolution as BayesianSolution
 from sparsewise.results import BestSubsets as BestSubsets
@@ -52,7 +51,8 @@ from sparsewise.results import Solution as Solution
 from sparsewise.results import Start as Start
 from sparsewise.results import Step as Step
 from sparsewise.results import Stop as Stop
-from sparsewise.targets import Targets as Targets
+from sparsewise.suffstats.condensed import Condensed as Condensed
+from sparsewise.suffstats.gram import from_gram as from_gram
 from sparsewise.version import __version__ as __version__
 
 if TYPE_CHECKING:

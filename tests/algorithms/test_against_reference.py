@@ -16,7 +16,7 @@ from tests.problems import (
     SEVERAL,
     correlated,
     gaussian,
-    several,
+    multi_target,
     variants,
     words,
 )
@@ -122,20 +122,20 @@ def in_turn(shift):
 @pytest.mark.parametrize(("family", "q"), [*in_turn(0), *in_turn(1)])
 @pytest.mark.parametrize("name", [name for name in STEPWISE if name in SEVERAL])
 def test_same_support_for_several_targets(name, family, q):
-    same_in_all_variants(name, several(FAMILIES[family](q), q))
+    same_in_all_variants(name, multi_target(FAMILIES[family](q), q))
 
 
 @pytest.mark.parametrize(("family", "q"), in_turn(0))
 @pytest.mark.parametrize("name", DENSE)
 def test_same_evidence_of_several_targets(name, family, q):
-    same_in_all_variants(name, several(FAMILIES[family](0), q))
+    same_in_all_variants(name, multi_target(FAMILIES[family](0), q))
 
 
 @pytest.mark.parametrize("q", [1, 2, 5])
 @pytest.mark.parametrize("family", ["tall", "wide", "complex tall", "complex wide"])
 @pytest.mark.parametrize("name", [name for name in SEVERAL if name in (*STEPWISE, *DENSE)])
 def test_several_targets_in_single_precision(name, family, q):
-    p = several(FAMILIES[family](0), q)
+    p = multi_target(FAMILIES[family](0), q)
     p = replace(p, A=single(p.A), y=single(p.y))
     solution = ALGORITHMS[name](p.A, p.y, **words(name, p))
     expected = ALL_REFERENCES[name](double(p.A), double(p.y), **words(name, p))
@@ -155,7 +155,7 @@ def double(values):
 @pytest.mark.parametrize("name", [name for name in SEVERAL if name in (*STEPWISE, *DENSE)])
 def test_targets_with_weights(name, q):
     """Targets count as they are told to, and the units of residual, delta and sigma follow."""
-    p = several(FAMILIES["complex wide"](1), q)
+    p = multi_target(FAMILIES["complex wide"](1), q)
     weights = np.arange(1.0, q + 1) / np.linalg.norm(p.y, axis=0) ** 0.5
     targets = Targets(p.y, weights=weights)
     p = replace(p, y=targets, delta=0.12 * Unit(p.A, targets).scale)
@@ -166,7 +166,7 @@ def test_targets_with_weights(name, q):
 @pytest.mark.parametrize("family", ["tall", "correlated wide", "complex tall", "complex wide"])
 def test_joint_updates_of_several_targets(updates, family):
     """M-SBL ends at a maximum as good as that of hundreds of naive updates."""
-    p = several(FAMILIES[family](0), 3)
+    p = multi_target(FAMILIES[family](0), 3)
     call = {"sigma": p.delta, "updates": updates}
     expected = ALL_REFERENCES["sbl"](p.A, p.y, **call)
     solution = ALGORITHMS["sbl"](p.A, p.y, **call)

@@ -861,7 +861,7 @@ def test_as_high_as_a_long_run_of_em(updates, family):
 @pytest.mark.parametrize("sigma", [1e-6, 1e-2, 1.0])
 def test_one_update_of_all_gammas(shape, kind, sigma):
     """The smaller of the n×n and m×m forms gives the plain formula's gammas."""
-    module = import_module("sparsewise.engine.joint_updates")
+    module = import_module("sparsewise.engine.bayes.joint_updates")
     rng = np.random.default_rng(3)
     U = unit_columns(normal(rng, *shape, kind=kind))
     y = normal(rng, shape[0], kind=kind)

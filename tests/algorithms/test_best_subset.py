@@ -12,9 +12,9 @@ from sklearn.datasets import load_diabetes
 
 import sparsewise
 from sparsewise import Stop, Targets, best_subset, forward
-from sparsewise.guarantees.search import MOST_COLUMNS
-from tests.guarantees.subsets import RANK, best, residual_norm, unit
+from sparsewise.subsets.leaps_and_bounds import MOST_COLUMNS
 from tests.problems import correlated, duplicated, gaussian, normal, orthonormal, rank_deficient
+from tests.subsets.enumeration import RANK, best, residual_norm, unit
 
 
 def with_zeros(seed):

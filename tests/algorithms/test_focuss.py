@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from scipy.sparse.linalg import aslinearoperator
 
 from sparsewise.algorithms.focuss import focuss
-from sparsewise.engine.minimum_norm import regularisation, weighted_fit
+from sparsewise.engine.l1.minimum_norm import regularisation, weighted_fit
 from sparsewise.results import Stop
 from tests.problems import normal
 

@@ -77,7 +77,7 @@ def test_so_is_the_point_reached(run):
 def test_rounds_of_all_columns_end(run, monkeypatch):
     """Their rounds are told from the least-squares problems they solve."""
     if run is sw.sbl:
-        module, name = sys.modules["sparsewise.engine.joint_updates"], "posterior"
+        module, name = sys.modules["sparsewise.engine.bayes.joint_updates"], "posterior"
     else:
         module, name = sys.modules[run.__module__], "weighted_fit"
     solve, calls = getattr(module, name), []

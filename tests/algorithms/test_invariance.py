@@ -23,8 +23,8 @@ from tests.problems import (
     TAKES_START,
     Problem,
     as_complex,
+    multi_target,
     normal,
-    several,
     words,
 )
 from tests.references.stepwise import Unit
@@ -52,7 +52,7 @@ def p(request) -> Problem:
         return FAMILIES[family](3)
     if request.node.callspec.params.get("name", "forward") not in SEVERAL:
         pytest.skip("takes one target at a time")
-    return several(FAMILIES[family](3), int(shared[0]))
+    return multi_target(FAMILIES[family](3), int(shared[0]))
 
 
 def same(solution, expected, factor=1.0):

@@ -11,11 +11,11 @@ from sklearn.linear_model import Lasso as Sklearn
 from sparsewise import OperatorDesign, l1_path
 from sparsewise.algorithms.fista import fista
 from sparsewise.algorithms.ista import ista
-from sparsewise.engine.conic import solve_conic
-from sparsewise.engine.proximal import Lasso, soft
-from sparsewise.engine.weights import check_weights
-from sparsewise.engine.working_set import WorkingSet
-from sparsewise.problem import problem
+from sparsewise.engine.l1.conic import solve_conic
+from sparsewise.engine.l1.proximal import Lasso, soft
+from sparsewise.engine.l1.weights import check_weights
+from sparsewise.engine.l1.working_set import WorkingSet
+from sparsewise.problem.problem import problem
 from sparsewise.results import Stop
 from tests.problems import normal
 from tests.storages import pylops_operator

@@ -393,8 +393,8 @@ def test_a_halted_round_gives_way_to_the_one_before(name, residual):
 
 def test_relevance_weights_of_columns_that_agree():
     """Weights are √(a_j*C⁻¹a_j), to rounding, however nearly columns depend on each other."""
-    from sparsewise.engine.reweighting import relevance_weights
-    from sparsewise.problem import problem
+    from sparsewise.engine.l1.reweighting import relevance_weights
+    from sparsewise.problem.problem import problem
 
     rng = np.random.default_rng(0)
     for digits in (2, 6, 10, 14):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sparsewise
 from sparsewise import ALGORITHMS, InputError, Stop, Targets, as_design
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 from tests.problems import (
     BAYES,
     BY_DELTA,
@@ -26,8 +26,8 @@ from tests.problems import (
     TAKES_START,
     Problem,
     gaussian,
+    multi_target,
     normal,
-    several,
     words,
 )
 from tests.references.stepwise import Unit
@@ -35,9 +35,9 @@ from tests.storages import single
 
 # Its steps are those that led to the best of several starts.
 BY_STEPS = [name for name in SEVERAL if name not in SEARCHES]
-ALONE = [name for name, record in ALGORITHMS.items() if not record.several]
+ALONE = [name for name, record in ALGORITHMS.items() if not record.multi_target]
 REGULAR = ["tall", "wide", "correlated tall", "orthonormal", "complex tall", "complex wide"]
-TALL = several(next(p for p in KNOWN if p.name == "tall"), 3)
+TALL = multi_target(next(p for p in KNOWN if p.name == "tall"), 3)
 
 
 @pytest.fixture(params=SEVERAL, scope="module")
@@ -50,7 +50,7 @@ few = settings(max_examples=12)
 
 
 def shared(family, seed, q) -> Problem:
-    return several(FAMILIES[family](seed), q)
+    return multi_target(FAMILIES[family](seed), q)
 
 
 problems = st.builds(shared, st.sampled_from(REGULAR), seeds, st.integers(2, 5))
@@ -320,7 +320,7 @@ def test_sigmas_are_those_of_targets(name):
 @pytest.mark.parametrize("kind", ["tall", "tall complex"])
 def test_inferred_noise(name, kind):
     """That of each target in its own units: a thousandth of it, as it was planted."""
-    p = several(next(one for one in KNOWN if one.name == kind), 4)
+    p = multi_target(next(one for one in KNOWN if one.name == kind), 4)
     price = 4 * np.log(p.A.shape[1])  # of all targets together, as the evidence is
     solution = ALGORITHMS[name](p.A, p.y, price=price)
     assert list(solution.support) == p.truth
@@ -453,7 +453,7 @@ def test_start_at_the_answer(name):
 
 
 def test_every_storage_of_the_columns(store, name):
-    p = several(KNOWN[2], 3) if "complex" in store.name else TALL
+    p = multi_target(KNOWN[2], 3) if "complex" in store.name else TALL
     solution = ALGORITHMS[name](store(p.A), p.y, **words(name, p))
     dense = solve(name, p)
     assert list(solution.support) == list(dense.support) == p.truth
@@ -576,7 +576,7 @@ def test_l1_path_takes_one_target():
 
 def test_units_of_the_problem():
     """Σ_t‖y_t‖² = 1, and q copies have the unit of one."""
-    data = problem(TALL.A, TALL.y, several=True)
+    data = problem(TALL.A, TALL.y, multi_target=True)
     assert np.linalg.norm(data.Y) == pytest.approx(1.0)
     np.testing.assert_allclose(np.linalg.norm(data.Y, axis=1), 3**-0.5)
     np.testing.assert_allclose(data.Y.T * data.scales[:, 0], TALL.y)

@@ -13,8 +13,9 @@ from sklearn.linear_model import LinearRegression
 
 import sparsewise as sw
 from sparsewise.design.dense import DenseDesign
-from sparsewise.engine import multistart, way_forward
 from sparsewise.engine.halting import interruptible
+from sparsewise.engine.search import forward_screening as forward_screening
+from sparsewise.engine.search import multistart
 from tests.problems import FAMILIES, KNOWN, normal
 from tests.references.multistart import best_neighbour, best_of_all, cost
 
@@ -367,7 +368,7 @@ def test_wide_tables_are_screened(held, monkeypatch):
     A, y, support = planted(0, 60, 900, 6, 0.05)
     whole = sw.solve(A, y)
     monkeypatch.setattr(multistart, "JOINTLY", 0)
-    monkeypatch.setattr(way_forward, "NEARBY", 24)
+    monkeypatch.setattr(forward_screening, "NEARBY", 24)
     widths = []
     relevant = multistart.relevant
 

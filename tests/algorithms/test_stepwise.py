@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import sparsewise
 from sparsewise import DependentColumnsError, Stop, stepwise
+from sparsewise.criteria.information import BY_RESIDUAL, Criteria
 from sparsewise.engine.active_set import ActiveSet
-from sparsewise.selection.criteria import BY_RESIDUAL, Criteria
 from tests.data import searches, table
 from tests.problems import FAMILIES, gaussian, normal
 

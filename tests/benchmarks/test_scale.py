@@ -55,7 +55,7 @@ def test_what_travels_of_wide_data():
 
 
 def test_the_model_merges_as_many_at_once_as_the_library():
-    distributed = pytest.importorskip("sparsewise.distributed")
+    distributed = pytest.importorskip("sparsewise.suffstats.dask_collections")
     assert distributed.TOGETHER == TOGETHER
 
 

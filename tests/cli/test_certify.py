@@ -334,7 +334,9 @@ def test_a_wide_table(run, csv, verdict):
 
 
 def test_the_search_may_run_out_of_time(run, monkeypatch):
-    monkeypatch.setattr("sparsewise.guarantees.search.Search.run", lambda self, seconds: False)
+    monkeypatch.setattr(
+        "sparsewise.subsets.leaps_and_bounds.Search.run", lambda self, seconds: False
+    )
     out = run("certify", "--example", "diabetes", "--features", "bmi,bp,s5", "--time-limit", 2.5)
     assert "none in 2.5 s of exact search: --time-limit SECONDS allows more" in words(out)
 
@@ -428,7 +430,7 @@ def test_help_mentions_it(run, capsys):
         "--json",
     ):
         assert option in out
-    assert f"at most {sparsewise.guarantees.search.MOST_COLUMNS} candidates" in words(out)
+    assert f"at most {sparsewise.subsets.leaps_and_bounds.MOST_COLUMNS} candidates" in words(out)
 
 
 # --- bad input ------------------------------------------------------------------------------------

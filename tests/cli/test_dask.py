@@ -6,10 +6,11 @@ import signal
 
 import pytest
 
+from sparsewise._util.dask_cluster import Cluster
 from sparsewise.cli import main
-from sparsewise.cluster import Cluster
 from sparsewise.errors import ClusterError
-from sparsewise.tables import far, open_files
+from sparsewise.io.tables import dask_files as far
+from sparsewise.io.tables import open_files
 from tests.cli import test_streams
 from tests.cli.test_fit import POSIX
 from tests.cli.test_streams import LESS, N, same

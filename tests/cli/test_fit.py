@@ -15,8 +15,8 @@ from sklearn.datasets import load_diabetes
 
 import sparsewise
 from sparsewise import SparseRegressor, StepwiseRegressor, cli
-from sparsewise.description.terminal import FIRST_BACK, FIRST_STEPS, LAST_BACK, LAST_STEPS
-from sparsewise.numerals import numerals
+from sparsewise._util.numbers import numerals
+from sparsewise.summary.terminal import FIRST_BACK, FIRST_STEPS, LAST_BACK, LAST_STEPS
 
 COMMAND = [sys.executable, "-m", "sparsewise"]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")

@@ -16,7 +16,7 @@ import sparsewise
 from sparsewise.cli import main
 from sparsewise.engine.log import Log
 from sparsewise.errors import InputError
-from sparsewise.models import LinearModel
+from sparsewise.io.model import LinearModel
 from tests.cli import test_fit as test_cli
 from tests.cli.test_fit import (
     DEFAULT_CHOICE,

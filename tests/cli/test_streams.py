@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from sparsewise.cli import options
+from sparsewise.io.tables import stored_files as stored
 from sparsewise.plots import ResidualDisplay, residual_display
-from sparsewise.tables import stored
 from tests.cli import test_fit as test_cli
 from tests.cli.test_fit import DIABETES, NAMES, POSIX
 from tests.terminals import read_until
@@ -53,7 +53,7 @@ def streamed(monkeypatch, run):
             patch.setattr(stored, "COLUMNS", 4)
             patch.setattr(stored, "PIECE", 8 * 14 * 40)
             patch.setattr(stored, "BLOCK", 4000)
-            patch.setattr("sparsewise.tables.stream.CHUNK", 8 * 14 * 30)
+            patch.setattr("sparsewise.io.tables.stream.CHUNK", 8 * 14 * 30)
             return run(*args)
 
     return command
@@ -286,8 +286,8 @@ def test_a_wide_table_is_gathered(streamed, run, tmp_path):
 
 BEGIN = """
 import signal, sys
-import sparsewise.tables.stored as stored
-from sparsewise import progress
+import sparsewise.io.tables.stored_files as stored
+from sparsewise._util import progress
 from sparsewise.cli import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 stored.IN_MEMORY, stored.READ, progress.PATIENCE = 0, 2**14, 0.0
@@ -330,9 +330,9 @@ def test_ctrl_c_while_rows_are_read_is_one_sentence(
     run("fit", folder, "--target", "y", *LESS, "--save", model)
     monkeypatch.setattr(stored, "IN_MEMORY", 0)
     place = {
-        "looked at": "sparsewise.tables.stream.surveyed_pieces",
-        "condensed": "sparsewise.tables.stream.Stream.chunk",
-        "predicted": "sparsewise.tables.layout.Layout.features",
+        "looked at": "sparsewise.io.tables.stream.surveyed_pieces",
+        "condensed": "sparsewise.io.tables.stream.Stream.chunk",
+        "predicted": "sparsewise.io.tables.layout.Layout.features",
     }
 
     def stop(*args):

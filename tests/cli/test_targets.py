@@ -9,8 +9,8 @@ import pytest
 
 from sparsewise import SparseRegressor, StepwiseRegressor, certify
 from sparsewise.algorithms import ALGORITHMS
-from sparsewise.models import LinearModel
-from sparsewise.tables import open_table, select
+from sparsewise.io.model import LinearModel
+from sparsewise.io.tables import open_table, select
 from tests.cli import test_fit as test_cli
 
 run, refuse, plain_terminal = test_cli.run, test_cli.refuse, test_cli.plain_terminal
@@ -92,7 +92,7 @@ def test_bad_targets(refuse, crop, words, line):
     assert line in refuse("path", crop, *words)
 
 
-ALONE = [name for name, one in ALGORITHMS.items() if not one.several]
+ALONE = [name for name, one in ALGORITHMS.items() if not one.multi_target]
 
 
 @pytest.mark.parametrize("method", ALONE)
@@ -107,7 +107,7 @@ def test_options_that_mean_such_a_method_say_so(refuse, crop):
     assert "takes one" in line
 
 
-@pytest.mark.parametrize("method", [name for name, one in ALGORITHMS.items() if one.several])
+@pytest.mark.parametrize("method", [name for name, one in ALGORITHMS.items() if one.multi_target])
 def test_every_other_method_takes_them(run, crop, method, tmp_path):
     words = ("--target", THREE, "--method", method, "--save", tmp_path / "model")
     fit = json_of(run, "fit", crop, *words)

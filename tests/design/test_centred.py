@@ -9,7 +9,7 @@ import scipy.sparse as sparse
 import sparsewise
 from sparsewise.design import Centred, Weighted, as_design
 from sparsewise.design.centred import Reflection
-from sparsewise.selection.reduction import reduce
+from sparsewise.problem.preprocessing import reduce
 from tests.problems import normal
 from tests.storages import counts, random_csr, reflected
 

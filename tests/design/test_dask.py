@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sparse
 
 import sparsewise as sw
-from sparsewise.cluster import workers
+from sparsewise._util.dask_cluster import workers
 from sparsewise.design import Centred, Weighted, as_design
 from sparsewise.errors import ClusterError
 from tests.problems import normal
@@ -138,7 +138,7 @@ def test_what_does_not_fit_here_is_read_in_every_pass(monkeypatch, wide):
 
     once = sw.forward(source(), y, sparsity=10)
     assert len(reads) == 5
-    monkeypatch.setattr("sparsewise.cluster._available", lambda: 1.0)
+    monkeypatch.setattr("sparsewise._util.dask_cluster._available", lambda: 1.0)
     again = sw.forward(source(), y, sparsity=10)
     assert len(reads) > 10
     same(again, once)
@@ -249,7 +249,7 @@ def test_workers_that_all_go_away(monkeypatch, wide):
     from distributed import Client, LocalCluster
 
     A, y = wide
-    monkeypatch.setattr("sparsewise.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("sparsewise._util.dask_cluster.PATIENCE", 0.5)
     usual = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
     with (
         LocalCluster(**usual, dashboard_address=":0", silence_logs=50) as cluster,

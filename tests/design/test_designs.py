@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import sparsewise
 from sparsewise import as_design
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 from tests.problems import normal
 from tests.storages import memory_mapped, read_only, reversed_strides, strided
 
@@ -100,16 +100,16 @@ def test_rows_and_triangle(store, A):
 def test_passes_are_counted_for_each_problem(store, A):
     """The first that measures the columns pays for it; others count what they read themselves."""
     design = as_design(store(A))
-    measuring = 0 if design.is_measured else 9 if design.applied else 1
+    measuring = 0 if design.is_measured else 9 if design.is_operator else 1
     first, second = problem(design, np.ones(13)), problem(design, np.ones(13))
     assert first.passes.count == measuring
     assert second.passes.count == 0
     second.rmatvec(np.ones(13))
     second.matvec(np.ones(9))
     second.rmatmat(np.ones((13, 3)))
-    assert second.passes.count == (5 if design.applied else 3)
+    assert second.passes.count == (5 if design.is_operator else 3)
     second.unit_columns(np.array([2, 4]))
-    assert second.passes.count == (7 if design.applied else 3)
+    assert second.passes.count == (7 if design.is_operator else 3)
     assert first.passes.count == measuring
 
 

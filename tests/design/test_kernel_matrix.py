@@ -11,7 +11,7 @@ from sparsewise.design import Centred, base
 from sparsewise.design import kernel_matrix as kernel_module
 from sparsewise.design.kernel_matrix import KernelDesign, evaluate
 from sparsewise.errors import InputError
-from sparsewise.estimators.kernels import Stationary
+from sparsewise.estimators.kernel_functions import Stationary
 from tests.problems import normal
 from tests.storages import reflected
 

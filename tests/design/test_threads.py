@@ -11,7 +11,7 @@ from scipy.sparse.linalg import aslinearoperator
 from sparsewise import ALGORITHMS, as_design
 from sparsewise.design import Centred, Weighted
 from sparsewise.design.kernel_matrix import KernelDesign
-from sparsewise.estimators.kernels import Stationary
+from sparsewise.estimators.kernel_functions import Stationary
 from tests.problems import normal
 from tests.storages import counts, strided
 

@@ -8,8 +8,8 @@ import pytest
 from sparsewise.design import base as module
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.stopping import stopping_criterion
-from sparsewise.problem import problem
-from tests.compiled.tracing import INTERPRETED
+from sparsewise.problem.problem import problem
+from tests.kernels.tracing import INTERPRETED
 
 
 def gaussian(rng, n, m, dtype=np.float64):

@@ -11,11 +11,11 @@ from scipy.optimize import linprog
 from scipy.sparse.linalg import aslinearoperator
 
 import sparsewise
-from sparsewise.engine.conic import solve_conic
+from sparsewise.engine.l1.conic import solve_conic
+from sparsewise.engine.l1.l1_solution import l1_solution
+from sparsewise.engine.l1.weights import check_weights
 from sparsewise.engine.log import Log
-from sparsewise.engine.minimiser import l1_solution
-from sparsewise.engine.weights import check_weights
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 from sparsewise.results import L1Solution, Stop
 from tests.problems import FAMILIES, normal
 

@@ -7,7 +7,7 @@ import scipy.sparse
 import sparsewise as sw
 from sparsewise.design import as_design
 from sparsewise.engine import encoding
-from sparsewise.signals import Signals
+from sparsewise.problem.signals import Signals
 from tests.problems import normal, unit_columns
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from sparsewise.design import base as module
-from sparsewise.engine.evidence import Evidence
+from sparsewise.engine.bayes.evidence import Evidence
 from sparsewise.engine.scores import BLOCK
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 from sparsewise.results import InferredNoise, Stop
 from tests.problems import correlated, gaussian
 from tests.references.bayes import Scores, Slack, State, precise

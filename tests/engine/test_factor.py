@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsewise.engine.factor import Factor
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 
 
 @pytest.fixture

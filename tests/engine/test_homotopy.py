@@ -7,11 +7,11 @@ import pytest
 
 import sparsewise as sw
 from sparsewise.design import base as design_module
-from sparsewise.engine import homotopy as module
-from sparsewise.engine.homotopy import Homotopy
+from sparsewise.engine.l1 import homotopy as module
+from sparsewise.engine.l1.homotopy import Homotopy
+from sparsewise.engine.l1.weights import check_weights
 from sparsewise.engine.log import Log
-from sparsewise.engine.weights import check_weights
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 from sparsewise.results import Stop
 from tests.algorithms.test_bpdn import make
 from tests.references import l1 as reference

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparsewise.engine.joint_updates import lower_factor, lower_gram
+from sparsewise.engine.bayes.joint_updates import lower_factor, lower_gram
 from tests.problems import normal
 
 KINDS = [np.float32, np.float64, np.complex64, np.complex128]

@@ -5,15 +5,15 @@ import pytest
 
 from sparsewise.algorithms.rmp import match_relevance
 from sparsewise.design import as_design
-from sparsewise.engine.joint_updates import relevant
-from sparsewise.engine.kernel_noise import (
+from sparsewise.engine.bayes.joint_updates import relevant
+from sparsewise.engine.bayes.kernel_noise import (
     SHUFFLES,
     Inferred,
     _in_few_rows,
     follow,
     infer_kernel_noise,
 )
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 
 SIGMA = 0.3
 
@@ -59,7 +59,9 @@ def test_what_rough_kernels_see_is_set_right():
         assert sigma(found, y) == pytest.approx(y.std(), rel=0.15)
         rough.append(not found.smooth)
         unit, z = A / np.linalg.norm(A, axis=0), y[:, None] / np.linalg.norm(y)
-        left = relevant(unit, z, np.ones(120), 0.1 / 120, held=False, rows=120, heed=lambda: None)
+        left = relevant(
+            unit, z, np.ones(120), 0.1 / 120, held=False, rows=120, check_interrupt=lambda: None
+        )
         alone.append(sigma(left, y) / y.std())
     assert np.mean(alone) < 0.7
     assert min(alone) < 0.5

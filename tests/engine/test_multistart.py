@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import sparsewise as sw
-from sparsewise.engine import multistart
+from sparsewise.criteria.ric import score
 from sparsewise.engine.halting import Halted
-from sparsewise.engine.multistart import Found, Multistart, condensed, spread
-from sparsewise.problem import DependentColumnsError, problem
-from sparsewise.selection.score import score
+from sparsewise.engine.search import multistart
+from sparsewise.engine.search.multistart import Found, Multistart, condensed, spread
+from sparsewise.problem.problem import DependentColumnsError, problem
 from tests.problems import normal
 from tests.references.multistart import best_neighbour, cost
 

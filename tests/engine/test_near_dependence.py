@@ -5,7 +5,7 @@ import pytest
 
 import sparsewise
 from sparsewise import ALGORITHMS, Stop
-from tests.compiled.tracing import INTERPRETED
+from tests.kernels.tracing import INTERPRETED
 from tests.problems import LEAST_SQUARES, normal
 
 CALLS = {

@@ -12,11 +12,11 @@ from scipy.optimize import minimize_scalar
 
 import sparsewise
 from sparsewise import ALGORITHMS, SparseBayesRegressor, Stop
-from sparsewise.engine import noise_inference as module
-from sparsewise.engine.multistart import Multistart
+from sparsewise.engine.bayes import noise_inference as module
+from sparsewise.engine.search.multistart import Multistart
 from sparsewise.errors import InputError
 from sparsewise.results import InferredNoise
-from tests.compiled.tracing import INTERPRETED
+from tests.kernels.tracing import INTERPRETED
 from tests.problems import BAYES, normal, unit_columns
 
 pytestmark = pytest.mark.skipif(

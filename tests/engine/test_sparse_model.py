@@ -1,7 +1,7 @@
 """What least squares and Sparse Bayesian Learning share, and that neither can spoil the other."""
 
 from sparsewise.engine.active_set import ActiveSet
-from sparsewise.engine.evidence import Evidence
+from sparsewise.engine.bayes.evidence import Evidence
 from sparsewise.engine.sparse_model import SparseModel
 
 LEAST_SQUARES = {"add", "drop", "grow", "shrink", "fill", "return_to", "gains", "losses"}

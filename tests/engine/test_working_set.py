@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparsewise.engine.free_columns import FreeColumns
-from sparsewise.engine.working_set import Curvature, WorkingSet, null_space, phases
-from sparsewise.problem import problem
+from sparsewise.engine.l1.unpenalised import Unpenalised
+from sparsewise.engine.l1.working_set import Curvature, WorkingSet, null_space, phases
+from sparsewise.problem.problem import problem
 from tests.problems import normal
 
 
 def working_set(A, y, free=()) -> WorkingSet:
     data = problem(A, y)
-    free = FreeColumns(data, np.array(free, int), np.dtype(complex))
+    free = Unpenalised(data, np.array(free, int), np.dtype(complex))
     return WorkingSet(data, free)
 
 
@@ -44,7 +44,7 @@ def test_a_descent_ends_at_the_minimiser(shape, part, seed):
 def test_real_coefficients_stay_real(shape, part):
     rng = np.random.default_rng(shape)
     data = problem(normal(rng, *shape), normal(rng, shape[0]))
-    found = WorkingSet(data, FreeColumns(data, np.array([], int), np.dtype(float)), np.float64)
+    found = WorkingSet(data, Unpenalised(data, np.array([], int), np.dtype(float)), np.float64)
     found.hold(np.arange(shape[1]), np.ones(shape[1]))
     limits = part * rng.uniform(0.5, 1, shape[1]) * np.abs(found.correlations()).max()
     assert found.descend(limits, 1e-9)

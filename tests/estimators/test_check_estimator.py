@@ -28,9 +28,9 @@ from sparsewise import (
     SparseRegressor,
     StepwiseRegressor,
 )
-from sparsewise.selection.choice import PATHS
-from sparsewise.selection.cross_validation import _fold_errors
-from sparsewise.selection.table import Table
+from sparsewise.model_selection.choice import PATHS
+from sparsewise.model_selection.cross_validation import _fold_errors
+from sparsewise.model_selection.table import Table
 from tests.estimators.conftest import (
     BY_FOLDS,
     SETTINGS,
@@ -395,10 +395,10 @@ def assert_unfitted(model, X, y):
 
 PLACES = [
     "sparsewise.estimators.base.SparseLinearModel._validate_params",
-    "sparsewise.estimators.intake.validate_data",
-    "sparsewise.selection.table.reduce",
+    "sparsewise.estimators.inputs.validate_data",
+    "sparsewise.model_selection.table.reduce",
     "sparsewise.estimators.base._noise_and_covariance",
-    "sparsewise.selection.data.Data.criteria",
+    "sparsewise.model_selection.data.Data.criteria",
 ]
 ERRORS = [ValueError, MemoryError, KeyboardInterrupt, SystemExit]
 # Each estimator fails at each place, and each place in each way.

@@ -17,7 +17,7 @@ from sparsewise import (
     SparseBayesRegressor,
     StepwiseRegressor,
 )
-from sparsewise.selection.criteria import Criteria
+from sparsewise.criteria.information import Criteria
 from tests.estimators.conftest import (
     BAYESIAN,
     BY_FOLDS,

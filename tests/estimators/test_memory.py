@@ -12,7 +12,7 @@ from sparsewise import (
     SparseBayesRegressor,
     StepwiseRegressor,
 )
-from sparsewise.selection import reduction
+from sparsewise.problem import preprocessing as reduction
 from tests.estimators.conftest import SETTINGS, assert_close, assert_same, make, over, table
 
 

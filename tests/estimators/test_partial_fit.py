@@ -24,9 +24,9 @@ from sparsewise import (
     SparseBayesRegressor,
     SparseRegressor,
     StepwiseRegressor,
-    condensed,
 )
-from sparsewise.models import LinearModel
+from sparsewise.io.model import LinearModel
+from sparsewise.suffstats import condensed
 from tests.estimators.conftest import (
     BY_FOLDS,
     SETTINGS,
@@ -364,11 +364,11 @@ def test_a_call_that_fails_changes_nothing(name, spoil, sentence):
     "where",
     [
         "sparsewise.estimators.base.SparseLinearModel._validate_params",
-        "sparsewise.estimators.intake.validate_data",
-        "sparsewise.condensed.Triangle.update",
-        "sparsewise.condensed.Condensed.system",
+        "sparsewise.estimators.inputs.validate_data",
+        "sparsewise.suffstats.condensed.Triangle.update",
+        "sparsewise.suffstats.condensed.Condensed.system",
         "sparsewise.estimators.base._noise_and_covariance",
-        "sparsewise.selection.data.Data.criteria",
+        "sparsewise.model_selection.data.Data.criteria",
     ],
 )
 @over(ONE_EACH)

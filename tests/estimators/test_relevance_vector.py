@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparsewise.design import base
 from sparsewise.estimators import RelevanceVectorRegressor, relevance_vector
-from sparsewise.estimators.kernels import PROFILES, SAMPLE, Stationary, median_distance
+from sparsewise.estimators.kernel_functions import PROFILES, SAMPLE, Stationary, median_distance
 
 with mock.patch.dict(os.environ):  # importing it sets the number of threads
     from benchmarks import kernels

@@ -31,8 +31,8 @@ from sparsewise import (
     StepwiseRegressor,
 )
 from sparsewise.errors import InputError
-from sparsewise.selection.leave_one_out import leave_one_out
-from sparsewise.selection.table import Table
+from sparsewise.model_selection.leave_one_out import leave_one_out
+from sparsewise.model_selection.table import Table
 from tests.estimators.conftest import (
     L1,
     SETTINGS,
@@ -394,10 +394,10 @@ def test_tall_and_wide_arrays_that_are_not_copied(monkeypatch):
     """Large ones are condensed, or centred tile by tile."""
     X, Y = problem_of_three(n=400)
     expected = {name: make(name).fit(X, Y) for name in ("forward", "loo", "cv", "rmp", "cp")}
-    monkeypatch.setattr("sparsewise.selection.reduction.COPIED", 100)
+    monkeypatch.setattr("sparsewise.problem.preprocessing.COPIED", 100)
     for name, model in expected.items():
         assert_same(make(name).fit(X, Y), model, X)
-    monkeypatch.setattr("sparsewise.selection.reduction.NARROW", 1)
+    monkeypatch.setattr("sparsewise.problem.preprocessing.NARROW", 1)
     for name, model in expected.items():
         assert_same(make(name).fit(X, Y), model, X)
 

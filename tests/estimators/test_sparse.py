@@ -16,11 +16,11 @@ from sklearn.model_selection import KFold
 
 from sparsewise import InputError, SparseRegressor, StepwiseRegressor, rmp, solve
 from sparsewise.algorithms.solve import EFFORT
-from sparsewise.models import LinearModel
+from sparsewise.io.model import LinearModel
+from sparsewise.model_selection.cv_penalty import charges_between
+from sparsewise.model_selection.folds import held_out_errors
+from sparsewise.model_selection.table import Table
 from sparsewise.results import Stop
-from sparsewise.selection.charges import charges_between
-from sparsewise.selection.folds import held_out_errors
-from sparsewise.selection.table import Table
 from tests.estimators.conftest import assert_close, assert_same, table
 
 X, Y = table()

@@ -18,10 +18,10 @@ from sparsewise import (
     SparseBayesRegressor,
     StepwiseRegressor,
 )
-from sparsewise.description import Summary
+from sparsewise._util.text import width
 from sparsewise.errors import InputWarning
 from sparsewise.estimators.describe import describe
-from sparsewise.wording import width
+from sparsewise.summary import Summary
 
 LONG = "a name that goes on and on, beyond what any terminal of eighty columns is able to hold"
 WIDE = "温度の非常に長い名前" * 6

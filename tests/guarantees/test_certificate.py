@@ -14,10 +14,12 @@ from sparsewise import Certificate, certify
 from sparsewise.design import DenseDesign
 from sparsewise.guarantees import certificate, dictionary
 from sparsewise.guarantees.certificate import _singular_values, room_to_tell
-from sparsewise.guarantees.fit import Fit
 from sparsewise.guarantees.recovery import separation
-from sparsewise.problem import problem
-from tests.guarantees.subsets import (
+from sparsewise.problem.problem import problem
+from sparsewise.subsets.fit import Fit
+from tests.problems import KNOWN, WORDS, normal, words
+from tests.storages import STORAGES
+from tests.subsets.enumeration import (
     bases,
     best,
     others,
@@ -25,8 +27,6 @@ from tests.guarantees.subsets import (
     residual_norms,
     unit,
 )
-from tests.problems import KNOWN, WORDS, normal, words
-from tests.storages import STORAGES
 
 TALL = KNOWN[1]
 

@@ -6,8 +6,8 @@ from sklearn.datasets import load_diabetes
 
 import sparsewise as sw
 from sparsewise import certify
-from tests.guarantees.subsets import best
 from tests.problems import WORDS, gaussian, words
+from tests.subsets.enumeration import best
 
 DIABETES = load_diabetes()
 

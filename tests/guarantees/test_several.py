@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsewise import InputError, Targets, best_subset, certify
-from sparsewise.guarantees.exchanges import (
+from sparsewise.problem.problem import problem
+from sparsewise.subsets.exchanges import (
     _falls,
     changes_of_one,
     exchanges_of_one,
     lowest_of_equals,
 )
-from sparsewise.guarantees.fit import Fit
-from sparsewise.guarantees.search import Search
-from sparsewise.problem import problem
-from tests.guarantees.subsets import bases, doubled, residual_norm
+from sparsewise.subsets.fit import Fit
+from sparsewise.subsets.leaps_and_bounds import Search
 from tests.guarantees.test_certificate import DESIGNS, is_best, nearly_orthonormal
 from tests.problems import duplicated, gaussian, normal
+from tests.subsets.enumeration import bases, doubled, residual_norm
 
 CHARS = "dDfF"
 EYE = np.eye(8)
@@ -53,7 +53,7 @@ def ranked(A, W, k, include=(), exclude=()):
     return sorted(found)
 
 
-def several(seed, n, m, q, char="d", noise=0.5):
+def multi_target(seed, n, m, q, char="d", noise=0.5):
     """A, Y of q targets that share three columns, of scales that differ by decades."""
     rng = np.random.default_rng([seed, n, m, q])
     kind = complex if char in "DF" else float
@@ -65,7 +65,7 @@ def several(seed, n, m, q, char="d", noise=0.5):
 
 
 def fit(A, Y, columns, **constraints):
-    return Fit(problem(A, Y, several=True), np.array(columns, np.int64), **constraints)
+    return Fit(problem(A, Y, multi_target=True), np.array(columns, np.int64), **constraints)
 
 
 def rtol(char):
@@ -78,7 +78,7 @@ def rtol(char):
 @pytest.mark.parametrize("char", CHARS)
 @pytest.mark.parametrize("columns", [[], [2], [0, 3, 5]])
 def test_a_fit_has_one_target_a_row(columns, char):
-    A, Y = several(0, 12, 7, 4, char)
+    A, Y = multi_target(0, 12, 7, 4, char)
     found, W = fit(A, Y, columns), weighted(Y)
     unit = doubled(A) / np.linalg.norm(A, axis=0)
     X = np.linalg.lstsq(unit[:, columns], W, rcond=None)[0] if columns else np.zeros((0, 4))
@@ -92,7 +92,7 @@ def test_a_fit_has_one_target_a_row(columns, char):
 
 
 def test_a_dependent_support_is_fitted_all_the_same():
-    A, Y = several(1, 9, 5, 3)
+    A, Y = multi_target(1, 9, 5, 3)
     A[:, 4] = A[:, 0] - A[:, 1]
     found = fit(A, Y, [0, 1, 4])
     assert found.dependent
@@ -114,7 +114,7 @@ def test_a_column_is_needed_if_one_target_needs_it():
 @pytest.mark.parametrize("char", CHARS)
 @pytest.mark.parametrize("seed", range(4))
 def test_each_change_is_the_best_of_its_kind(seed, char):
-    A, Y = several(seed, 9, 12, 3, char, noise=2.0)
+    A, Y = multi_target(seed, 9, 12, 3, char, noise=2.0)
     W = weighted(Y)
     S, include, exclude = [1, 4, 7], [4], [0, 11]
     others = [j for j in range(12) if j not in {*S, *exclude}]
@@ -139,7 +139,7 @@ def test_each_change_is_the_best_of_its_kind(seed, char):
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from("dD"))
 def test_the_fall_of_every_exchange(seed, q, char):
-    A, Y = several(seed, 8, 7, q, char)
+    A, Y = multi_target(seed, 8, 7, q, char)
     W, S = weighted(Y), [0, 2, 5]
     found = fit(A, Y, S)
     before = rss(A, W, S)
@@ -303,7 +303,7 @@ def test_the_worst_residual_below_the_bound_fails(seed, q, kind):
 @pytest.mark.parametrize("limit", [0.0, None])
 def test_one_target_of_shape_n_1_is_one_target(limit, char):
     for seed in range(8):
-        A, Y = several(seed, 12, 8, 1, char)
+        A, Y = multi_target(seed, 12, 8, 1, char)
         S = [0, 3, 5]
         flat, column = (certify(A, y, S, swaps=True, time_limit=limit) for y in (Y[:, 0], Y))
         assert asdict(flat) == asdict(column)
@@ -312,7 +312,7 @@ def test_one_target_of_shape_n_1_is_one_target(limit, char):
 @pytest.mark.parametrize("char", CHARS)
 def test_copies_of_a_target_are_one_target(char):
     for seed in range(8):
-        A, Y = several(seed, 12, 8, 1, char)
+        A, Y = multi_target(seed, 12, 8, 1, char)
         copies = Y * np.array([1, 1, -1, 2], A.real.dtype)
         one, all_of_them = (
             certify(A, Z, [0, 3, 5], swaps=True, time_limit=None) for Z in (Y, copies[:, :3])
@@ -327,7 +327,7 @@ def test_copies_of_a_target_are_one_target(char):
 
 
 def test_scales_of_targets_do_not_matter():
-    A, Y = several(3, 12, 8, 3)
+    A, Y = multi_target(3, 12, 8, 3)
     plain = certify(A, Y, [0, 1, 2], swaps=True, time_limit=None)
     for scales in ([1e6, 1e-6, 1], [1e-150, 1e150, 1], [-3, 1, 1]):
         c = certify(A, Y * scales, [0, 1, 2], swaps=True, time_limit=None)
@@ -351,7 +351,7 @@ def test_weights_decide():
 
 @pytest.mark.parametrize("limit", [0.0, None])
 def test_targets_of_zeros_do_not_matter(limit):
-    A, Y = several(5, 12, 8, 2)
+    A, Y = multi_target(5, 12, 8, 2)
     padded = np.insert(Y, [0, 2], 0.0, axis=1)
     plain, more = (certify(A, Z, [0, 3], swaps=True, time_limit=limit) for Z in (Y, padded))
     assert (plain.status, plain.better) == (more.status, more.better)
@@ -362,7 +362,7 @@ def test_targets_of_zeros_do_not_matter(limit):
 
 
 def test_a_solution_can_be_certified():
-    A, Y = several(0, 20, 8, 3, noise=0.01)
+    A, Y = multi_target(0, 20, 8, 3, noise=0.01)
     found = best_subset(A, Y, sparsity=3)
     c = found.certificate(A, Y, swaps=True, time_limit=None)
     assert c.status == "optimal"
@@ -382,10 +382,10 @@ def test_targets_of_other_lengths_are_refused():
 @pytest.mark.parametrize("kind", [float, complex])
 def test_at_any_time_the_bounds_hold_and_only_rise(n, q, kind):
     most = 4
-    A, Y = several(1, n, 9, q, "D" if kind is complex else "d", noise=3.0)
+    A, Y = multi_target(1, n, 9, q, "D" if kind is complex else "d", noise=3.0)
     W = weighted(Y)
     truth = np.array([ranked(A, W, k)[0][0] for k in range(1, most + 1)])
-    search, before = Search(problem(A, Y, several=True), most), np.zeros(most)
+    search, before = Search(problem(A, Y, multi_target=True), most), np.zeros(most)
     for nodes in (0, 1, 1, 2, 3, 5, 8, 10**6):
         search._go_on(nodes)
         bounds = search.lower_bounds()
@@ -401,10 +401,10 @@ def test_at_any_time_the_bounds_hold_and_only_rise(n, q, kind):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_an_incumbent_is_beaten_or_confirmed(seed):
-    A, Y = several(seed, 12, 9, 3, noise=2.0)
+    A, Y = multi_target(seed, 12, 9, 3, noise=2.0)
     (_, truth), *_, (_, worst) = ranked(A, weighted(Y), 3)
     for incumbent in (truth, worst):
-        search = Search(problem(A, Y, several=True), 3, incumbent=np.array(incumbent))
+        search = Search(problem(A, Y, multi_target=True), 3, incumbent=np.array(incumbent))
         assert search.run(None)
         assert search.improved == (incumbent != truth)
         assert search.subset(3) == truth

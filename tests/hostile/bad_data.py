@@ -70,7 +70,7 @@ def frame(n: int, m: int) -> Any:
     return pd.DataFrame({f"x{j}": ["a"] * n for j in range(m)})
 
 
-def not_targets(n: int, several: bool) -> dict[str, Any]:
+def not_targets(n: int, multi_target: bool) -> dict[str, Any]:
     """What is no target of n entries, nor several."""
     matrices = {"a column": np.ones((n, 1)), "a matrix": np.ones((n, n))}
     weights = {
@@ -80,7 +80,7 @@ def not_targets(n: int, several: bool) -> dict[str, Any]:
         "targets of one more row": Targets(np.ones((n + 1, 2))),
     }
     return {
-        **(weights if several else matrices),
+        **(weights if multi_target else matrices),
         "too long": np.ones(n + 1),
         "too short": np.ones(n - 1),
         "a row": np.ones((1, n)) if n > 1 else None,
@@ -116,7 +116,7 @@ def bad_data(case: Case) -> None:
         outcome = attempt(name, value, y, call)
         data_refused("y" if bad == "rows too few" else "A", outcome)
     elif kind == "target":
-        bad, value = draw(case, not_targets(n, BY_COLUMNS[name].several))
+        bad, value = draw(case, not_targets(n, BY_COLUMNS[name].multi_target))
         outcome = attempt(name, A, value, call)
         data_refused("weights" if "weight" in bad else "y", outcome)
     elif kind == "not finite":
@@ -131,7 +131,7 @@ def bad_data(case: Case) -> None:
             first = np.lexsort((rows, columns))[0]
             place_named(outcome, rows.size, rows[first], columns[first])
     else:
-        if BY_COLUMNS[name].several and case.chance(0.5):
+        if BY_COLUMNS[name].multi_target and case.chance(0.5):
             y = case.rng.standard_normal((n, case.choose(1, 2, 5)))
         spoil(case, y)
         outcome = attempt(name, A, y, call)

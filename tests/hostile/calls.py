@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sparsewise import Targets, as_design
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.registry import Algorithm
-from sparsewise.selection.criteria import BY_RESIDUAL
+from sparsewise.criteria.information import BY_RESIDUAL
 from tests.hostile.campaign import Case
 from tests.hostile.inputs import (
     ARRAYS,
@@ -190,10 +190,10 @@ def targets(case: Case, A: Array) -> Array:
     return np.column_stack([target(case, A) for _ in range(q)])
 
 
-def data(case: Case, *, several: bool = False, **how: Any) -> tuple[Array, Any, Array]:
+def data(case: Case, *, multi_target: bool = False, **how: Any) -> tuple[Array, Any, Array]:
     """A matrix as drawn, as it is held, and a target; or several, where they are taken."""
     A = matrix(case, **how)
-    y = targets(case, A) if several and case.chance(0.25) else target(case, A)
+    y = targets(case, A) if multi_target and case.chance(0.25) else target(case, A)
     if case.chance(0.2):
         A = typed(case, A)
     if case.chance(0.1):
@@ -207,14 +207,14 @@ def data(case: Case, *, several: bool = False, **how: Any) -> tuple[Array, Any, 
 
 
 def a_call(
-    case: Case, *, names: Sequence[str] = BY_STEPS, several: bool = True, **how: Any
+    case: Case, *, names: Sequence[str] = BY_STEPS, multi_target: bool = True, **how: Any
 ) -> Call:
     """One of these algorithms on data of any kind, with words that make sense."""
     name = case.choose(*names)
     case.note(algorithm=name)
     if name == "sbl":
         how["large"] = 0.0  # which takes it seconds, as it says
-    A, held, y = data(case, several=several and BY_COLUMNS[name].several, **how)
+    A, held, y = data(case, multi_target=multi_target and BY_COLUMNS[name].multi_target, **how)
     drawn = words(case, name, A, y)
     case.note(**drawn)
     call = Call(name, A, held, y, drawn)

@@ -526,17 +526,17 @@ def damaged_tables(case: Case) -> None:
 
 @fault(ends_well, family="tables")
 def an_error_that_gets_out():
-    return mock.patch("sparsewise.tables.reading._named", side_effect=KeyError("no names"))
+    return mock.patch("sparsewise.io.tables.reading._named", side_effect=KeyError("no names"))
 
 
 @fault(ends_well, family="commands")
 def names_that_control_the_terminal():
-    return mock.patch("sparsewise.description.terminal.printable", lambda text: text)
+    return mock.patch("sparsewise.summary.terminal.printable", lambda text: text)
 
 
 @fault(nothing_plain_is_refused, family="commands")
 def a_number_that_is_refused():
-    return mock.patch("sparsewise.tables.cells.LARGEST", 2.0)
+    return mock.patch("sparsewise.io.tables.parsing.LARGEST", 2.0)
 
 
 @fault(is_json, family="commands")
@@ -546,15 +546,17 @@ def nan_in_json():
 
 @fault(is_least_squares, family="commands")
 def rows_in_another_order():
-    from sparsewise.tables import cells as module
+    from sparsewise.io.tables import parsing as module
 
     numbers = module.numbers
-    return mock.patch("sparsewise.tables.layout.numbers", lambda *args: numbers(*args)[::-1].copy())
+    return mock.patch(
+        "sparsewise.io.tables.layout.numbers", lambda *args: numbers(*args)[::-1].copy()
+    )
 
 
 @fault(is_best_subset, family="commands")
 def everything_is_the_best():
-    from sparsewise.description.verdict import Certified
+    from sparsewise.summary.certificate_text import Certified
 
     fields, best = Certified.fields, {"status": "optimal", "better": None}
     return mock.patch.object(Certified, "fields", lambda self: fields(self) | best)
@@ -562,7 +564,7 @@ def everything_is_the_best():
 
 @fault(are_predictions, family="commands")
 def predictions_without_a_level():
-    return mock.patch("sparsewise.models.LinearModel.level", 0.0)
+    return mock.patch("sparsewise.io.model.LinearModel.level", 0.0)
 
 
 @fault(are_the_features, family="commands")

@@ -27,11 +27,11 @@ from sklearn.exceptions import DataConversionWarning
 
 import sparsewise as sw
 from sparsewise import errors
+from sparsewise.criteria.information import Criteria
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.estimators import base, fitted, intake, relevance_vector
-from sparsewise.selection import reduction
-from sparsewise.selection import table as tables
-from sparsewise.selection.criteria import Criteria
+from sparsewise.model_selection import table as tables
+from sparsewise.problem import preprocessing as reduction
 from tests.hostile.campaign import Case, family, fault, oracle
 from tests.hostile.refusals import one_sentence
 

@@ -17,7 +17,7 @@ from sparsewise.engine import active_set, stopping
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Log
-from sparsewise.engine.multistart import Multistart
+from sparsewise.engine.search.multistart import Multistart
 from sparsewise.errors import Message
 from sparsewise.results.path import Path, Stretch
 from tests.hostile.bad_data import data_refused, place_named

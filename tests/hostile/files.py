@@ -20,14 +20,14 @@ from unittest import mock
 import numpy as np
 import yaml
 
+from sparsewise._util.files import write_whole
 from sparsewise.errors import InputError
 from sparsewise.experiments import conduct as conduct_module
 from sparsewise.experiments import journal as journal_module
 from sparsewise.experiments.declaration import Contender, Experiment
 from sparsewise.experiments.journal import Journal
 from sparsewise.experiments.specification import FIELDS, read_specification
-from sparsewise.files import write_whole
-from sparsewise.models import LinearModel, Source
+from sparsewise.io.model import LinearModel, Source
 from tests.hostile.campaign import Case, family, fault, oracle
 from tests.hostile.commands import NAMES, folder
 
@@ -515,18 +515,18 @@ def bits_that_go_unnoticed():
         names = LinearModel.__dataclass_fields__
         return {name: content[name] for name in names} | {"rows": 7.5}
 
-    return mock.patch("sparsewise.models._unsealed", checked)
+    return mock.patch("sparsewise.io.model._unsealed", checked)
 
 
 @fault(predicts, family="models")
 def a_model_without_its_level():
-    return mock.patch("sparsewise.models.LinearModel.level", 0.0)
+    return mock.patch("sparsewise.io.model.LinearModel.level", 0.0)
 
 
 @fault(a_whole_model_is_read, family="models")
 def a_checksum_that_never_agrees():
     return mock.patch(
-        "sparsewise.models._checksum", side_effect=lambda content: os.urandom(4).hex()
+        "sparsewise.io.model._checksum", side_effect=lambda content: os.urandom(4).hex()
     )
 
 
@@ -558,7 +558,7 @@ def no_bound_on_depth():
 
 @fault(is_saved, family="saving")
 def permissions_that_are_lost():
-    return mock.patch("sparsewise.files._take_after")
+    return mock.patch("sparsewise._util.files._take_after")
 
 
 @fault(is_unharmed, family="saving")

@@ -20,8 +20,8 @@ from scipy.special import erf
 
 import sparsewise as sw
 from sparsewise.guarantees import certificate, dictionary, recovery
-from sparsewise.guarantees.fit import Fit
-from sparsewise.guarantees.search import Search
+from sparsewise.subsets.fit import Fit
+from sparsewise.subsets.leaps_and_bounds import Search
 from tests.hostile.campaign import Case, family, fault, oracle
 
 #: Units of rounding that a norm may be off by, for coefficients of size one.

@@ -23,7 +23,7 @@ def generic(case: Case, name: str) -> Call:
     m = int(case.rng.integers(2, 25))
     A = (complex_gaussian if case.chance(0.3) else gaussian)(case.rng, n, m)
     few = A[:, : min(3, m)].sum(axis=1)
-    if BY_COLUMNS[name].several and case.chance(0.3):
+    if BY_COLUMNS[name].multi_target and case.chance(0.3):
         few = A[:, : min(3, m)] @ case.rng.standard_normal((min(3, m), case.choose(2, 3, 6)))
     size = length(few)
     y = few + 0.3 * size / n**0.5 * case.rng.standard_normal(few.shape)
@@ -77,9 +77,9 @@ def again(case: Case, call: Call, solution: Any) -> None:
     same_support(solution.support, other.support, "the same call")
     same_coef(solution.coef, other.coef, 0.0, "the same call")
     if call.algorithm in ("forward", "omp", "gomp") and solution.support.size:
-        further = call(start=solution.support)
-        same_support(solution.support, further.support, "started from the answer")
-        same_coef(solution.coef, further.coef, 1e-10, "started from the answer")
+        extend_to = call(start=solution.support)
+        same_support(solution.support, extend_to.support, "started from the answer")
+        same_coef(solution.coef, extend_to.coef, 1e-10, "started from the answer")
 
 
 def forward(case: Case, call: Call, solution: Any) -> None:

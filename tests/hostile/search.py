@@ -249,7 +249,7 @@ def same_seed_same_answer(one: MultistartSolution, other: MultistartSolution) ->
 
 @family("search", share=2)
 def search(case: Case) -> None:
-    call = a_call(case, several=False, names=SEARCHES, large=0.005, most=16)
+    call = a_call(case, multi_target=False, names=SEARCHES, large=0.005, most=16)
     quiet = np.errstate() if call.is_finite else np.errstate(all="ignore")  # their own products
     told: list[Start] = []
     asked = int(case.rng.integers(1, 4)) if case.chance(0.1) else None

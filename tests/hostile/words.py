@@ -192,7 +192,7 @@ def hostile_words(case: Case) -> None:
     case.note(algorithm=name)
     A = matrix(case, kinds=("gaussian", "complex_gaussian", "copies"), most=12)
     n, m = A.shape
-    each = (case.choose(1, 2, 4),) if BY_COLUMNS[name].several and case.chance(0.25) else ()
+    each = (case.choose(1, 2, 4),) if BY_COLUMNS[name].multi_target and case.chance(0.25) else ()
     few = (case.rng.random(m) < 0.3)[(..., *(None for _ in each))]
     y = A @ (case.rng.standard_normal((m, *each)) * few)
     y = y + 0.1 * length(y) * case.rng.standard_normal((n, *each))

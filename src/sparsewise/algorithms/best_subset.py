@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_columns, check_tolerance
 from sparsewise.algorithms.forward import forward
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.errors import InputError
-from sparsewise.guarantees.exchanges import lowest_of_equals
-from sparsewise.guarantees.fit import Fit
-from sparsewise.guarantees.search import MOST_COLUMNS, Search
-from sparsewise.parameters import check_columns, check_tolerance
+from sparsewise.problem.targets import Targets
 from sparsewise.results import BestSubsets, Progress, Stop
-from sparsewise.targets import Targets
+from sparsewise.subsets.exchanges import lowest_of_equals
+from sparsewise.subsets.fit import Fit
+from sparsewise.subsets.leaps_and_bounds import MOST_COLUMNS, Search
 
 TIME_LIMIT = 10.0
 """Seconds of search unless told otherwise: nobody should wait for 2^m subsets unasked."""

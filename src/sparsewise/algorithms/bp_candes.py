@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_positive
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.design.base import Array
-from sparsewise.engine.basis_pursuit import BasisPursuit, Solver
+from sparsewise.engine.l1.basis_pursuit import BasisPursuit, Solver
+from sparsewise.engine.l1.reweighting import reweighted, usual_epsilon
+from sparsewise.engine.l1.weights import check_weights
 from sparsewise.engine.log import Callback
-from sparsewise.engine.reweighting import reweighted, usual_epsilon
-from sparsewise.engine.weights import check_weights
-from sparsewise.parameters import check_positive
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 from sparsewise.results import L1Solution, Reweighted
 
 

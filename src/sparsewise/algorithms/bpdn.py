@@ -8,10 +8,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.basis_pursuit import BasisPursuit, Solver
+from sparsewise.engine.l1.basis_pursuit import BasisPursuit, Solver
+from sparsewise.engine.l1.weights import check_weights
 from sparsewise.engine.log import Callback
-from sparsewise.engine.weights import check_weights
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 from sparsewise.results import L1Solution
 
 
@@ -63,7 +63,7 @@ def bpdn(
     L1Solution
         With the dual vector that proves optimality.
     """
-    data = problem(A, y, roughly=True)
+    data = problem(A, y, approximate_norms=True)
     pursuit = BasisPursuit(data, residual, solver, callback)
     stop = pursuit.run(check_weights(data, weights, include, exclude))
     return pursuit.solution("bpdn", stop, debias)

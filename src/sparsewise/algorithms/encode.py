@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from sparsewise._util.parameters import check_whole, shown
+from sparsewise._util.text import look_up
 from sparsewise.algorithms.registry import ALGORITHMS, Algorithm
 from sparsewise.design import as_design
 from sparsewise.engine.encoding import ByEngine, ByGram, Steps, pays, run
 from sparsewise.errors import InputError, InputTypeError, Parameter, Part
-from sparsewise.parameters import check_whole, shown
+from sparsewise.problem.signals import Signals
 from sparsewise.results import Codes
-from sparsewise.signals import Signals
-from sparsewise.wording import look_up
 
 BY_PRODUCTS = {
     "omp": Steps(by_gain=False),

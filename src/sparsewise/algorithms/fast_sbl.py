@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.rmp import match_relevance
-from sparsewise.engine.evidence import Evidence
+from sparsewise.engine.bayes.evidence import Evidence
+from sparsewise.engine.bayes.noise import NoisePrior
+from sparsewise.engine.bayes.noise_inference import begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.noise import NoisePrior
-from sparsewise.engine.noise_inference import begin
 from sparsewise.engine.stopping import up_to
+from sparsewise.problem.targets import Targets
 from sparsewise.results import BayesianSolution, Stop
-from sparsewise.targets import Targets
 
 
 @algorithm(

@@ -8,12 +8,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_whole
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.cone_program import inner
-from sparsewise.engine.proximal import Lasso
-from sparsewise.engine.weights import check_weights
-from sparsewise.parameters import check_whole
-from sparsewise.problem import problem
+from sparsewise.engine.l1.cone_program import inner
+from sparsewise.engine.l1.proximal import Lasso
+from sparsewise.engine.l1.weights import check_weights
+from sparsewise.problem.problem import problem
 from sparsewise.results import L1Solution, Stop
 
 FIRST = 4
@@ -62,7 +62,7 @@ def fista(
         Exactly sparse. ``dual`` proves the gap; ``accuracy`` is the larger of `tol`, the gap, and
         how far the residual itself is from the optimality conditions, as ``check`` measures it.
     """
-    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y, roughly=True)
+    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y, approximate_norms=True)
     lasso = Lasso(data, check_weights(data, weights, include, exclude), penalty, tol)
 
     def steps() -> Stop:
@@ -70,8 +70,8 @@ def fista(
         for done in range(most):
             if lasso.converged():
                 return Stop.CONVERGED
-            lasso.log.heed()
-            if done == finish and not data.design.applied:
+            lasso.log.check_interrupt()
+            if done == finish and not data.design.is_operator:
                 if lasso.finish():
                     return Stop.CONVERGED
                 finish *= 4

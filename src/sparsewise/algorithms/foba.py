@@ -7,14 +7,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_tolerance
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
-from sparsewise.parameters import check_tolerance
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution, Stop
-from sparsewise.targets import Targets
 
 
 @algorithm(Family.STEPWISE, "paths on which features lose their worth")

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_number, check_positive, check_whole
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.basis_pursuit import check_bound
-from sparsewise.engine.minimiser import OutOfReachError
-from sparsewise.engine.minimum_norm import RemainingColumns, weighted_fit
-from sparsewise.engine.weights import check_weights
+from sparsewise.engine.l1.basis_pursuit import check_bound
+from sparsewise.engine.l1.l1_solution import OutOfReachError
+from sparsewise.engine.l1.minimum_norm import RemainingColumns, weighted_fit
+from sparsewise.engine.l1.weights import check_weights
 from sparsewise.errors import InputError
-from sparsewise.parameters import check_number, check_positive, check_whole
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 from sparsewise.results import Solution, Stop
 
 
@@ -86,7 +86,7 @@ def focuss(
             raise OutOfReachError(data, bound, distance)
         model.start(x)
         for _ in range(most):
-            model.log.heed()
+            model.log.check_interrupt()
             alive = model.alive()
             w = np.abs(model.x[alive]) ** (1 - power / 2)
             x, distance = weighted_fit(model.B[:, alive], w, model.y, bound, model.eps)

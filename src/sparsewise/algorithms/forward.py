@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution
-from sparsewise.targets import Targets
 
 
 @algorithm(
@@ -64,4 +64,4 @@ def forward(
         "forward", A, y, sparsity=sparsity, residual=residual, delta=delta,
         include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
-    return active.solve("forward", lambda: active.grow(stopping, to_end=True))
+    return active.solve("forward", lambda: active.grow(stopping, solution_only=True))

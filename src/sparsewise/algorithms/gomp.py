@@ -7,13 +7,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_whole
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
-from sparsewise.parameters import check_whole
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution, Stop
-from sparsewise.targets import Targets
 
 
 @algorithm(Family.PURSUIT, "many features at a time, nearly uncorrelated", meant_by=("batch",))

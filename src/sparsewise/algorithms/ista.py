@@ -7,11 +7,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_whole
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.proximal import Lasso
-from sparsewise.engine.weights import check_weights
-from sparsewise.parameters import check_whole
-from sparsewise.problem import problem
+from sparsewise.engine.l1.proximal import Lasso
+from sparsewise.engine.l1.weights import check_weights
+from sparsewise.problem.problem import problem
 from sparsewise.results import L1Solution, Stop
 
 
@@ -62,14 +62,14 @@ def ista(
         Exactly sparse. ``dual`` proves the gap; ``accuracy`` is the larger of `tol`, the gap, and
         how far the residual itself is from the optimality conditions, as ``check`` measures it.
     """
-    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y, roughly=True)
+    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y, approximate_norms=True)
     lasso = Lasso(data, check_weights(data, weights, include, exclude), penalty, tol)
 
     def steps() -> Stop:
         for _ in range(most):
             if lasso.converged():
                 return Stop.CONVERGED
-            lasso.log.heed()
+            lasso.log.check_interrupt()
             lasso.step()
         return Stop.CONVERGED if lasso.converged() else Stop.MAX_ITER
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.engine.basis_pursuit import check_bound, choose_solver
-from sparsewise.engine.homotopy import Homotopy, attempts
+from sparsewise.engine.l1.basis_pursuit import check_bound, choose_solver
+from sparsewise.engine.l1.homotopy import Homotopy, attempts
+from sparsewise.engine.l1.l1_solution import LostDigitsError, data_penalty, l1_solution
+from sparsewise.engine.l1.optimality import is_minimiser
+from sparsewise.engine.l1.weights import check_weights
 from sparsewise.engine.log import Callback, Log
-from sparsewise.engine.minimiser import LostDigitsError, data_penalty, l1_solution
-from sparsewise.engine.optimality import is_minimiser
-from sparsewise.engine.weights import check_weights
 from sparsewise.errors import InputError
-from sparsewise.problem import problem
+from sparsewise.problem.problem import problem
 from sparsewise.results import L1Path, Stop
 
 
@@ -56,7 +56,7 @@ def l1_path(
         All of it: ``path.at_penalty(λ)`` and ``path.at_residual(ρ)`` are exact models in between.
         As a solution, its end.
     """
-    data = problem(A, y, roughly=True)
+    data = problem(A, y, approximate_norms=True)
     lowest, bound = check_bound(penalty, "penalty"), check_bound(residual)
     choose_solver("homotopy", data)
     cost = check_weights(data, weights, include, exclude)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution
-from sparsewise.targets import Targets
 
 
 @algorithm(Family.ELIMINATION, "a quick way back from all features", starts_full=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_count
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.matching import Matching
 from sparsewise.engine.stopping import StoppingCriterion
-from sparsewise.parameters import check_count
 from sparsewise.results import Solution, Stop
 
 
@@ -21,7 +21,7 @@ from sparsewise.results import Solution, Stop
     Family.PURSUIT,
     "huge designs, as it never solves for all coefficients",
     least_squares=False,
-    several=False,
+    multi_target=False,
 )
 def mp(
     A: Any,
@@ -66,7 +66,7 @@ def mp(
     """
     active, stopping = begin(
         "mp", A, y, sparsity=sparsity, residual=residual,
-        include=include, exclude=exclude, start=start, callback=callback, several=False,
+        include=include, exclude=exclude, start=start, callback=callback, multi_target=False,
     )  # fmt: skip
     most = check_count(max_iter, "max_iter", 1)
     model = Matching(active)

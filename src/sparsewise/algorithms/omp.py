@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import begin
 from sparsewise.engine.log import Callback
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution
-from sparsewise.targets import Targets
 
 
 @algorithm(Family.PURSUIT, "features that are nearly uncorrelated")
@@ -61,4 +61,4 @@ def omp(
         "omp", A, y, sparsity=sparsity, residual=residual,
         include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
-    return active.solve("omp", lambda: active.grow(stopping, by="corr", to_end=True))
+    return active.solve("omp", lambda: active.grow(stopping, by="corr", solution_only=True))

@@ -8,15 +8,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_tolerance
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.replacement import replace_until_settled
+from sparsewise.engine.search.replacement import replace_until_settled
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
-from sparsewise.parameters import check_tolerance
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution
-from sparsewise.targets import Targets
 
 
 @algorithm(Family.EXCHANGE, "the best model of a size, many features")

@@ -47,7 +47,7 @@ class Algorithm:
         Whether it begins with all columns, unless `start` says otherwise.
     least_squares : bool
         Whether its coefficients are the least-squares fit on the support.
-    several : bool
+    multi_target : bool
         Whether it takes targets of shape (n, q), and finds one support for all.
     meant_by : tuple of str
         Parameters that stand for this algorithm where none is named (at the command line, say);
@@ -61,7 +61,7 @@ class Algorithm:
     dense: bool = False
     starts_full: bool = False
     least_squares: bool = True
-    several: bool = True
+    multi_target: bool = True
     meant_by: tuple[str, ...] = ()
 
     def __call__(self, A: Any, y: Any, **parameters: Any) -> Any:
@@ -125,7 +125,7 @@ def algorithm(family: Family, good_for: str, **more: Any) -> Callable[[Function]
     targets may share their support, but for ℓ1 norms.
     """
     plain = more.get("result", Solution) is Solution
-    more = {"least_squares": plain, "several": family is not Family.L1, **more}
+    more = {"least_squares": plain, "multi_target": family is not Family.L1, **more}
 
     def enter(function: Function) -> Function:
         ALGORITHMS[function.__name__] = Algorithm(function, family, good_for, **more)

@@ -11,8 +11,8 @@ from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion, up_to
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution, Stop
-from sparsewise.targets import Targets
 
 
 @algorithm(

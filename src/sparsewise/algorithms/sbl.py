@@ -7,18 +7,20 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_count
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.rmp import match_relevance
-from sparsewise.engine.evidence import Evidence
-from sparsewise.engine.joint_updates import UPDATES as UPDATES  # the rules, for front ends, too
-from sparsewise.engine.joint_updates import Updates, update_all
+from sparsewise.engine.bayes.evidence import Evidence
+from sparsewise.engine.bayes.joint_updates import (
+    UPDATES as UPDATES,  # the rules, for front ends, too
+)
+from sparsewise.engine.bayes.joint_updates import Updates, update_all
+from sparsewise.engine.bayes.noise import NoisePrior
+from sparsewise.engine.bayes.noise_inference import begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.noise import NoisePrior
-from sparsewise.engine.noise_inference import begin
 from sparsewise.errors import InputError
-from sparsewise.parameters import check_count
+from sparsewise.problem.targets import Targets
 from sparsewise.results import BayesianSolution, Stop
-from sparsewise.targets import Targets
 
 
 @algorithm(
@@ -105,7 +107,7 @@ def sbl(
     return evidence.solve(
         "sbl",
         lambda: update_and_polish(evidence, updates, most),
-        go_on=lambda: match_relevance(evidence),
+        extend=lambda: match_relevance(evidence),
     )
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.engine.multistart import search
+from sparsewise.criteria.ric import ByCharge
+from sparsewise.engine.search.multistart import search
+from sparsewise.problem.targets import Targets
 from sparsewise.results import MultistartSolution, Start
-from sparsewise.selection.score import ByCharge
-from sparsewise.targets import Targets
 
 EFFORT = 32
 """Starts at most, unless told otherwise: two do where the answer is plain."""

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.replacement import replace_from_both_starts
+from sparsewise.engine.search.replacement import replace_from_both_starts
 from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution
-from sparsewise.targets import Targets
 
 
 @algorithm(Family.EXCHANGE, "the best model of a size, correlated features")

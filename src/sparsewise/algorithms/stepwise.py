@@ -8,15 +8,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsewise._util.parameters import check_columns, check_function
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.design import as_design
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.criterion import Cost, Round, StepCriterion, check_criterion, step_criterion
 from sparsewise.engine.log import Callback
 from sparsewise.engine.stopping import StoppingCriterion
-from sparsewise.parameters import check_columns, check_function
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution, Stop
-from sparsewise.targets import Targets
 
 
 @algorithm(Family.STEPWISE, "what step of R does")
@@ -49,7 +49,7 @@ def stepwise(
         The target, or several that are to share their columns: see `Targets`.
     criterion : str or callable
         "ric", "aic", "aicc", "bic", "ebic", "cp" or "adjusted_r2" for n rows and no intercept (see
-        `sparsewise.selection.Criteria`), or a function of ‖r‖² (in the units of y) and the number
+        `sparsewise.criteria.Criteria`), or a function of ‖r‖² (in the units of y) and the number
         of columns that grows with ‖r‖² and is to be small.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.

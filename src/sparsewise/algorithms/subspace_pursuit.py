@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.replacement import replace_until_settled
+from sparsewise.engine.search.replacement import replace_until_settled
 from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution
-from sparsewise.targets import Targets
 
 
 @algorithm(Family.EXCHANGE, "compressed sensing with a known number of features")

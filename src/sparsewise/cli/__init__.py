@@ -17,7 +17,8 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from sparsewise import compiled
+from sparsewise import kernels
+from sparsewise._util.text import printable
 from sparsewise.cli import (
     algorithms_command,
     certify_command,
@@ -31,7 +32,6 @@ from sparsewise.cli.options import Parser
 from sparsewise.cli.spelling import sentence
 from sparsewise.errors import ClusterError, InputError
 from sparsewise.version import __version__
-from sparsewise.wording import printable
 
 COMMANDS = (
     fit_command,
@@ -47,7 +47,7 @@ COMMANDS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     debug = False
-    compiled.NOTICES = False  # commands that take their time say so themselves
+    kernels.NOTICES = False  # commands that take their time say so themselves
     try:
         _replace_unwritable_characters()
         args = build_parser().parse_args(argv)

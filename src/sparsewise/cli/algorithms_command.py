@@ -20,8 +20,8 @@ def add(command: Command) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run ``sparsewise algorithms``."""
     from sparsewise.algorithms import ALGORITHMS
-    from sparsewise.description.terminal import Page
     from sparsewise.estimators.by_algorithm import parameters_of
+    from sparsewise.summary.terminal import Page
 
     rows = []
     for name, algorithm in ALGORITHMS.items():

@@ -7,14 +7,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sparsewise._util.text import count, listing
 from sparsewise.cli import options
 from sparsewise.errors import InputError
-from sparsewise.wording import count, listing
 
 if TYPE_CHECKING:
-    from sparsewise.problem import Problem
-    from sparsewise.selection.reduction import Reduced
-    from sparsewise.tables import Layout
+    from sparsewise.io.tables import Layout
+    from sparsewise.problem.preprocessing import Reduced
+    from sparsewise.problem.problem import Problem
 
 
 def add(command: options.Command) -> None:
@@ -52,11 +52,11 @@ def add(command: options.Command) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run ``sparsewise certify``."""
     from sparsewise import guarantees
-    from sparsewise.description.terminal import Page
-    from sparsewise.description.verdict import Certified, show_certificate
-    from sparsewise.problem import problem
-    from sparsewise.progress import waiting
-    from sparsewise.tables import split_names
+    from sparsewise._util.progress import waiting
+    from sparsewise.io.tables import split_names
+    from sparsewise.problem.problem import problem
+    from sparsewise.summary.certificate_text import Certified, show_certificate
+    from sparsewise.summary.terminal import Page
 
     raw = options.read(args)
     chosen = split_names(args.features or "")
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> None:
     columns = table.positions(chosen)
     plain = options.reduced(table, not args.no_intercept)
     _check_choice(plain, columns, table, not args.no_intercept)
-    units = problem(plain.design, plain.target, several=True)
+    units = problem(plain.design, plain.target, multi_target=True)
     with waiting("certifying", unasked=True):
         certificate = guarantees.certify(
             plain.design,

@@ -10,10 +10,10 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sparsewise._util.text import count, look_up, printable
 from sparsewise.cli.options import Command, at_least
 from sparsewise.errors import InputError
 from sparsewise.experiments.catalogue import DECLARED, GROUPS, named
-from sparsewise.wording import count, look_up, printable
 
 if TYPE_CHECKING:
     from sparsewise.experiments.conduct import Outcome
@@ -90,9 +90,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _conduct(experiments: Sequence[Experiment], name: str, args: argparse.Namespace) -> int:
     """Run experiments as the options say, and write the report."""
+    from sparsewise._util.progress import hushed
     from sparsewise.experiments.conduct import attended, conduct
     from sparsewise.experiments.write_up import write_report
-    from sparsewise.progress import hushed
 
     if args.dask is not None:
         _quieten_dask()
@@ -135,7 +135,7 @@ def _quieten_dask() -> None:
 
 def _adapted(experiments: Sequence[Experiment], args: argparse.Namespace) -> Iterator[Experiment]:
     from sparsewise.experiments.conduct import adapted, check_algorithms
-    from sparsewise.tables.names import split_names
+    from sparsewise.io.tables.names import split_names
 
     algorithms = None if args.algorithms is None else split_names(args.algorithms)
     if algorithms is not None:
@@ -169,7 +169,7 @@ def _progress() -> Iterator[tuple[Any, Any]]:
         TimeRemainingColumn,
     )
 
-    from sparsewise.description.terminal import Page
+    from sparsewise.summary.terminal import Page
 
     page = Page(sys.stderr)
     bar = Progress(

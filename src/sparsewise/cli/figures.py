@@ -7,16 +7,16 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sparsewise._util.files import write_file
+from sparsewise._util.text import quoted
 from sparsewise.cli.options import reading
 from sparsewise.errors import InputError
-from sparsewise.files import write_file
-from sparsewise.wording import quoted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sparsewise.estimators.base import SparseLinearModel
-    from sparsewise.tables import Stream, Table
+    from sparsewise.io.tables import Stream, Table
 
 FORMATS = (".png", ".pdf", ".svg")
 
@@ -84,8 +84,8 @@ def _told_and_expected(model: SparseLinearModel, table: Table | Stream) -> tuple
     import numpy as np
     import polars as pl
 
+    from sparsewise.io.tables import Stream
     from sparsewise.plots.residual_display import MOST
-    from sparsewise.tables import Stream
 
     def expected(X: Any) -> Any:
         # By name, as it was fitted: of an array it would warn.

@@ -196,7 +196,7 @@ def run(args: argparse.Namespace) -> int:
             fields = fit.fields(**model, interrupted=fit.interrupted)
             print(json.dumps(fields, indent=2, allow_nan=False))
         else:
-            from sparsewise.description.terminal import Page, show_model
+            from sparsewise.summary.terminal import Page, show_model
 
             show_model(fit.description, fit.facts(), Page())
     return 130 if fit.interrupted else 0
@@ -204,7 +204,7 @@ def run(args: argparse.Namespace) -> int:
 
 def save(fit: TableFit, path: str) -> None:
     """Write the model for ``sparsewise predict``."""
-    from sparsewise.models import LinearModel
+    from sparsewise.io.model import LinearModel
 
     told = fit.description
     LinearModel.from_estimator(

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sparsewise._util.text import look_up
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
 from sparsewise.cli.spelling import METHOD_OPTIONS
 from sparsewise.errors import InputError, Parameter
-from sparsewise.selection.choice import PATHS, has_choice
-from sparsewise.wording import look_up
+from sparsewise.model_selection.choice import PATHS, has_choice
 
 PRECEDENCE = (
     "effort",
@@ -65,7 +65,7 @@ def choose(method: str | None, parameters: dict[str, Any]) -> str:
 
 def check_targets(method: str, targets: Sequence[str]) -> None:
     """Raise an error for several targets where a method takes one."""
-    if len(targets) > 1 and not ALGORITHMS[method].several:
+    if len(targets) > 1 and not ALGORITHMS[method].multi_target:
         raise InputError(
             f"names {len(targets)} columns, but method {method} takes one",
             f"fit them one by one, or by a method that finds features for all, such as {DEFAULT}.",
@@ -76,9 +76,9 @@ def check_targets(method: str, targets: Sequence[str]) -> None:
 def check_names(parameters: dict[str, Any]) -> None:
     """Raise an error for a criterion or a rule of updates that there is not."""
     from sparsewise.algorithms.sbl import UPDATES
-    from sparsewise.estimators import sparse, stepwise
+    from sparsewise.estimators import sparse_regressor, stepwise
 
-    criteria = dict.fromkeys((*stepwise.CRITERIA, *sparse.CRITERIA))
+    criteria = dict.fromkeys((*stepwise.CRITERIA, *sparse_regressor.CRITERIA))
     for name, known, kind in (("criterion", criteria, "criterion"), ("updates", UPDATES, "rule")):
         if name in parameters:
             look_up([parameters[name]], known, kind)
@@ -94,7 +94,7 @@ def beginning(method: str, parameters: dict[str, Any], start: str | None) -> str
         return "full" if like_r else "auto"
     if not begins_anywhere(record):
         raise InputError(f"belongs to {starters()}, not to {method}.", parameter="start")
-    from sparsewise.tables import split_names
+    from sparsewise.io.tables import split_names
 
     return {"all": "full", "none": "empty"}.get(start) or split_names(start)
 

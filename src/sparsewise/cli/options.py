@@ -10,16 +10,16 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from sparsewise._util.text import count, listing, quoted
 from sparsewise.cli.methods import check_targets
 from sparsewise.errors import InputError, Parameter
-from sparsewise.wording import count, listing, quoted
 
 if TYPE_CHECKING:
-    from sparsewise.cluster import Cluster
-    from sparsewise.condensed import Condensed
+    from sparsewise._util.dask_cluster import Cluster
     from sparsewise.design import Design
-    from sparsewise.selection.reduction import Reduced
-    from sparsewise.tables import Form, Stored, Stream, Table
+    from sparsewise.io.tables import Form, Stored, Stream, Table
+    from sparsewise.problem.preprocessing import Reduced
+    from sparsewise.suffstats.condensed import Condensed
 
 N = TypeVar("N", int, float)
 
@@ -103,7 +103,7 @@ def add_form(data: Any) -> None:
 
 def form(args: argparse.Namespace) -> Form:
     """Return how texts are written, and which sheet is meant, as the arguments tell."""
-    from sparsewise.tables import Form
+    from sparsewise.io.tables import Form
 
     return Form(
         encoding=args.encoding, delimiter=args.delimiter, decimal=args.decimal, sheet=args.sheet
@@ -152,7 +152,7 @@ def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
 
 def read(args: argparse.Namespace) -> Stored:
     """Find the table that the arguments name, and read it if it is small."""
-    from sparsewise.tables import Stored, load_example, open_table
+    from sparsewise.io.tables import Stored, load_example, open_table
 
     if bool(args.data) == (args.example is not None):
         raise InputError("give one table: files, - for standard input, or --example diabetes")
@@ -169,7 +169,7 @@ def workers(args: argparse.Namespace) -> Iterator[Cluster | None]:
     if args.dask is None:
         yield None
         return
-    from sparsewise.cluster import Cluster, connect
+    from sparsewise._util.dask_cluster import Cluster, connect
 
     if not args.data:
         raise InputError("--dask needs files for its workers to read")
@@ -181,7 +181,7 @@ def load(
     args: argparse.Namespace, method: str, cluster: Cluster | None = None
 ) -> tuple[Table | Stream, list[str]]:
     """Read the table, choose its columns, and tell which features must be in the model."""
-    from sparsewise.tables import open_files, split_names
+    from sparsewise.io.tables import open_files, split_names
 
     stored = read(args) if cluster is None else open_files(args.data, form(args))
     check_targets(method, targets(stored, args) or ())
@@ -200,8 +200,8 @@ def select(
     stored: Stored, args: argparse.Namespace, cluster: Cluster | None = None, **names: Any
 ) -> Table | Stream:
     """Choose columns as the arguments tell; of a large table, look at all rows for it."""
-    from sparsewise import tables
-    from sparsewise.tables.far import scan_far
+    from sparsewise.io import tables
+    from sparsewise.io.tables.dask_files import scan_far
 
     names |= {
         "target": targets(stored, args),
@@ -228,7 +228,7 @@ def select(
 
 def targets(stored: Stored, args: argparse.Namespace) -> list[str] | None:
     """Return the targets that the arguments name, if they do."""
-    from sparsewise.tables import target_names
+    from sparsewise.io.tables import target_names
 
     return None if args.target is None else target_names(args.target, stored.columns)
 
@@ -262,7 +262,7 @@ def condensed(stream: Stream, folds: int | None = None) -> Condensed:
 @contextmanager
 def reading(words: str, size: int) -> Iterator[Callable[[int], None]]:
     """Show how far files were read, and say so if Ctrl-C ends it: there is no answer by then."""
-    from sparsewise.progress import waiting
+    from sparsewise._util.progress import waiting
 
     try:
         with waiting(words, size, unasked=True) as wait:
@@ -273,9 +273,9 @@ def reading(words: str, size: int) -> Iterator[Callable[[int], None]]:
 
 def reduced(table: Table | Stream, intercept: bool) -> Reduced:
     """Return the table without weights and intercept, as the algorithms see it."""
-    from sparsewise.selection.reduction import reduce
-    from sparsewise.selection.triangles import Triangles
-    from sparsewise.tables import Stream
+    from sparsewise.io.tables import Stream
+    from sparsewise.model_selection.triangles import Triangles
+    from sparsewise.problem.preprocessing import reduce
 
     if isinstance(table, Stream):
         rows = condensed(table)

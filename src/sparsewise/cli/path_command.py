@@ -8,12 +8,12 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
+from sparsewise._util.files import as_csv
 from sparsewise.cli.fit_command import add_arguments, check_outputs
 from sparsewise.cli.methods import DEFAULTS, given_parameters
 from sparsewise.cli.options import Command
 from sparsewise.cli.spelling import as_option
 from sparsewise.cli.table_fit import TableFit, fit_table
-from sparsewise.files import as_csv
 
 if TYPE_CHECKING:
     from sparsewise.estimators.frames import Frame
@@ -64,7 +64,7 @@ def _show(fit: TableFit, args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(fit.fields(best=best), indent=2, allow_nan=False))
         return
-    from sparsewise.description.terminal import Page, show_path
+    from sparsewise.summary.terminal import Page, show_path
 
     choice = [fact for fact in fit.description.sentences(as_option) if fact[0] == "choice"]
     criteria = {name: frame[name].to_list() for name in best}
@@ -74,7 +74,7 @@ def _show(fit: TableFit, args: argparse.Namespace) -> None:
 
 def best_steps(frame: Frame) -> dict[str, int]:
     """Return the step at which each criterion is best, of equal ones the first."""
-    from sparsewise.selection.criteria import SHORT_NAMES, first_least
+    from sparsewise.criteria.information import SHORT_NAMES, first_least
 
     best = {}
     for name in (name for name in SHORT_NAMES if name in frame.columns):

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from sparsewise._util.files import write_file
 from sparsewise.cli.options import FILES, Command, add_form, check_place, form, reading
-from sparsewise.files import write_file
 
 if TYPE_CHECKING:
-    from sparsewise.models import LinearModel
+    from sparsewise.io.model import LinearModel
 
 
 def add(command: Command) -> None:
@@ -50,7 +50,7 @@ def add(command: Command) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run ``sparsewise predict``."""
-    from sparsewise.models import LinearModel
+    from sparsewise.io.model import LinearModel
 
     check_place("--out", args.out)
     lines = _lines(LinearModel.load(args.model), args)
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _lines(model: LinearModel, args: argparse.Namespace) -> Iterator[str]:
     """Yield the header and a line for each row, many at a time."""
-    from sparsewise.tables import encode, open_table, predicted
+    from sparsewise.io.tables import encode, open_table, predicted
 
     stored = open_table(args.data, form=form(args))
     with ExitStack() as stack:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sparsewise._util.parameters import CHOICES, OWN
 from sparsewise.errors import Either, Message, Parameter, in_python
-from sparsewise.parameters import CHOICES, OWN
 
 METHOD_OPTIONS = (*OWN, *CHOICES)
 """Options that are parameters of a method."""

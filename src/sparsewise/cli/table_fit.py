@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sparsewise._util.text import count, printable
 from sparsewise.cli import methods
 from sparsewise.cli.options import condensed, dependent_columns, gathered, load, reduced, workers
 from sparsewise.cli.spelling import as_option
 from sparsewise.errors import InputError, InputWarning
-from sparsewise.wording import count, printable
 
 if TYPE_CHECKING:
-    from sparsewise.description import Description
     from sparsewise.estimators.base import SparseLinearModel
-    from sparsewise.tables import Layout, Stream, Table
+    from sparsewise.io.tables import Layout, Stream, Table
+    from sparsewise.summary import Description
 
 # A certificate takes about n m² steps, or 50 m² where there are fewer rows: its m² inner products
 # are sorted, too. So many take a second or two, which is no longer than reading such a table.
@@ -64,7 +64,7 @@ class TableFit:
 
     def fields(self, **model: Any) -> dict[str, Any]:
         """Return what is known of the table, the model and its path, ready for JSON."""
-        from sparsewise.description.shares import finite
+        from sparsewise.summary.r2 import finite
 
         return {
             "table": self.table.label,
@@ -94,12 +94,12 @@ def fit_table(
     methods.check_names(parameters)
     method = methods.choose(args.method or default, parameters)
 
-    from sparsewise.description.shares import WITHOUT_INTERCEPT
+    from sparsewise._util.progress import waiting
     from sparsewise.engine.halting import interruptible
     from sparsewise.estimators import for_algorithm
     from sparsewise.estimators.describe import describe
-    from sparsewise.progress import waiting
     from sparsewise.results import Stop
+    from sparsewise.summary.r2 import WITHOUT_INTERCEPT
 
     model = for_algorithm(method, **parameters, fit_intercept=not args.no_intercept)
     start = methods.beginning(method, parameters, args.start)
@@ -146,7 +146,7 @@ def _rows(table: Table | Stream, model: SparseLinearModel) -> tuple[Any, ...]:
     """Return the rows as `fit` takes them, with the folds that the model asks for."""
     import polars as pl
 
-    from sparsewise.tables import Stream
+    from sparsewise.io.tables import Stream
 
     chosen_by = model.get_params().get("criterion")
     if isinstance(table, Stream) and chosen_by == "loo":
@@ -183,7 +183,7 @@ def _check_included(
 
 def _can_be_certified(table: Table | Stream) -> bool:
     """Return whether a certificate takes no longer than reading the table."""
-    from sparsewise.tables import Stream
+    from sparsewise.io.tables import Stream
 
     m = len(table.names)
     n = m if isinstance(table, Stream) else table.rows

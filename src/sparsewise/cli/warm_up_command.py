@@ -26,7 +26,7 @@ def add(command: Command) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run ``sparsewise warm-up``."""
-    from sparsewise.warm_up import TYPES, warm_up
+    from sparsewise.cli.warm_up import TYPES, warm_up
 
     def tell(line: str) -> None:
         print(line, flush=True)

@@ -11,17 +11,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsewise.compiled import load_kernels
+from sparsewise._typing import Array
+from sparsewise._util.progress import waiting
 from sparsewise.errors import InputError, InputTypeError
-from sparsewise.progress import waiting
+from sparsewise.kernels import load_kernels
 from sparsewise.tolerances import Tolerances, tolerances
 
 if TYPE_CHECKING:
     from sparsewise.design.dense import DenseDesign
-
-Array = NDArray[Any]
 
 SMALL = 1 << 16
 """A with at most this many entries is copied and looked at as a whole."""
@@ -140,7 +138,7 @@ class Design(ABC):
     dtype: np.dtype[Any]
     rows: float
     error: float
-    applied: bool = False
+    is_operator: bool = False
     dense: bool = False
     note: str = ""
     _claimed: Array | None = None  # norms that the caller knows
@@ -254,7 +252,7 @@ class Design(ABC):
     def _blocks(self) -> Iterator[tuple[int, Array]]:
         """A as contiguous dense blocks of columns, each with the index of its first column."""
         if self.is_small:
-            yield 0, self.laid_out(None, self.dtype)
+            yield 0, self.as_contiguous(None, self.dtype)
             return
         for J in self._parts(BLOCK_BYTES):
             yield J.start, np.ascontiguousarray(self.columns(J), self.dtype)
@@ -266,7 +264,7 @@ class Design(ABC):
         """
         n, m = self.shape
         width = max(1, size // (n * self.dtype.itemsize))
-        if not self.applied:
+        if not self.is_operator:
             for first in range(0, m, width):
                 yield slice(first, min(first + width, m))
             return
@@ -308,7 +306,7 @@ class Design(ABC):
         """How often A is read, or applied, to know its norms, if they aren't known."""
         if self.is_measured:
             return 0
-        if not self.applied:
+        if not self.is_operator:
             return 1
         return PROBES + 1 if self._by_probes else self.shape[1]
 
@@ -318,7 +316,7 @@ class Design(ABC):
         For what depends on no norm, and needs them as units only. It does not matter whether norms
         were measured before: the answer is the same to the last digit.
         """
-        if not self.applied or self._claimed is not None or self.shape[1] <= 2 * PROBES:
+        if not self.is_operator or self._claimed is not None or self.shape[1] <= 2 * PROBES:
             return self
         if self._by_probes:
             return self
@@ -376,7 +374,7 @@ class Design(ABC):
         """Norms and their inverses, in one pass; carefully where squares may be out of range."""
         if self._by_probes:
             return self._roughly_measured()
-        if self.applied and not self.is_small:  # columns cost far more than care does
+        if self.is_operator and not self.is_small:  # columns cost far more than care does
             return self._with_norms(self._scaled_norms())
         norms, inverse, least, together = self._quick_norms()
         low, high = safe_squares(self.dtype.char)
@@ -417,9 +415,9 @@ class Design(ABC):
 
     def _at_hand(self) -> Array | None:
         """A as a C-ordered array, where a compiled loop over it is the quickest way to norms."""
-        return self.laid_out(None, self.dtype) if self.is_small else None
+        return self.as_contiguous(None, self.dtype) if self.is_small else None
 
-    def laid_out(self, J: Array | None, dtype: np.dtype[Any]) -> Array:
+    def as_contiguous(self, J: Array | None, dtype: np.dtype[Any]) -> Array:
         """The columns J, C-ordered and aligned, as compiled loops are quickest with.
 
         None: all of them, for an A that is small; these are kept for later calls.
@@ -429,7 +427,7 @@ class Design(ABC):
             return whole
         if J is not None:
             block = _aligned(self.columns(J), dtype)
-        elif self.applied:
+        elif self.is_operator:
             block = _aligned(self._all_columns(), dtype)
         else:
             block = _aligned(self.columns(slice(None)), dtype)

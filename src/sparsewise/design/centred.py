@@ -16,7 +16,8 @@ import math
 
 import numpy as np
 
-from sparsewise.design.base import CONSTANT, Array, Design, precision, square_sums, tile_shape
+from sparsewise._typing import Array
+from sparsewise.design.base import CONSTANT, Design, precision, square_sums, tile_shape
 from sparsewise.design.weighted import Weighted
 
 
@@ -145,7 +146,7 @@ class Centred(Design):
         rows = design.rows - 1 if rows is None else rows
         super().__init__((n - 1, m), design.dtype, rows=rows, error=design.error)
         self.reflection = Reflection(n, weights)
-        self.applied, self.dense = design.applied, design.dense
+        self.is_operator, self.dense = design.is_operator, design.dense
         self._means: Array | None = None
         if known := design.about_means(weights):
             design, self._means = known.design, known.means

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import FLOATS, Array, Design, working_type
+from sparsewise._typing import Array
+from sparsewise.design.base import FLOATS, Design, working_type
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.operator import OperatorDesign
 from sparsewise.design.sparse import SparseDesign

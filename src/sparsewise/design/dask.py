@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.cluster import Workers, workers
-from sparsewise.design.base import AboutMeans, Array, Design, working_type
+from sparsewise._typing import Array
+from sparsewise._util.dask_cluster import Workers, workers
+from sparsewise._util.text import quoted
+from sparsewise.design.base import AboutMeans, Design, working_type
 from sparsewise.design.choose import as_floats, is_dask_array
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.shifted import Shifted
 from sparsewise.errors import InputError, InputTypeError
-from sparsewise.wording import quoted
 
 COLUMNS_BYTES = 1 << 30
 """Most bytes of a block. A task costs some ms: there is one a thread if it is not larger."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import AboutMeans, Array, Design, square_sums
+from sparsewise._typing import Array
+from sparsewise.design.base import AboutMeans, Design, square_sums
 
 
 class DenseDesign(Design):

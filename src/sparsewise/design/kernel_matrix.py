@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from sparsewise._typing import Array
 from sparsewise.design import base
-from sparsewise.design.base import Array, Design, working_type
+from sparsewise.design.base import Design, working_type
 from sparsewise.errors import InputError, InputTypeError
 
 Kernel = Callable[[Array, Array], Array]

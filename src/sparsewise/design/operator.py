@@ -8,14 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import (
-    Array,
-    Design,
-    not_adjoint,
-    precision,
-    scaled_norms,
-    working_type,
-)
+from sparsewise._typing import Array
+from sparsewise.design.base import Design, not_adjoint, precision, scaled_norms, working_type
 from sparsewise.errors import InputError, InputTypeError
 
 FAITHFUL = 1e-2
@@ -38,7 +32,7 @@ class OperatorDesign(Design):
         How many measurements the rows stand for; None: one each.
     """
 
-    applied = True
+    is_operator = True
 
     def __init__(
         self,

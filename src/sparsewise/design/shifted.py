@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sparsewise._typing import Array
 from sparsewise.design.base import (
     CONSTANT,
     TILE_BYTES,
-    Array,
     Design,
     precision,
     safe_squares,

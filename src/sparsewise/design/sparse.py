@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import CONSTANT, AboutMeans, Array, Design, precision
+from sparsewise._typing import Array
+from sparsewise.design.base import CONSTANT, AboutMeans, Design, precision
 
 
 class SparseDesign(Design):

@@ -20,15 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import (
-    CONSTANT,
-    Array,
-    Design,
-    fold,
-    fold_rows,
-    not_finite,
-    precision,
-)
+from sparsewise._typing import Array
+from sparsewise.design.base import CONSTANT, Design, fold, fold_rows, not_finite, precision
 from sparsewise.design.dense import DenseDesign
 from sparsewise.errors import InputError, Parameter
 

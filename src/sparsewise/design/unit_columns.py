@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import Array, Design, square_sums
+from sparsewise._typing import Array
+from sparsewise.design.base import Design, square_sums
 from sparsewise.errors import InputError
 
 

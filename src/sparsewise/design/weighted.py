@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsewise.design.base import Array, Design, precision
+from sparsewise._typing import Array
+from sparsewise.design.base import Design, precision
 from sparsewise.errors import InputError
 
 
@@ -33,7 +34,7 @@ class Weighted(Design):
             )
         rows = design.rows if rows is None else rows
         super().__init__(design.shape, design.dtype, rows=rows, error=design.error)
-        self.inner, self.applied, self.dense = design, design.applied, design.dense
+        self.inner, self.is_operator, self.dense = design, design.is_operator, design.dense
         self.root = root.astype(precision(self.dtype).dtype, copy=False)
 
     def columns(self, J: Array | slice) -> Array:

@@ -9,14 +9,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.compiled import load_products
-from sparsewise.design.base import BLOCK_BYTES, Array, square_sums
+from sparsewise._typing import Array
+from sparsewise.design.base import BLOCK_BYTES, square_sums
 from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel
 from sparsewise.engine.stopping import StoppingCriterion, stopping_criterion
-from sparsewise.problem import problem
+from sparsewise.kernels import load_products
+from sparsewise.problem.problem import problem
+from sparsewise.problem.targets import Targets
 from sparsewise.results import Stop
-from sparsewise.targets import Targets
 
 IN_CACHE = 1 << 20
 """Entries of A up to which passes over it are quick, so that guesses hardly save any."""
@@ -138,13 +139,13 @@ class ActiveSet(SparseModel):
         *,
         by: Literal["gain", "corr"] = "gain",
         steps: int | None = None,
-        to_end: bool = False,
+        solution_only: bool = False,
     ) -> Stop:
         """Add the best column again and again, at most `steps` times; say why it ended.
 
-        `to_end`: nothing but the solution is asked for afterwards, so that no basis is needed.
+        `solution_only`: only the solution is needed afterwards, so that no basis is made.
         """
-        if to_end and (by_products := self._grow_by_products(stopping, by == "gain")):
+        if solution_only and (by_products := self._grow_by_products(stopping, by == "gain")):
             return by_products
         return self._grow(stopping, by == "gain", self.problem.shape[1] if steps is None else steps)
 
@@ -159,7 +160,7 @@ class ActiveSet(SparseModel):
         W = problem.design.in_place(factor.dtype)
         if W is None:
             return None
-        self.log.heed()
+        self.log.check_interrupt()
         scores.sync()
         picks, rss = np.empty(steps, np.int64), np.empty(steps)
         X = np.empty((steps, len(factor.t), steps), factor.dtype)
@@ -177,7 +178,7 @@ class ActiveSet(SparseModel):
             scores.distrust(everything=True)
             coefs = X if added == steps else X[:added].copy()
             self._added(picks[:added], rss[:added], coefs)
-        self.log.heed()
+        self.log.check_interrupt()
         return self.reason_not_to_exchange(stopping) or self._meaning(code, stopping)
 
     def _products_pay(self, steps: int) -> bool:
@@ -202,14 +203,14 @@ class ActiveSet(SparseModel):
         limits = (float(stopping.most), stopping.loss, stopping.ceiling)
         stop: Stop | None = None
         while left > 0 and self.size > 0 and not stop:
-            self.log.heed()
+            self.log.check_interrupt()
             self._scores.before_dropping()
             count = 1 if self.log.callback else min(left, self.size)
             columns, rss, X, code = self._factor.shrink(by == "loss", count, limits)
             self._dropped(columns, rss, X)
             left -= columns.size
             stop = self._meaning(code, stopping)
-        self.log.heed()
+        self.log.check_interrupt()
         if stop is Stop.RESIDUAL and self.rss > stopping.ceiling:  # it was above from the start
             return Stop.NO_IMPROVEMENT
         return stop or (Stop.MAX_ITER if self.size else Stop.EXHAUSTED)
@@ -239,7 +240,7 @@ class ActiveSet(SparseModel):
         added: list[int] = []
         waiting = iter(columns)
         while batch := list(islice(waiting, self._at_once(wanted - len(added)))):
-            self.log.heed()
+            self.log.check_interrupt()
             taken, rss, X = self._factor.add(batch, again)
             independent = np.array(batch)[taken]
             self._scores.state[batch] = self._kernels.DEPENDENT
@@ -247,7 +248,7 @@ class ActiveSet(SparseModel):
             added += independent.tolist()
             if independent.size:
                 self._added(independent, rss, X)
-        self.log.heed()
+        self.log.check_interrupt()
         return added
 
     def drop(self, columns: Iterable[int]) -> None:
@@ -255,9 +256,9 @@ class ActiveSet(SparseModel):
         self._scores.before_dropping()
         waiting = iter(columns)
         while batch := list(islice(waiting, self._at_once(self.size))):
-            self.log.heed()
+            self.log.check_interrupt()
             self._dropped(np.array(batch), *self._factor.drop(batch))
-        self.log.heed()
+        self.log.check_interrupt()
 
     def _at_once(self, wanted: int) -> int:
         """How many of so many columns to take at once: one if there is a callback."""
@@ -294,15 +295,15 @@ def begin(
     start: Iterable[int] | None = (),
     callback: Callback | None = None,
     basis: bool = True,
-    several: bool = True,
+    multi_target: bool = True,
     **taken: Any,
 ) -> tuple[ActiveSet, StoppingCriterion]:
     """What every algorithm begins with: an active set on checked data, and when to stop.
 
-    ``start=None`` stands for all columns; `several` says whether targets may share them; what else
-    is given are its stopping parameters.
+    ``start=None`` stands for all columns; `multi_target` says whether targets may share them; what
+    else is given are its stopping parameters.
     """
-    data = problem(A, y, several=several)
+    data = problem(A, y, multi_target=multi_target)
     stopping = stopping_criterion(algorithm, data, **taken)
     active = ActiveSet(
         data,

@@ -9,12 +9,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
+from sparsewise.criteria.information import BY_RESIDUAL, Criteria
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.errors import InputError, Parameter
-from sparsewise.problem import Problem
+from sparsewise.problem.problem import Problem
 from sparsewise.results import Stop
-from sparsewise.selection.criteria import BY_RESIDUAL, Criteria
 
 Cost = Callable[[float, int], float]
 """What a model of this ‖r‖² and this many columns costs: less is better."""

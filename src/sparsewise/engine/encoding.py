@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.compiled import load_encoders, load_kernels
+from sparsewise._typing import Array
+from sparsewise._util.progress import unseen, waiting
 from sparsewise.design import Design
-from sparsewise.design.base import BLOCK_BYTES, Array
+from sparsewise.design.base import BLOCK_BYTES
 from sparsewise.design.dask import DaskDesign
 from sparsewise.engine.stopping import stopping_criterion
 from sparsewise.errors import InputError
-from sparsewise.problem import MODERATE, problem, product
-from sparsewise.progress import unseen, waiting
+from sparsewise.kernels import load_encoders, load_kernels
+from sparsewise.problem.problem import MODERATE, problem, product
+from sparsewise.problem.signals import Signals, unit_signals
 from sparsewise.results import Codes, Solution, Stop
-from sparsewise.signals import Signals, unit_signals
 from sparsewise.tolerances import tolerances
 
 GRAM_BYTES = 1 << 29

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from sparsewise.compiled import load_kernels
-from sparsewise.design.base import Array, square_sums
+from sparsewise._typing import Array
+from sparsewise.design.base import square_sums
 from sparsewise.design.unit_columns import divide_by_triangle, inverse_of_triangle
-from sparsewise.problem import Problem
+from sparsewise.kernels import load_kernels
+from sparsewise.problem.problem import Problem
 
 Prior = tuple[float, float, float, float, float]
 """What kernels need to judge a damped column: see `judge` in `compiled/stepwise.py`."""

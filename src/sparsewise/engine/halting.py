@@ -11,7 +11,7 @@ _asked_to_stop = False
 
 
 class Halted(Exception):  # noqa: N818  (no error: somebody has asked for it)
-    """Somebody has asked to stop; raised by `Log.heed`, caught by `Log.run` and by nobody else."""
+    """Raised by `Log.check_interrupt` where a run is to stop; caught by `Log.run` alone."""
 
 
 def interrupted() -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_function
 from sparsewise.engine.halting import Halted, interrupted
-from sparsewise.parameters import check_function
-from sparsewise.problem import Problem
+from sparsewise.problem.problem import Problem
 from sparsewise.results import Action, Path, Solution, Step, Stop, Stretch
 
 Callback = Callable[[Step], bool | None]
@@ -40,7 +40,7 @@ class Log:
         """Remember, for the solution, which columns must and must not be in the model."""
         self.include, self.exclude = tuple(map(int, include)), tuple(map(int, exclude))
 
-    def heed(self) -> None:
+    def check_interrupt(self) -> None:
         """Between two steps: raise `Halted` if the callback, or Ctrl-C, has asked to stop."""
         if self._halted or interrupted():  # `halted`, without a further call
             raise Halted

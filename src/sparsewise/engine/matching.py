@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.results import Solution, Stop
@@ -48,7 +48,7 @@ class Matching:
         self._r -= by * self._start.unit_column(j)
         self._rss = float(np.vdot(self._r, self._r).real)
         self._log.record("add", [j], [self._rss], [self._values()], len(self.coef))
-        self._log.heed()
+        self._log.check_interrupt()
 
     def solve(self, algorithm: str, steps: Callable[[], Stop]) -> Solution:
         """Take these steps until they end or somebody halts them: the solution."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsewise.compiled import load_kernels
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.engine.factor import Factor
+from sparsewise.kernels import load_kernels
 
 BLOCK = 32
 """Most directions taken through A in one pass."""
@@ -212,7 +212,7 @@ class Scores:
         problem, factor, tolerance = self._problem, self._factor, self._tolerance
         self.corr = np.empty((len(problem.Y), problem.shape[1]), factor.dtype)
         self._kernels.open_scores(
-            problem.design.laid_out(None, factor.dtype), problem.inverse_norms, factor.r,
+            problem.design.as_contiguous(None, factor.dtype), problem.inverse_norms, factor.r,
             self.corr, self.energy, self.floor, tolerance.trust,
         )  # fmt: skip
         problem.passes.count += 1

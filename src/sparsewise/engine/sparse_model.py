@@ -9,24 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.compiled import load_kernels
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_columns, check_constraints
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.scores import Scores
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError, Parameter
-from sparsewise.parameters import check_columns, check_constraints
-from sparsewise.problem import DependentColumnsError, Problem
+from sparsewise.kernels import load_kernels
+from sparsewise.problem.problem import DependentColumnsError, Problem
 from sparsewise.results import Stop
 
 
 class SparseModel:
     """Active columns, the score of every column, a log, and steps forward.
 
-    `ActiveSet` and `Evidence` add the verbs of their algorithms. A verb heeds the callback and
-    Ctrl-C (`Log.heed`) between steps, where factor and log agree; `solve` is where that ends.
+    `ActiveSet` and `Evidence` add the verbs of their algorithms. A verb looks for a
+    callback that halts and for Ctrl-C (`Log.check_interrupt`) between steps, where factor and log
+    agree; `solve` catches both.
 
     Parameters
     ----------
@@ -207,14 +208,14 @@ class SparseModel:
         stop: Stop | None = None
         self._measured_anew = False
         while steps > 0 and not stop:
-            self.log.heed()
+            self.log.check_interrupt()
             stop = self.reason_not_to_grow(stopping)
             if not stop:
                 self._scores.sync()
                 most = 1 if self.log.callback else steps
                 added, stop = self._advance(stopping, by_gain, most)
                 steps -= added
-        self.log.heed()
+        self.log.check_interrupt()
         return stop or Stop.MAX_ITER
 
     def reason_not_to_grow(self, stopping: StoppingCriterion) -> Stop | None:
@@ -272,7 +273,7 @@ class SparseModel:
         """Steps on all columns at once: small matrices only."""
         factor, scores, design = self._factor, self._scores, self.problem.design
         added, code, known = self._kernels.grow(
-            design.laid_out(None, factor.dtype), self.problem.inverse_norms, True, scores.corr,
+            design.as_contiguous(None, factor.dtype), self.problem.inverse_norms, True, scores.corr,
             scores.energy, scores.floor, scores.state, factor.Q, factor.U, factor.damping,
             factor.t, factor.r, factor.size, *request,
         )  # fmt: skip
@@ -294,7 +295,7 @@ class SparseModel:
             return 0, kernels.NONE_LEFT, 0
         state = np.zeros(pool.size, np.int8)
         added, code, _ = kernels.grow(
-            self.problem.design.laid_out(pool, factor.dtype), scale[pool], False,
+            self.problem.design.as_contiguous(pool, factor.dtype), scale[pool], False,
             scores.corr[:, pool], scores.energy[pool], scores.floor[pool], state, factor.Q,
             factor.U, factor.damping, factor.t, factor.r, k, *request,
         )  # fmt: skip

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any, NamedTuple
 
+from sparsewise._util.parameters import check_count, check_tolerance
 from sparsewise.errors import InputError, Parameter, Part
-from sparsewise.parameters import check_count, check_tolerance
-from sparsewise.problem import Problem
+from sparsewise.problem.problem import Problem
 from sparsewise.results import Stop
 
 

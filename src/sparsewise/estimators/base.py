@@ -22,31 +22,31 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_number
+from sparsewise._util.predictive_std import shares, typical
+from sparsewise._util.text import listing
 from sparsewise.algorithms import ALGORITHMS, Algorithm
-from sparsewise.design.base import Array
+from sparsewise.criteria.information import BY_RESIDUAL
 from sparsewise.design.choose import is_dask_array
-from sparsewise.distributed import (
+from sparsewise.errors import Either, InputError, Parameter
+from sparsewise.estimators.available import Available
+from sparsewise.estimators.frames import Frame, as_frame, wanted_kind
+from sparsewise.estimators.inputs import ACCEPTED, Intake
+from sparsewise.estimators.prediction import Exact, Predictor
+from sparsewise.estimators.state import in_precision, reset_on_failure, rollback_on_error
+from sparsewise.model_selection.choice import path_sizes
+from sparsewise.model_selection.data import Data
+from sparsewise.problem.problem import DependentColumnsError
+from sparsewise.results import Solution, Stop
+from sparsewise.results.solution import UncertainSolution
+from sparsewise.suffstats.dask_collections import (
     by_rows,
     is_dask,
 )
-from sparsewise.errors import Either, InputError, Parameter
-from sparsewise.estimators.available import Available
-from sparsewise.estimators.fitted import afresh, in_precision, unless_it_fails
-from sparsewise.estimators.frames import Frame, as_frame, wanted_kind
-from sparsewise.estimators.intake import ACCEPTED, Intake
-from sparsewise.estimators.prediction import Exact, Predictor
-from sparsewise.parameters import check_number
-from sparsewise.problem import DependentColumnsError
-from sparsewise.results import Solution, Stop
-from sparsewise.results.solution import UncertainSolution
-from sparsewise.selection.choice import path_sizes
-from sparsewise.selection.criteria import BY_RESIDUAL
-from sparsewise.selection.data import Data
-from sparsewise.spread import shares, typical
-from sparsewise.wording import listing
 
 if TYPE_CHECKING:
-    from sparsewise.description import Summary
+    from sparsewise.summary import Summary
 
 LIKE_LASSO = "l1"
 """The ``penalty`` by which scikit-learn's `SelectFromModel` knows models whose zeros count.
@@ -167,7 +167,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         estimator
             The estimator itself.
         """
-        with afresh(self):
+        with reset_on_failure(self):
             self._check_settings()
             self._fit(self._data(X, y, sample_weight))
         return self
@@ -205,7 +205,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         estimator
             The estimator itself.
         """
-        with unless_it_fails(self):
+        with rollback_on_error(self):
             self._check_settings()
             self._fit(self._more_data(X, y, sample_weight, fold))
         return self
@@ -276,8 +276,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
 
     def summary(self) -> Summary:
         """The model as a table: text where printed, HTML in a notebook."""
-        from sparsewise.description import Summary
         from sparsewise.estimators.describe import describe
+        from sparsewise.summary import Summary
 
         check_is_fitted(self)
         return Summary.of(describe(self))
@@ -287,7 +287,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         """Every step: what it did and where that led, as a data frame.
 
         Columns: step, action, feature, size, rss, r2; for least squares and basis pursuit, whose
-        degrees of freedom are their features, the criteria (see `sparsewise.selection.Criteria`;
+        degrees of freedom are their features, the criteria (see `sparsewise.criteria.Criteria`;
         loo is the mean squared error of each row predicted without it, None where rows were
         condensed; cp takes the noise of all features, which but a `StepwiseRegressor` knows only if
         the path has met that model); log_evidence for Bayesian models, at the final σ in every
@@ -346,7 +346,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         self.coef_ = np.ascontiguousarray(solution.coef.T)  # of several targets, one a row
         means, level = reduced.means[support], reduced.level
         intercept = level - means @ solution.coef[support]
-        intercept = intercept if data.several else float(intercept)
+        intercept = intercept if data.multi_target else float(intercept)
         noise, covariance = _noise_and_covariance(data, solution)
         self._exact_ = Exact(means, level, intercept, noise, covariance)
         self.n_rows_ = data.rows
@@ -448,7 +448,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
 def alone(algorithm: str) -> str | None:
     """That an algorithm takes one target only, if it does: for `Intake._one_target`."""
     record = ALGORITHMS.get(algorithm)  # a wrong name is refused elsewhere
-    return None if record is None or record.several else f"{algorithm} takes"
+    return None if record is None or record.multi_target else f"{algorithm} takes"
 
 
 def known(values: Iterable[float]) -> list[float | None]:
@@ -485,7 +485,7 @@ def _noise_and_covariance(data: Data, solution: Solution) -> tuple[Any, Array | 
 def _estimated(data: Data, solution: Solution) -> tuple[Any, Array | None]:
     """Both from the posterior, or from the squared residuals."""
     if isinstance(solution, UncertainSolution):
-        if not data.several:
+        if not data.multi_target:
             return solution.posterior
         noise = solution.each_sigma.copy()
         return noise, solution.covariance * (typical(noise) / (solution.sigma or 1.0)) ** 2
@@ -501,7 +501,7 @@ def _estimated(data: Data, solution: Solution) -> tuple[Any, Array | None]:
         ]
     )
     covariance = _covariance(data, support, typical(noise)) if solution.least_squares else None
-    return noise if data.several else noise[0].item(), covariance
+    return noise if data.multi_target else noise[0].item(), covariance
 
 
 def _covariance(data: Data, support: Array, noise: float) -> Array:

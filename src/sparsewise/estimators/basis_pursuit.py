@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sparsewise._util.parameters import check_number
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family, bpdn, forward, l1_path
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import SparseLinearModel
-from sparsewise.parameters import check_number
+from sparsewise.model_selection.data import Data
+from sparsewise.model_selection.residual_variance import inferred_variance
 from sparsewise.results import L1Solution, Solution
-from sparsewise.selection.data import Data
-from sparsewise.selection.residual_variance import inferred_variance
 
 L1 = {name: one for name, one in ALGORITHMS.items() if one.family is Family.L1}
 PROXIMAL = {name: one for name, one in L1.items() if one.takes("penalty")}
@@ -117,7 +117,9 @@ class BasisPursuitRegressor(SparseLinearModel):
 
     @property
     def _one_target(self) -> str | None:
-        return None if all(one.several for one in L1.values()) else "BasisPursuitRegressor takes"
+        return (
+            None if all(one.multi_target for one in L1.values()) else "BasisPursuitRegressor takes"
+        )
 
     def _solve(self, data: Data) -> Solution:
         self._check_parameters()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from sparsewise._util.parameters import CHOICES, OWN
+from sparsewise._util.text import look_up
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import SparseLinearModel
 from sparsewise.estimators.basis_pursuit import BasisPursuitRegressor
 from sparsewise.estimators.pursuit import PursuitRegressor
-from sparsewise.estimators.sparse import SparseRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
+from sparsewise.estimators.sparse_regressor import SparseRegressor
 from sparsewise.estimators.stepwise import StepwiseRegressor
-from sparsewise.parameters import CHOICES, OWN
-from sparsewise.selection.choice import has_choice
-from sparsewise.wording import look_up
+from sparsewise.model_selection.choice import has_choice
 
 STOPS = ("sparsity", "residual", "delta")
 """What ends a path, so that there is nothing to choose."""

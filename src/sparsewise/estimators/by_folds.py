@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import SparseLinearModel
-from sparsewise.estimators.fitted import afresh
+from sparsewise.estimators.state import reset_on_failure
 
 
 class ByFolds(SparseLinearModel):
@@ -49,7 +49,7 @@ class ByFolds(SparseLinearModel):
         estimator
             The estimator itself.
         """
-        with afresh(self):
+        with reset_on_failure(self):
             self._check_settings()
             if groups is not None and self._chooses_by != "cv":
                 by_cv = Parameter("criterion", "cv")

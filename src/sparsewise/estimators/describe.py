@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.description.contents import (
+from sparsewise._util.predictive_std import typical
+from sparsewise._util.text import printable, shortened
+from sparsewise.criteria.information import BY_RESIDUAL, EXACT, NAMES
+from sparsewise.errors import Either, InputWarning, Words
+from sparsewise.estimators.base import OUT_OF_RANGE, SparseLinearModel
+from sparsewise.estimators.selection_rule import Decision, decide
+from sparsewise.results import Stop
+from sparsewise.summary.contents import (
     NOTE,
     Coefficient,
     Description,
@@ -16,14 +23,7 @@ from sparsewise.description.contents import (
     PathRow,
     Response,
 )
-from sparsewise.description.shares import r_squared, rounded, share
-from sparsewise.errors import Either, InputWarning, Words
-from sparsewise.estimators.base import OUT_OF_RANGE, SparseLinearModel
-from sparsewise.estimators.decision import Decision, decide
-from sparsewise.results import Stop
-from sparsewise.selection.criteria import BY_RESIDUAL, EXACT, NAMES
-from sparsewise.spread import typical
-from sparsewise.wording import printable, shortened
+from sparsewise.summary.r2 import r_squared, rounded, share
 
 MOST_TARGETS = 24
 """Something is said of each of so many targets."""

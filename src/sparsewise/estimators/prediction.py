@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import TILE_BYTES, Array
+from sparsewise._typing import Array
+from sparsewise._util.predictive_std import observation_std
+from sparsewise.design.base import TILE_BYTES
 from sparsewise.errors import InputError
-from sparsewise.spread import observation_std
 
 
 class Exact(NamedTuple):

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sparsewise._util.parameters import check_number
 from sparsewise.algorithms import ALGORITHMS, Algorithm
-from sparsewise.algorithms.there_and_back import there
+from sparsewise.algorithms.forward_backward_path import forward_path
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, alone
-from sparsewise.parameters import check_number
+from sparsewise.model_selection import choice
+from sparsewise.model_selection.data import Data
+from sparsewise.model_selection.early_stopping import early_stopping
 from sparsewise.results import Solution
-from sparsewise.selection import choice
-from sparsewise.selection.data import Data
-from sparsewise.selection.path_end import outlook
 
 PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity")}
 """Algorithms that can be asked for so many features."""
@@ -122,7 +122,9 @@ class PursuitRegressor(SparseLinearModel):
 def usual_sparsity(data: Data) -> int:
     """As many features as the RIC chooses on the path of Orthogonal Matching Pursuit."""
     most, costs = choice.most_features(data, "ric"), partial(data.criteria().costs, "ric")
-    path = data.run(there, sparsity=most, further=outlook(data, costs, most), by="corr").path
+    path = data.run(
+        forward_path, sparsity=most, extend_to=early_stopping(data, costs, most), by="corr"
+    ).path
     rss, size = choice.path_sizes(path)
     best = choice.least(costs(rss, size), size)
     choice.warn_if_still_better(data, path.after(best), "ric")

@@ -17,29 +17,30 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_number
+from sparsewise._util.progress import waiting
 from sparsewise.algorithms import ALGORITHMS
 from sparsewise.algorithms.fast_sbl import climb, fast_sbl
 from sparsewise.algorithms.registry import Family
 from sparsewise.algorithms.rmp import match_relevance
 from sparsewise.design import Centred, Design
-from sparsewise.design.base import Array, fold
+from sparsewise.design.base import fold
 from sparsewise.design.kernel_matrix import Kernel, KernelDesign, evaluate, row_blocks
-from sparsewise.engine.evidence import Evidence
-from sparsewise.engine.kernel_noise import Inferred, follow, infer_kernel_noise
+from sparsewise.engine.bayes.evidence import Evidence
+from sparsewise.engine.bayes.kernel_noise import Inferred, follow, infer_kernel_noise
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.fitted import afresh, in_precision
-from sparsewise.estimators.intake import check_one_target
-from sparsewise.estimators.kernels import (
+from sparsewise.estimators.dtypes import check_real
+from sparsewise.estimators.inputs import check_one_target
+from sparsewise.estimators.kernel_functions import (
     PROFILES,
     Scaled,
     Stationary,
     median_distance,
     spreads,
 )
-from sparsewise.estimators.kinds import check_real
-from sparsewise.parameters import check_number
-from sparsewise.problem import Problem, problem
-from sparsewise.progress import waiting
+from sparsewise.estimators.state import in_precision, reset_on_failure
+from sparsewise.problem.problem import Problem, problem
 from sparsewise.results import BayesianSolution, Check, Solution, Stop
 
 
@@ -232,7 +233,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         RelevanceVectorRegressor
             The estimator itself.
         """
-        with afresh(self):
+        with reset_on_failure(self):
             self._validate_params()
             self._parameters()  # refused before any work
             check_one_target(y, "RelevanceVectorRegressor takes")

@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_number
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.sbl import UPDATES
-from sparsewise.design.base import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, alone, known
-from sparsewise.estimators.fitted import in_precision
-from sparsewise.parameters import check_number
+from sparsewise.estimators.state import in_precision
+from sparsewise.model_selection.data import Data
+from sparsewise.model_selection.residual_variance import check_rows
 from sparsewise.results import BayesianSolution
-from sparsewise.selection.data import Data
-from sparsewise.selection.residual_variance import check_rows
 
 BAYESIAN = {name: one for name, one in ALGORITHMS.items() if one.family is Family.BAYESIAN}
 

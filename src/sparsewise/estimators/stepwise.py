@@ -12,26 +12,31 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_number
+from sparsewise._util.text import printable
 from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, stepwise
-from sparsewise.algorithms.there_and_back import Further
-from sparsewise.design.base import Array
+from sparsewise.algorithms.forward_backward_path import ExtendTo
+from sparsewise.criteria.information import BY_RESIDUAL
 from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.available import UnavailableError
 from sparsewise.estimators.base import LIKE_LASSO, known
 from sparsewise.estimators.by_folds import ByFolds
-from sparsewise.estimators.gathering import number_of_folds
-from sparsewise.estimators.trace import Trace
-from sparsewise.parameters import check_number
+from sparsewise.estimators.chunks import number_of_folds
+from sparsewise.estimators.r_trace import Trace
+from sparsewise.model_selection import choice
+from sparsewise.model_selection.cross_validation import Errors, cross_validate
+from sparsewise.model_selection.data import Data
+from sparsewise.model_selection.early_stopping import (
+    Costs,
+    as_far_as,
+    early_stopping,
+    generalised_cross_validation,
+)
+from sparsewise.model_selection.leave_one_out import NEEDS_ROWS, leave_one_out
+from sparsewise.model_selection.residual_variance import residual_variance
+from sparsewise.model_selection.table import Table
 from sparsewise.results import Model, Solution, Stop
-from sparsewise.selection import choice
-from sparsewise.selection.criteria import BY_RESIDUAL
-from sparsewise.selection.cross_validation import Errors, cross_validate
-from sparsewise.selection.data import Data
-from sparsewise.selection.leave_one_out import NEEDS_ROWS, leave_one_out
-from sparsewise.selection.path_end import Costs, as_far_as, generalised_cross_validation, outlook
-from sparsewise.selection.residual_variance import residual_variance
-from sparsewise.selection.table import Table
-from sparsewise.wording import printable
 
 QUICK = 1 << 20
 """Operations, n m², of a factorisation that takes no longer than a fit."""
@@ -76,7 +81,7 @@ class StepwiseRegressor(ByFolds):
         the way back, and has the better of two models of each size. "foba" drops after each step
         forward what costs at most half of what that gained.
     criterion : {"ric", "aic", "aicc", "bic", "ebic", "cp", "adjusted_r2", "loo", "cv"}
-        What chooses among the models (see `sparsewise.selection.Criteria`): "loo" the error of rows
+        What chooses among the models (see `sparsewise.criteria.Criteria`): "loo" the error of rows
         left out one at a time, in closed form; "cv" that of folds. Formulas in the size alone let
         in noise where features are many; "ric", "ebic" and "cv" know how many there were, and "ric"
         and "cv" how few rows a large model leaves to tell the noise from.
@@ -220,12 +225,12 @@ class StepwiseRegressor(ByFolds):
         return data.run(algorithm, delta=delta)
 
     def _by_size(
-        self, data: Data, size: int, most: int, stop: Stop, further: Further | None = None
+        self, data: Data, size: int, most: int, stop: Stop, extend_to: ExtendTo | None = None
     ) -> Solution:
         """The best model of this size, on a path of at most `most`."""
         fewest = len(data.include)
         most = min(max(most, fewest), *data.design.shape)
-        run = choice.PATHS[self.direction](data, most, further)
+        run = choice.PATHS[self.direction](data, most, extend_to)
         steps = choice.at_most(choice.best_by_size(run.path), max(size, fewest))
         return choice.chosen(run, run.path.after(steps), stop)
 
@@ -256,7 +261,7 @@ class StepwiseRegressor(ByFolds):
     def _like_r(self, data: Data, most: int) -> Solution:
         """Add or drop whichever lowers the criterion."""
         costs = self._costs(data)
-        names = self._targets(len(data.totals)) if data.several else self._target
+        names = self._targets(len(data.totals)) if data.multi_target else self._target
         trace = Trace(self.criterion, names, self._name, self.fit_intercept)
 
         def bounded(rss: float, size: int) -> float:
@@ -340,9 +345,9 @@ class StepwiseRegressor(ByFolds):
             return generalised_cross_validation(data)
         return partial(data.criteria(self._variance(data)).costs, self.criterion)
 
-    def _outlook(self, data: Data, costs: Costs, most: int) -> Further | None:
+    def _outlook(self, data: Data, costs: Costs, most: int) -> ExtendTo | None:
         """How far a path is worth following; it is as far as one says, if one does."""
-        return outlook(data, costs, most) if self.max_features is None else None
+        return early_stopping(data, costs, most) if self.max_features is None else None
 
     def _bic_delta(self, data: Data) -> float:
         """δ with δ² = s² log n, the price of a feature in the BIC.

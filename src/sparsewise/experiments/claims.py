@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.experiments import paper
 from sparsewise.experiments.comparison import succeeded
 from sparsewise.experiments.declaration import Contender

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from sparsewise._util.files import as_csv
+from sparsewise._util.text import look_up, printable
 from sparsewise.errors import InputError
 from sparsewise.experiments.catalogue import QUICK
 from sparsewise.experiments.declaration import Experiment
@@ -25,9 +27,7 @@ from sparsewise.experiments.peers import absent
 from sparsewise.experiments.runner import OnStart, OnUnit, processes, run_units
 from sparsewise.experiments.tabulate import tidy, values
 from sparsewise.experiments.tasks import TASKS
-from sparsewise.files import as_csv
 from sparsewise.version import __version__
-from sparsewise.wording import look_up, printable
 
 JOURNAL, FACTS = "journal.jsonl", "run.json"
 PACKAGES = ("numpy", "scipy", "numba", "polars", "joblib", "scikit-learn", "abess")

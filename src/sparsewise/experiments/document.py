@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from sparsewise.wording import printable
+from sparsewise._util.text import printable
 
 SPECIAL = re.compile(r"([\\`*|<>\[\]])")
 MARKS = re.compile(r"\\(?P<plain>.)|\*\*(?P<strong>.+?)\*\*|`(?P<code>[^`]+)`|RMP_(?P<sub>σ)")

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.experiments.beyond import SOLVE
 from sparsewise.experiments.claims import (
     bound_curves,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.experiments.declaration import Cell, Experiment
 
 

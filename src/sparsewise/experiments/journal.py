@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from sparsewise._util.files import write_whole
+from sparsewise._util.text import printable
 from sparsewise.errors import Either, InputError
-from sparsewise.files import write_whole
-from sparsewise.wording import printable
 
 Record = dict[str, Any]
 """What is kept of a unit: its settings, values and error, and how long it took."""

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import numpy as np
 
+from sparsewise._typing import Array
 from sparsewise.algorithms import ALGORITHMS
-from sparsewise.design.base import Array
 from sparsewise.experiments.declaration import Cell, Unit
 from sparsewise.experiments.draws import generator
 from sparsewise.experiments.measure import Values, noted, timed
@@ -39,7 +39,7 @@ def split(cell: Cell, seed: int) -> tuple[Array, Array, Array, Array, float]:
     last number they are what they were.
     """
     # With this comes scikit-learn, for which the other experiments needn't wait.
-    from sparsewise.estimators.kernels import Stationary, median_distance
+    from sparsewise.estimators.kernel_functions import Stationary, median_distance
 
     X, y = boston()
     order = generator(cell, 0, seed).permutation(len(y))

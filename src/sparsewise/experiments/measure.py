@@ -11,7 +11,7 @@ from threading import Lock
 import scipy.linalg  # noqa: F401  (its BLAS must be there to be limited)
 from threadpoolctl import threadpool_limits
 
-from sparsewise.compiled import compile_first
+from sparsewise.kernels import compile_first
 from sparsewise.results import Solution
 
 Values = dict[str, list[float]]

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsewise._typing import Array
 from sparsewise.algorithms import ALGORITHMS
-from sparsewise.design.base import Array
 from sparsewise.experiments.declaration import Contender
 
 ABESS_SCALE = 1e3

@@ -14,13 +14,13 @@ from typing import Any
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, parallel_config
 
-from sparsewise.cluster import connect
+from sparsewise._util.dask_cluster import connect
+from sparsewise._util.text import printable
 from sparsewise.errors import InputError
 from sparsewise.experiments.declaration import Unit
 from sparsewise.experiments.journal import RESUME, Journal, Record
 from sparsewise.experiments.measure import one_thread
 from sparsewise.experiments.tasks import Entries, described, entries, perform
-from sparsewise.wording import printable
 
 Outcome = dict[str, Any]
 """What `perform` returns for a unit: values, error, seconds."""

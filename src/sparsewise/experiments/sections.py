@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from sparsewise._util.text import count
 from sparsewise.experiments import claims, comparison, targets
 from sparsewise.experiments.beyond import GROUPS
 from sparsewise.experiments.catalogue import DECLARED, is_among
@@ -20,7 +21,6 @@ from sparsewise.experiments.declaration import Experiment, equations
 from sparsewise.experiments.document import Part, heading, items, note, paragraph, plain, table
 from sparsewise.experiments.measure import duration
 from sparsewise.experiments.peers import absent
-from sparsewise.wording import count
 
 MOST_COLUMNS = 12
 NOTHING = "–"

@@ -14,13 +14,13 @@ from typing import Any
 
 import yaml
 
+from sparsewise._util.text import listing, look_up, printable, quoted
 from sparsewise.algorithms import ALGORITHMS
 from sparsewise.errors import InputError
 from sparsewise.experiments.catalogue import DECLARED
 from sparsewise.experiments.declaration import Cell, Contender, Experiment, Number, resolved
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
 from sparsewise.experiments.paper import EXPERIMENTS
-from sparsewise.wording import listing, look_up, printable, quoted
 
 WHOLE = ("n", "m", "k", "targets")
 QUANTITIES = (*WHOLE, "noise", "delta", "sampling", "sparsity")
@@ -76,7 +76,7 @@ def read_specification(path: str | Path) -> Experiment:
     algorithms = _mapping(declared["algorithms"], "algorithms")
     contenders = tuple(_contender(label, value) for label, value in algorithms.items())
     for one in contenders if "targets" in grid else ():
-        if not getattr(ALGORITHMS[one.algorithm], "several", True):
+        if not getattr(ALGORITHMS[one.algorithm], "multi_target", True):
             raise InputError(f"{quoted(one.label)} can't share targets: it takes one at a time")
     labels = Counter(one.label for one in contenders)
     if len(labels) < len(contenders):

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.experiments.declaration import Unit, resolved
 from sparsewise.experiments.draws import draw, generator
 from sparsewise.experiments.measure import Values, noted, timed
 from sparsewise.experiments.peers import competitor
-from sparsewise.targets import Targets
+from sparsewise.problem.targets import Targets
 
 
 def recovery(unit: Unit, seed: int) -> Values:

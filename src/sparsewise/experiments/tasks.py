@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sparsewise._util.text import printable
 from sparsewise.algorithms import ALGORITHMS
 from sparsewise.experiments.declaration import Unit
 from sparsewise.experiments.draws import FAMILIES, SIGNALS
@@ -14,7 +15,6 @@ from sparsewise.experiments.kernel_regression import kernel_regression
 from sparsewise.experiments.measure import Values
 from sparsewise.experiments.recovery_bounds import bounds
 from sparsewise.experiments.support_recovery import recovery
-from sparsewise.wording import printable
 
 TASKS: dict[str, Callable[[Unit, int], Values]] = {
     "recovery": recovery,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from sparsewise._util.text import count
 from sparsewise.experiments import beyond, document
 from sparsewise.experiments.catalogue import DECLARED, is_among
 from sparsewise.experiments.comparison import declared_in_paper
@@ -14,7 +15,6 @@ from sparsewise.experiments.document import Part, heading, items, note, paragrap
 from sparsewise.experiments.journal import unwritable, write_result
 from sparsewise.experiments.measure import MISSING, duration
 from sparsewise.experiments.sections import NOTHING, Section, section
-from sparsewise.wording import count
 
 NO_FIGURES = (
     "There are no figures, because matplotlib is missing: `pip install 'sparsewise[plot]'` brings "
@@ -65,8 +65,8 @@ def write_report(outcome: Outcome) -> list[str]:
     if images is None:
         parts.append(note(NO_FIGURES))
     for one in outcome.experiments:
-        several = len(outcome.experiments) > 1 or is_among(one, DECLARED)
-        parts.append(heading(2, plain(one.title) if several else "Results"))
+        multi_target = len(outcome.experiments) > 1 or is_among(one, DECLARED)
+        parts.append(heading(2, plain(one.title) if multi_target else "Results"))
         drawn = (images or {}).get(one.name, [])
         before, after = sections[one.name].before, sections[one.name].after
         parts += [*before, *drawn, *after, *_not_drawn(one, len(drawn))]

@@ -2,7 +2,6 @@
 
 from sparsewise.guarantees.certificate import Certificate, certify
 from sparsewise.guarantees.dictionary import ExactRecovery, babel, coherence, exact_recovery
-from sparsewise.guarantees.exchanges import Swap
 from sparsewise.guarantees.recovery import (
     BackwardBound,
     ForwardBound,
@@ -12,6 +11,7 @@ from sparsewise.guarantees.recovery import (
     forward_recovery_probability,
     recovery_probability,
 )
+from sparsewise.subsets.exchanges import Swap
 
 __all__ = [
     "BackwardBound",

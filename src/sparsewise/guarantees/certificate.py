@@ -10,18 +10,18 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_columns, check_constraints, check_tolerance
+from sparsewise._util.text import shortened
 from sparsewise.design.unit_columns import projections
 from sparsewise.errors import InputError
 from sparsewise.guarantees.dictionary import inner_products, largest_sums
-from sparsewise.guarantees.exchanges import Exchanges, Swap, exchanges_of_one
-from sparsewise.guarantees.fit import Fit
 from sparsewise.guarantees.recovery import extreme_singular_values
-from sparsewise.guarantees.search import Search, can_search
-from sparsewise.parameters import check_columns, check_constraints, check_tolerance
-from sparsewise.problem import problem
-from sparsewise.targets import Targets
-from sparsewise.wording import shortened
+from sparsewise.problem.problem import problem
+from sparsewise.problem.targets import Targets
+from sparsewise.subsets.exchanges import Exchanges, Swap, exchanges_of_one
+from sparsewise.subsets.fit import Fit
+from sparsewise.subsets.leaps_and_bounds import Search, can_search
 
 Proof = Literal["bound", "search"]
 
@@ -231,7 +231,7 @@ def certify(
     Certificate
         The verdict, the figures behind it, and as text one plain sentence.
     """
-    data = problem(A, y, several=True)
+    data = problem(A, y, multi_target=True)
     seconds = check_tolerance(time_limit, "time_limit")
     support: Any = getattr(solution, "support", solution)
     columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
@@ -303,8 +303,8 @@ class _Verdict(NamedTuple):
 
 def _by_exchanges(fit: Fit, found: Exchanges) -> _Verdict:
     """What exchanges of one column tell: perhaps a better subset, or some that are as good."""
-    ties = tuple(sorted(swap.applied(fit.columns) for swap in found.ties))
-    return _Verdict(better=found.best and found.best.applied(fit.columns), ties=ties)
+    ties = tuple(sorted(swap.is_operator(fit.columns) for swap in found.ties))
+    return _Verdict(better=found.best and found.best.is_operator(fit.columns), ties=ties)
 
 
 def _by_search(fit: Fit, search: Search, done: bool, known: _Verdict) -> _Verdict:

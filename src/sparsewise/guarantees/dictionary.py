@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_columns, check_whole
+from sparsewise._util.progress import waiting
 from sparsewise.design import Design, as_design
-from sparsewise.design.base import BLOCK_BYTES, Array
+from sparsewise.design.base import BLOCK_BYTES
 from sparsewise.design.unit_columns import is_dependent, projections, unit_factor
 from sparsewise.errors import InputError
-from sparsewise.parameters import check_columns, check_whole
-from sparsewise.progress import waiting
 
 
 def coherence(A: Any) -> float:

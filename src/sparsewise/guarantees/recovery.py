@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_number, check_positive, check_tolerance, check_whole
 from sparsewise.design import Design, as_design
-from sparsewise.design.base import Array
 from sparsewise.design.unit_columns import precise_unit_columns
 from sparsewise.guarantees.dictionary import babel
-from sparsewise.parameters import check_number, check_positive, check_tolerance, check_whole
 
 MOST_COLUMNS = 1 << 53
 """Beyond this, whole numbers are not told apart as floats; no matrix has as many columns."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.plots import style
 from sparsewise.plots.fitted import (
     check_units,
@@ -213,8 +213,8 @@ class CoefficientDisplay:
             drawn = ax.errorbar(values[:, t], apart, xerr=xerr, **{**look, **bar_kwargs})
             points.append(drawn.lines[0])
             bars.append(drawn.lines[2][0] if drawn.lines[2] else None)
-        several = self.target_names is not None
-        self.points_, self.bars_ = (points, bars) if several else (points[0], bars[0])
+        multi_target = self.target_names is not None
+        self.points_, self.bars_ = (points, bars) if multi_target else (points[0], bars[0])
         style.calm(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
+from sparsewise._util.text import count, listing
+from sparsewise.criteria.information import BY_RESIDUAL, NAMES
 from sparsewise.errors import InputError
 from sparsewise.plots import style
 from sparsewise.plots.fitted import fitted
-from sparsewise.selection.criteria import BY_RESIDUAL, NAMES
-from sparsewise.wording import count, listing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from sparsewise.description import Description
     from sparsewise.estimators.base import SparseLinearModel
+    from sparsewise.summary import Description
 
 TITLES = {
     **NAMES,

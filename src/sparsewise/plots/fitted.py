@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.results import Model, Stop
 
 if TYPE_CHECKING:
-    from sparsewise.description import Description
     from sparsewise.estimators.base import SparseLinearModel
+    from sparsewise.summary import Description
 
 SAME = 1e-5
 """Models whose coefficients differ by less than this share of the largest look the same."""
@@ -114,12 +114,12 @@ def path_penalties(model: SparseLinearModel, models: Sequence[Model]) -> Array |
     return found if descends else None
 
 
-def coefficient_label(units: str, intercept: bool, several: bool = False) -> str:
+def coefficient_label(units: str, intercept: bool, multi_target: bool = False) -> str:
     """What an axis of coefficients shows."""
     if units == "own":
         return "coefficient, per unit of the feature"
     spread = "standard deviation" if intercept else "root mean square"
-    if several:
+    if multi_target:
         return f"coefficient × {spread} of the feature / that of the target"
     return f"coefficient × {spread} of the feature"
 

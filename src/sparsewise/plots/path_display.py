@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.errors import InputError, Parameter
 from sparsewise.plots import style
 from sparsewise.plots.fitted import (
@@ -92,7 +92,7 @@ class PathDisplay:
     feature_names: Sequence[str]
     spreads: ArrayLike | None = None
     intercept: bool = True
-    several: bool = False
+    multi_target: bool = False
     penalties: ArrayLike | None = None
     lines_: list[Line2D] = field(init=False)
     labels_: list[Text] = field(init=False)
@@ -140,7 +140,7 @@ class PathDisplay:
             feature_names=[model._name(int(j)) for j in features],
             spreads=spreads(model)[features],
             intercept=model.fit_intercept,
-            several=units_of_targets is not None,
+            multi_target=units_of_targets is not None,
             penalties=path_penalties(model, models),
         )
         return display.plot(ax, by=by, units=units, whole=whole, line_kwargs=line_kwargs)
@@ -196,7 +196,7 @@ class PathDisplay:
             style.whole_numbers(ax)
         ax.set_xlabel({"size": "number of features", "penalty": "penalty λ"}.get(by, "step"))
         label = coefficient_label(units, self.intercept)
-        ax.set_ylabel(f"{label},\nroot mean square over targets" if self.several else label)
+        ax.set_ylabel(f"{label},\nroot mean square over targets" if self.multi_target else label)
         return self
 
     def _points(self, by: str) -> tuple[Array, Array, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.guarantees.recovery import (
     RecoveryProbability,
     orthonormal_recovery_probability,

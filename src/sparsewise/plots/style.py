@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparsewise.design.base import Array
-from sparsewise.wording import count, printable
+from sparsewise._typing import Array
+from sparsewise._util.text import count, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

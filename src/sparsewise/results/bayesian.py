@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array, square_sums
-from sparsewise.problem import Problem, problem_of
+from sparsewise._typing import Array
+from sparsewise._util.text import count
+from sparsewise.design.base import square_sums
+from sparsewise.problem.problem import Problem, problem_of
 from sparsewise.results.check import BayesianCheck
 from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
-from sparsewise.wording import count
 
 MINOR = 1e-4
 """Part of the target's square: features that explain less are as small as systematic errors."""

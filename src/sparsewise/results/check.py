@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 
 
 @dataclass(frozen=True)

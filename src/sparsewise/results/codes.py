@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sparsewise._typing import Array
+from sparsewise._util.text import count
 from sparsewise.design import Design, as_design
-from sparsewise.design.base import BLOCK_BYTES, Array, square_sums
+from sparsewise.design.base import BLOCK_BYTES, square_sums
 from sparsewise.errors import InputError
-from sparsewise.problem import product
+from sparsewise.problem.problem import product
+from sparsewise.problem.signals import Signals, unit_signals
 from sparsewise.results.stop import Stop
-from sparsewise.signals import Signals, unit_signals
-from sparsewise.wording import count
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array

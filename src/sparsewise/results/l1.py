@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_number
+from sparsewise._util.text import shortened
 from sparsewise.errors import InputError
-from sparsewise.parameters import check_number
-from sparsewise.problem import Problem, problem, product
+from sparsewise.problem.problem import Problem, problem, product
 from sparsewise.results.check import L1Check
 from sparsewise.results.path import Model
 from sparsewise.results.solution import Solution
-from sparsewise.wording import shortened
 
 ROUNDING = 16
 """Units of rounding by which a residual may be off."""

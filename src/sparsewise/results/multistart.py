@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array, square_sums
-from sparsewise.guarantees.exchanges import changes_of_one
-from sparsewise.guarantees.fit import Fit
-from sparsewise.problem import Problem, problem_of
+from sparsewise._typing import Array
+from sparsewise._util.text import count
+from sparsewise.criteria.ric import Score
+from sparsewise.design.base import square_sums
+from sparsewise.problem.problem import Problem, problem_of
 from sparsewise.results.check import MultistartCheck
 from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
-from sparsewise.selection.score import Score
-from sparsewise.wording import count
+from sparsewise.subsets.exchanges import changes_of_one
+from sparsewise.subsets.fit import Fit
 
 CLOSE = 1e-6
 """Figures that differ by less, relatively, are the same to anybody who reads them."""

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
 from sparsewise.errors import InputError
-from sparsewise.problem import Units
+from sparsewise.problem.problem import Units
 from sparsewise.results.step import Action, Step
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.design.base import Array
-from sparsewise.problem import Problem, problem_of
+from sparsewise._typing import Array
+from sparsewise.problem.problem import Problem, problem_of
 from sparsewise.results.check import MultistartCheck
 from sparsewise.results.multistart import MultistartSolution
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.design.base import Array
+from sparsewise._typing import Array
+from sparsewise._util.text import count
 from sparsewise.guarantees.certificate import Certificate, certify
-from sparsewise.problem import Problem, problem_of
+from sparsewise.problem.problem import Problem, problem_of
 from sparsewise.results.check import Check
 from sparsewise.results.path import Path
 from sparsewise.results.stop import Stop
-from sparsewise.wording import count
 
 
 class Posterior(NamedTuple):

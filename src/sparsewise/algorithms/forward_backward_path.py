@@ -1,0 +1,136 @@
+"""Paths forward as far as they are worth it, and all the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise._typing import Array
+from sparsewise.engine.active_set import ActiveSet, begin
+from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.results import Path, Solution, Stop
+
+ExtendTo = Callable[[Array, Array], int]
+"""From ‖r‖² and size of all models met so far to the size that is worth going on to, if any is."""
+
+ROOM = 128
+"""Columns to make room for at first, where nobody knows how many will come."""
+
+
+def forward_path(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int,
+    extend_to: ExtendTo | None = None,
+    by: Literal["gain", "corr"] = "gain",
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+) -> Solution:
+    """`forward`, or by "corr" `omp`, to `sparsity` columns, or until it is not worth going on.
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int
+        Most features.
+    further : callable, optional
+        Called with ‖r‖² and sizes of the models met so far: the size to go on to before it is asked
+        again. None larger than that of the last: enough.
+    by : {"gain", "corr"}
+        What the best column is best by.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+
+    Returns
+    -------
+    Solution
+        The last model, and the path that led there.
+    """
+    name = {"gain": "forward", "corr": "omp"}[by]
+    active, stopping = _begin(name, A, y, sparsity, extend_to, include, exclude)
+    return active.solve(name, lambda: extend(active, stopping, extend_to, by))
+
+
+def forward_backward_path(
+    A: Any,
+    y: ArrayLike,
+    *,
+    sparsity: int,
+    extend_to: ExtendTo | None = None,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+) -> Solution:
+    """`forward_path`, then `backward` until only the columns of include are left.
+
+    What matters is the way: ``path.at(k)`` is the better of two models of each size. (One round
+    of RMP₀ for every δ at once: the backward stage drops by increasing loss.)
+
+    Parameters
+    ----------
+    A : array-like, sparse matrix, operator or Design of shape (n, m)
+        The columns to choose from.
+    y : array-like of shape (n,)
+        The target.
+    sparsity : int
+        Where to turn at the latest.
+    further : callable, optional
+        As for `forward_path`.
+    include, exclude : iterable of int
+        Columns that must, and must not, be in the model.
+
+    Returns
+    -------
+    Solution
+        The last model, and the path that led there and back.
+    """
+    active, stopping = _begin("forward_backward_path", A, y, sparsity, extend_to, include, exclude)
+
+    def steps() -> Stop:
+        extend(active, stopping, extend_to)
+        return active.shrink(stopping._replace(most=0))
+
+    return active.solve("forward_backward_path", steps)
+
+
+def _begin(
+    name: str,
+    A: Any,
+    y: ArrayLike,
+    sparsity: int,
+    extend_to: ExtendTo | None,
+    include: Iterable[int],
+    exclude: Iterable[int],
+) -> tuple[ActiveSet, StoppingCriterion]:
+    """An active set with room for all columns that may come, unless hardly any may be worth it."""
+    forced = list(include)
+    room = sparsity if extend_to is None else min(sparsity, len(forced) + ROOM)
+    active, stopping = begin(name, A, y, sparsity=room, include=forced, exclude=exclude)
+    return active, stopping._replace(most=sparsity)
+
+
+def extend(
+    active: ActiveSet,
+    stopping: StoppingCriterion,
+    extend_to: ExtendTo | None,
+    by: Literal["gain", "corr"] = "gain",
+) -> Stop:
+    """Add the best column for as long as that is worth it; why it ended."""
+    while extend_to is not None:
+        path = Path(active.log.stretches, active.problem.units, float(not active.problem.is_zero))
+        rss = path.losses
+        wanted = extend_to(rss, active.size - np.arange(rss.size)[::-1])
+        if wanted <= active.size:
+            return Stop.BEST
+        if wanted >= stopping.most:
+            break
+        stop = active.grow(stopping._replace(most=wanted), by=by)
+        if active.size < wanted:
+            return stop
+    return active.grow(stopping, by=by)

@@ -1,0 +1,1 @@
+"""Sparse Bayesian Learning: evidence, prior variances, noise."""

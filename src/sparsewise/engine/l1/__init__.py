@@ -1,0 +1,1 @@
+"""ℓ1-penalised least squares: paths, working sets, proximal steps, proofs of optimality."""

@@ -1,0 +1,546 @@
+"""ℓ1-penalised least squares along a path of weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from sparsewise._typing import Array
+from sparsewise.design import DenseDesign
+from sparsewise.engine.factor import Factor
+from sparsewise.engine.l1.l1_solution import (
+    LostDigitsError,
+    Minimiser,
+    OutOfReachError,
+    least_squares,
+)
+from sparsewise.engine.l1.path_lookahead import GuessedBends, residual
+from sparsewise.engine.l1.weights import Weights
+from sparsewise.engine.log import Log
+from sparsewise.engine.look_ahead import LookAhead
+from sparsewise.errors import InputError, Parameter
+from sparsewise.kernels import load_homotopy
+from sparsewise.problem.problem import Problem
+from sparsewise.results import Stop
+
+BENDS = 64
+"""How many bends there is room for at first; twice as many each time."""
+
+LARGE = 1 << 24
+"""Bytes of an A that doesn't stay in a cache: from there on, to guess bends is worth its while."""
+
+GUESSES = 16
+"""Bends to guess at first: a wrong guess costs but a pass or two."""
+
+MOST_BENDS = 200
+"""More bends than this for each row and column are a sign that the path goes in circles."""
+
+WORN = -1 / 4
+"""A recipe larger than this power of eps has cost a quarter of the digits: the factor is worn."""
+
+NUDGE = 1e-2
+"""Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
+
+
+def attempts(data: Problem) -> Iterator[tuple[Problem, bool]]:
+    """The data, and whether to take care: each for when what the one before led to fails."""
+    yield data, False
+    if data.y.dtype == np.float32:
+        data = in_double(data)
+        yield data, False
+    yield data, True
+
+
+def in_double(data: Problem) -> Problem:
+    """The same problem in double precision, in memory."""
+    A = data.design.columns(slice(None)).astype(np.float64)
+    design = DenseDesign(A, rows=data.design.rows, error=data.design.error)
+    if data.design.measured.rough:  # weights are in these units
+        design = design.in_units_of(data.design)
+    inverse = design.inverse_norms()
+    return data._replace(design=design, Y=data.Y.astype(np.float64), inverse_norms=inverse)
+
+
+class Homotopy:
+    """The minimiser of ½‖A x - y‖² + λ Σ w_j |x_j|, followed as λ and w change.
+
+    It begins at the λ at which the first column comes in. `lower` and `raise_` change λ, `reweight`
+    the weights: always along lines on which the minimiser bends from time to time, so that a new
+    problem costs as many bends as it is far from the last. Each verb raises `Halted` where the
+    callback, or Ctrl-C, asks to stop.
+
+    Parameters
+    ----------
+    log : Log
+        Takes the steps.
+    weights : Weights
+        What each column costs.
+    careful : bool
+        Whether the factor is made anew at every bend: slow, and right to rounding wherever numbers
+        of this type can tell columns apart.
+    data : Problem, optional
+        That of the log in another precision.
+
+    Attributes
+    ----------
+    penalty : float
+        λ, for unit columns, a unit target and `Weights.unit`.
+    begun : bool
+        Whether λ has left its first value.
+    tolerance : Tolerances
+        What rounding makes of numbers of this type.
+    bends : list of float
+        λ at each step of the log.
+    """
+
+    def __init__(
+        self, log: Log, weights: Weights, careful: bool = False, data: Problem | None = None
+    ) -> None:
+        self._kernels = load_homotopy()
+        self.log = log
+        self.data: Problem = log.problem if data is None else data
+        self._factor = Factor(self.data, 32)
+        self._dtype = self.data.y.dtype
+        self.tolerance = self._factor.tolerance
+        n, m = self.data.shape
+        self._sign, self._product = np.zeros((2, m), self._dtype)
+        self._state = np.zeros(m, np.int8)
+        self._vectors = np.zeros((3, n), self._dtype)
+        self._scratch = np.zeros((5, 0), self._dtype)
+        self._at, self._count = np.zeros(6), np.zeros(6, np.int64)
+        self.bends: list[float] = []
+        self._recorded = 0  # columns of the model after the last step of the log
+        self._span = (0.0, 0.0)
+        self.begun, self._careful = False, careful
+        self._duals: list[Array] = []  # ν of the way, where care is taken
+        self._worn = self._bearable
+        self._look_ahead = LookAhead(GUESSES)
+        large = n * m * self._dtype.itemsize >= LARGE and not self.data.design.is_operator
+        self._guesses = large and not (careful or log.callback)
+        self._begin(weights)
+
+    @property
+    def _r(self) -> Array:
+        """What least squares on the active columns leaves of y."""
+        (r,) = self._factor.r
+        return r
+
+    def _begin(self, weights: Weights) -> None:
+        """Columns that cost nothing are active; λ is where the first of the others comes in."""
+        kernels, factor = self._kernels, self._factor
+        self._set_weights(weights)
+        free = [] if weights.plain else weights.free.tolist()
+        if not weights.plain:
+            self._state[weights.barred] = kernels.BARRED
+            self._state[free] = kernels.ACTIVE
+        if free:
+            if not factor.load(free, len(free), True):
+                raise InputError(
+                    ("The columns that cost nothing (", Parameter("include"), ", or a weight of 0) "
+                     "depend linearly on each other"), "leave some of them out.",
+                )  # fmt: skip
+            self.log.record("start", free, [factor.rss], [factor.coef()], len(free))
+            self._recorded = len(free)
+        self._correlate(self._r)
+        self._at[kernels.LENGTH] = factor.rss**0.5
+        self._first_corr = np.abs(self._corr)
+        if free and self.fits_exactly:  # what is left of y is rounding
+            self._first_corr[:] = 0.0
+        self.penalty = self.first_penalty
+
+    def _set_weights(self, weights: Weights) -> None:
+        self.weights = weights
+        self._unit = weights.finite  # in double precision: weights may differ by decades
+
+    def _correlate(self, r: Array) -> None:
+        self._corr = self.data.correlate(r).astype(self._dtype, copy=False)
+
+    # ------------------------------------------------------------------ what is there
+
+    @property
+    def first_penalty(self) -> float:
+        """The λ above which no column that costs anything is active."""
+        corr, unit = self._first_corr, self._unit
+        if not self.weights.plain:
+            costs = unit > 0
+            corr, unit = corr[costs], unit[costs]
+        return float((corr / unit).max(initial=0.0))
+
+    @property
+    def size(self) -> int:
+        """Number of active columns."""
+        return self._factor.size
+
+    @property
+    def squared_residual(self) -> float:
+        """‖r‖² for a target of norm one."""
+        if not self.size:
+            return self._factor.rss
+        e = self._turned(self._unit * self.penalty)
+        return self._factor.rss + float(e @ e)
+
+    @property
+    def fits_exactly(self) -> bool:
+        """Whether least squares on the active columns leave nothing but rounding."""
+        return self._factor.rss <= self.tolerance.exact
+
+    def minimiser(self) -> Minimiser:
+        """The minimiser at the present λ and weights, with its dual vector."""
+        factor, k = self._factor, self.size
+        columns, accuracy = factor.columns.copy(), 1e2 * self.tolerance.quiet * NUDGE
+        if math.isinf(self.penalty):
+            return Minimiser(
+                columns, factor.coef()[0], np.zeros_like(self._r), self.penalty, accuracy
+            )
+        e = self._turned(self._unit)
+        x = self._coef(factor.t[0, :k] - self.penalty * e)
+        keep = (x * self._sign[columns] > self._dust(x)) | factor.locked[:k]
+        if not keep.all():
+            columns, x = columns[keep], x[keep]
+        if self.penalty == 0 and columns.size < k:
+            x = least_squares(self.data, columns)
+        dual = self._dual(e, columns)
+        return Minimiser(
+            columns, x.astype(self._dtype), dual.astype(self._dtype), self.penalty, accuracy
+        )
+
+    def _dust(self, x: Array) -> Array | float:
+        """How large coefficients may be that are zero but for rounding, as they may be at λ = 0."""
+        if self.penalty > 0:
+            return 0.0
+        least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0))
+        if not self.fits_exactly:
+            return least
+        return np.maximum(least, 8 * self.tolerance.eps * np.sqrt(self._factor.diagonal()))
+
+    def _dual(self, e: Array, columns: Array) -> Array:
+        """ν = r/λ = Q e + r_LS/λ; at λ = 0 its limit, as far as there is one.
+
+        Once r is nothing but rounding, so is the part of ν outside of the active columns. Any ν on
+        the way does as well that holds these columns at their weights.
+        """
+        factor = self._factor
+        if not self.penalty and self.fits_exactly and self._duals:
+            limits = self._sign[columns] * self._unit[columns]
+            unit, eps = factor.unit_columns(columns), self.tolerance.eps
+            for dual in self._duals:
+                error = np.abs(dual @ unit - limits).max(initial=0.0, where=limits != 0)
+                if error <= 64 * eps * float(np.linalg.norm(dual)):
+                    return dual
+        dual = e @ factor.Q[: self.size]
+        share = self.penalty or self._last_penalty(float(np.linalg.norm(e)))
+        return dual + self._r / share if share > 0 else dual
+
+    def _last_penalty(self, length: float) -> float:
+        """A λ > 0 after the last bend: there r/λ is in the dual set, as it is in the limit of zero.
+
+        Where r has no limit of zero, neither has r/λ a limit: the less λ is, the less is lost.
+        """
+        last = self.bends[-1] if self.bends else 0.0
+        if self.fits_exactly or not length:
+            return last
+        return min(last, self._factor.rss**0.5 * self.tolerance.quiet / length)
+
+    @property
+    def _bearable(self) -> float:
+        """The recipe above which the factor is worn."""
+        return 0.0 if self._careful else self.tolerance.eps**WORN
+
+    @property
+    def _mends(self) -> bool:
+        """Whether a worn factor is made anew: in single precision, all in double costs less.
+
+        Not where a callback is told of the steps: it can't be told that they were none.
+        """
+        return self._dtype != np.float32 or self.log.callback is not None
+
+    def _coef(self, coordinates: Array, refined: bool = False) -> Array:
+        """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
+        factor, k = self._factor, coordinates.size
+        Q, U = factor.Q[:k], factor.U[:k, :k]
+        x = coordinates @ U
+        if (refined or self._careful) and k:
+            unit = factor.unit_columns(factor.columns[:k])
+            for _ in range(2):
+                x = x + (Q @ (coordinates @ Q - unit @ x)) @ U
+        return np.asarray(x)
+
+    def _turned(self, weights: Array) -> Array:
+        """Uᵀ(s ω): the residual's part in the span of the active columns."""
+        k, columns = self.size, self._factor.columns
+        return np.asarray(self._factor.U[:k, :k] @ (self._sign[columns] * weights[columns]))
+
+    # ------------------------------------------------------------------ the verbs
+
+    def lower(self, bound: float | None = None, to: float = 0.0) -> Stop:
+        """Lower λ until ‖r‖² is `bound`, or to a value."""
+        return self._go(0.0, self._unit, bound, to)
+
+    def raise_(self, bound: float) -> Stop:
+        """Raise λ until ‖r‖² is `bound`."""
+        return self._go(2 * self.first_penalty + self.penalty, self._unit, bound)
+
+    def reweight(self, weights: Weights) -> None:
+        """Go over to other weights (of the same free and barred columns), λ staying as it is."""
+        before = self._unit
+        self._set_weights(weights)
+        self._go(self.penalty, before, None)
+
+    def reach(self, bound: float) -> Stop:
+        """Go to the λ at which ‖r‖ is the bound; infinite where nothing needs to be paid for."""
+        squared, now = min(bound, 2.0) ** 2, self.squared_residual
+        if squared <= self.tolerance.exact:  # nothing but rounding
+            squared = 0.0
+        if now <= squared and not self.begun:
+            self.penalty = np.inf
+            return Stop.RESIDUAL
+        if self.begun and abs(now - squared) <= 1e-12 * squared:
+            return Stop.RESIDUAL
+        if squared == 0.0:
+            stop = self.lower()
+        elif now > squared:
+            stop = self.lower(squared)
+        else:
+            stop = self.raise_(squared)
+        if stop is Stop.RESIDUAL:
+            self._settle(squared)
+            return stop
+        if self.fits_exactly:
+            return Stop.EXACT_FIT
+        distance = self._factor.rss**0.5
+        unsure = self.tolerance.exact**0.5 * (1 + float(np.abs(self._factor.coef()).sum()))
+        if distance > bound + unsure:
+            raise OutOfReachError(self.data, bound, distance)
+        return Stop.RESIDUAL
+
+    def _settle(self, squared: float) -> None:
+        """λ where ‖r‖² = ‖r_LS‖² + λ²‖e‖² is the bound, without the errors of the way to it."""
+        e = self._turned(self._unit)
+        length = float(e @ e)
+        if length > 0:
+            self.penalty = (max(squared - self._factor.rss, 0.0) / length) ** 0.5
+
+    # ------------------------------------------------------------------ along a line
+
+    def _go(self, to: float, before: Array, bound: float | None, least: float = 0.0) -> Stop:
+        """From λ and the weights before to λ = `to` and the weights now; not beyond `least`."""
+        kernels, start = self._kernels, self.penalty
+        self._weight = start * before
+        self._delta = to * self._unit - self._weight
+        self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
+        self._at[kernels.LEAST] = least / start if least else 0.0
+        self._count[kernels.STILL] = 0
+        self._span = (start, to)
+        self.begun = True
+        self._state[self._state == kernels.PARKED] = kernels.OPEN
+        room = 2 if self.log.callback else BENDS  # a column may come in exchange for another
+        code = kernels.END if not start else kernels.MORE
+        while code not in (kernels.END, kernels.MET):
+            code = self._follow(room, -1.0 if bound is None else bound)
+            self.penalty = to + (start - to) * float(self._at[kernels.LEFT])
+            if code == kernels.STALE:
+                self._refresh()
+                if not to:  # a way to zero may be long: what is left of it is the whole way
+                    start = self.penalty
+                    self._span = (start, to)
+                    self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
+                    self._at[kernels.LEAST] = least / start if least else 0.0
+            elif code == kernels.CYCLE:
+                self._nudge()
+            elif not self.log.callback:
+                room *= 2
+            self.log.check_interrupt()
+        return Stop.RESIDUAL if code == kernels.MET else Stop.EXHAUSTED
+
+    def _follow(self, room: int, bound: float) -> int:
+        """Follow the line for as many bends as there is room for; why that ended.
+
+        All in one compiled call if A is small; otherwise bends are guessed, or it asks for products
+        and columns.
+        """
+        self._check_bends()
+        if self._guesses:
+            steps = self._look_ahead.steps(room - 1)
+            if steps > 1 and (code := self._guess(steps, bound)) is not None:
+                return code
+            room = 2
+        kernels, factor, data, count = self._kernels, self._factor, self.data, self._count
+        factor.make_room(min(factor.size + 1, factor.capacity))
+        limits, state = self._limits(), self._now(room)
+        small = data.design.is_small
+        W = data.design.as_contiguous(None, self._dtype) if small else np.empty((0, 0), self._dtype)
+        code = kernels.LOOK
+        while True:
+            code = kernels.follow(W, data.inverse_norms, state, code, bound, limits)
+            if code == kernels.PRODUCT and not self.log.halted:
+                state.b[:] = data.correlate(state.u)
+            elif code == kernels.COLUMN:
+                state.a[:] = factor.unit_column(int(count[kernels.PLACE]))
+            elif code == kernels.WORN and self._mends:
+                state, code = self._made_anew(state), kernels.LOOK
+                limits = self._limits()
+            else:
+                break
+        data.passes.count += int(count[kernels.PASSES])
+        if code == kernels.WORN:
+            raise LostDigitsError
+        self._took(state)
+        return int(code)
+
+    def _guess(self, steps: int, bound: float) -> int | None:
+        """Guess so many bends, and follow the line for as many as are right; why that ended.
+
+        None: not even two of them are.
+        """
+        kernels, factor = self._kernels, self._factor
+        factor.make_room(min(factor.size + steps + 1, factor.capacity))
+        guess = GuessedBends(self.data, self._now(steps + 1), steps)
+        new, code = guess.follow(steps + 1, bound, self._limits())
+        right = 0
+        if code != kernels.WORN:
+            r = residual(new)
+            corr = self.data.correlate(r)
+            right = guess.right(new, r, corr, self.tolerance.tie)
+        self._look_ahead.learn(steps, min(right, steps))
+        if right < 2:
+            return None
+        if right <= new.count[kernels.BENDS]:
+            new, code = guess.follow(right, bound, self._limits())
+            r = residual(new)
+            corr = self.data.correlate(r)
+        self._accept(guess, new, r, corr)
+        return code
+
+    def _accept(self, guess: GuessedBends, new: Any, r: Array, corr: Array) -> None:
+        """Go on from where the guess has led, with this residual and c."""
+        kernels, factor, pool = self._kernels, self._factor, guess.pool
+        k, at = int(new.count[kernels.SIZE]), self._at
+        way = 1 - new.at[kernels.LEFT] / at[kernels.LEFT]
+        self._weight, self._delta = self._weight + way * self._delta, (1 - way) * self._delta
+        self._weight[pool], self._delta[pool] = new.weight, new.delta
+        self._sign[pool], self._state[pool] = new.sign, new.state
+        if self._span[1] == 0.0:
+            self._weight = -self._delta
+        at[:], self._count[:], self._corr = new.at, new.count, corr.astype(self._dtype, copy=False)
+        at[kernels.LENGTH] = np.linalg.norm(r)
+        factor.Q[:], factor.U[:], factor.t[:], factor.r[:] = new.Q, new.U, new.t, new.r
+        factor.order[:k], factor.locked[:k] = pool[new.order[:k]], new.locked[:k]
+        done = int(new.count[kernels.BENDS])
+        columns = new.columns[:done]
+        named = np.where(columns >= 0, pool[columns], -1 - pool[-1 - columns])
+        self._took(new._replace(columns=named))
+
+    def _took(self, state: Any) -> None:
+        """The bends that lie behind."""
+        kernels, count = self._kernels, self._count
+        done = int(count[kernels.BENDS])
+        columns = state.columns[:done]
+        dropped = int(np.count_nonzero(columns < 0))
+        self._factor.was_changed(int(count[kernels.SIZE]), float(self._at[kernels.RSS]), dropped)
+        self._record(columns, state.left[:done], state.squares[:done], state.X[:done])
+
+    def _check_bends(self) -> None:
+        if len(self.bends) > MOST_BENDS * sum(self.data.shape):
+            raise LostDigitsError
+
+    def _record(self, columns: Array, left: Array, squares: Array, coefs: Array) -> None:
+        """The steps, those of one kind together."""
+        start, to = self._span
+        self.bends += (to + (start - to) * left).tolist()
+        first = 0
+        for comes, group in groupby((columns >= 0).tolist()):
+            last = first + len(list(group))
+            self._recorded += last - first if comes else first - last
+            part = slice(first, last)
+            named = columns[part] if comes else -1 - columns[part]
+            self.log.record(
+                "add" if comes else "drop", named, squares[part], coefs[part], self._recorded
+            )
+            first = last
+
+    # ------------------------------------------------------------------ what kernels take
+
+    def _limits(self) -> tuple[float, ...]:
+        tolerance = self.tolerance
+        to_zero = self._span[1] == 0.0
+        return (
+            tolerance.exact if to_zero else -1.0, tolerance.exact, tolerance.eps**0.75,
+            32 * tolerance.eps, float(2 * min(self.data.shape) + 20), tolerance.faded**0.5,
+            self._worn,
+        )  # fmt: skip
+
+    def _now(self, room: int) -> Any:
+        """The state, with room to record so many bends."""
+        kernels, factor, count = self._kernels, self._factor, self._count
+        count[kernels.SIZE], self._at[kernels.RSS] = factor.size, factor.rss
+        count[kernels.BENDS] = count[kernels.PASSES] = 0
+        count[kernels.GIVEN_UP] = kernels.NO_BEND
+        needed = 2 * factor.room + 2  # for orthogonalising k columns
+        if self._scratch.shape[1] < needed:
+            self._scratch = np.zeros((5, needed), self._dtype)
+        x, dx, e, g, h = self._scratch
+        u, a, v = self._vectors
+        return kernels.State(
+            factor.Q, factor.U, factor.t, self._r[None], factor.order, factor.locked, x, dx, e, g,
+            u, self._corr, self._weight, self._delta, self._sign, self._state, self._product, a, v,
+            h, self._at, count, np.empty(room, np.int64), np.empty(room), np.empty(room),
+            np.zeros((room, factor.room + 1), self._dtype),
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ errors kept small
+
+    def _refresh(self) -> None:
+        """c from scratch: it carries the rounding errors of larger times."""
+        factor, kernels = self._factor, self._kernels
+        _ = factor.Q
+        factor.reorthogonalise()
+        r = self._r + self._turned(self._weight) @ factor.Q[: self.size]
+        self._correlate(r)
+        if self._careful and self._span[1] == 0.0:
+            self._duals.append(r / (self._span[0] * float(self._at[kernels.LEFT])))
+        self._at[kernels.FRESH] = self._at[kernels.LEFT]
+        self._at[kernels.LENGTH] = np.linalg.norm(r)
+
+    def _made_anew(self, state: Any) -> Any:
+        """The factor from scratch, and c: large recipes have cost them digits.
+
+        With what it is now, the last bend is recorded; where recipes stay large, so is every one.
+        """
+        factor, kernels, count = self._factor, self._kernels, self._count
+        k = factor.size = int(count[kernels.SIZE])
+        factor.make()
+        self._refresh()
+        self._at[kernels.WEAR], self._at[kernels.RSS] = 0.0, factor.rss
+        recipes = float(np.abs(factor.U[:k, :k]).sum(axis=1).max(initial=0.0))
+        self._worn = self._bearable if recipes <= self._bearable else 0.0
+        if count[kernels.GIVEN_UP] != kernels.NO_BEND:
+            last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
+            came = int(state.columns[last] >= 0)  # a column that has just come is at zero
+            v = (factor.t[0, :k] - self._turned(self._weight))[: k - came]
+            x = np.append(self._coef(v, refined=True), np.zeros(came))
+            r = self.data.y - factor.unit_columns(factor.columns) @ x
+            state.squares[last], state.X[last, :k] = r @ r, x
+            if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
+                state.squares[last - 1] = r @ r
+                state.X[last - 1, : k + 1] = np.insert(x, given_up, 0.0)
+            count[kernels.GIVEN_UP] = kernels.NO_BEND
+        return state._replace(Q=factor.Q, U=factor.U, t=factor.t, r=self._r[None], corr=self._corr)
+
+    @cached_property
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(0)
+
+    def _nudge(self) -> None:
+        """Columns that are tied for ever are told apart by weights raised a little."""
+        idle = self._state == self._kernels.OPEN
+        size = NUDGE * self.tolerance.quiet
+        factors = 1 + size * self._generator.random(np.count_nonzero(idle)).astype(self._dtype)
+        target = self._weight[idle] + self._delta[idle]
+        self._weight[idle] *= factors
+        self._delta[idle] = target * factors - self._weight[idle]
+        self._count[self._kernels.STILL] = 0

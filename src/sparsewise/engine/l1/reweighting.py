@@ -1,0 +1,142 @@
+"""Basis pursuit again and again, with weights made of the last minimiser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_positive, check_whole
+from sparsewise.design.base import Design, square_sums
+from sparsewise.engine.l1.basis_pursuit import BasisPursuit
+from sparsewise.engine.l1.l1_solution import Minimiser, l1_solution
+from sparsewise.engine.l1.weights import Weights
+from sparsewise.problem.problem import Problem
+from sparsewise.results import Reweighted, Round, Stop
+from sparsewise.tolerances import tolerances
+
+INNER = 8
+"""Rounds of the relevance weights' own fixed-point iteration between two ℓ1 problems."""
+
+DAMPED = 1e2
+"""Above this d_j², 1 - d_j² [M⁻¹]_jj has lost more than two of sixteen digits."""
+
+Rule = Callable[[Array, Array], Array]
+"""From the coefficients of unit columns and their weights to new weights."""
+
+
+class Reweighting(NamedTuple):
+    """The last round that was finished, what led there, and why no other follows.
+
+    Attributes
+    ----------
+    stop : Stop
+        Why it ended.
+    weights : Weights
+        The weights of that round.
+    found : Minimiser
+        Its minimiser.
+    r : ndarray, optional
+        The residual of that, where it is known.
+    rounds : tuple of Round
+        What each round came to.
+    """
+
+    stop: Stop
+    weights: Weights
+    found: Minimiser
+    r: Array | None
+    rounds: tuple[Round, ...]
+
+    def solution(self, algorithm: str, pursuit: BasisPursuit, debias: bool) -> Reweighted:
+        """That round in the units of the data."""
+        return l1_solution(
+            pursuit.log, algorithm, self.stop, self.weights, self.found, pursuit.bound, debias,
+            kind=Reweighted, r=self.r, rounds=self.rounds,
+        )  # fmt: skip
+
+
+def reweighted(
+    pursuit: BasisPursuit, weights: Weights, rule: Rule, max_outer: int, tol: float
+) -> Reweighting:
+    """Minimise with these weights, then with those that the rule makes of each minimiser.
+
+    Ends when no coefficient of a unit column moves by more than `tol` times the largest, or after
+    `max_outer` rounds besides the first, or where nothing is paid for: no weights can lower a
+    cost of zero. A round that is halted stands between two problems and solves neither, so that
+    the one before it is returned.
+    """
+    most, small = check_whole(max_outer, "max_outer", 0), check_positive(tol, "tol")
+    data, before = pursuit.data, np.zeros(0)
+    last: Reweighting | None = None
+    for _ in range(most + 1):
+        if last is not None:
+            weights = weights.renewed(rule(before, weights.finite * weights.top), data)
+        stop = pursuit.run(weights)
+        if last is not None and pursuit.log.halted:
+            return last._replace(stop=stop)
+        found = pursuit.result()
+        x = found.coef(data)
+        change = float(np.abs(x - before).max() / np.abs(before).max()) if last else math.inf
+        told = Round(found.columns.size, found.cost(weights, data), change)
+        rounds = (*last.rounds, told) if last else (told,)
+        before, last = x, Reweighting(stop, weights, found, pursuit.r, rounds)
+        if change <= small:
+            return last._replace(stop=Stop.SETTLED)
+        if pursuit.log.halted or not x[weights.usual].any():
+            return last
+    assert last is not None
+    return last._replace(stop=Stop.MAX_OUTER)
+
+
+def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> Array:
+    """√(a_j* C⁻¹ a_j) of all unit columns, after INNER rounds from the weights given.
+
+    With S the support, d_j² = σ²/γ_j, P = A_S*A and M = A_S*A_S + D² = R*R, it is the root of
+    (1 - ‖R⁻*P_j‖²)/σ²; for j in S also of (1 - d_j² [M⁻¹]_jj)/γ_j, which keeps its digits where
+    γ_j is large (`DAMPED`), and is all that the rounds need: Γ is zero elsewhere.
+    """
+    from scipy.linalg import get_lapack_funcs
+
+    eps = data.tolerances.eps
+    S = np.flatnonzero(x)
+    unit = data.unit_columns(S)
+    P = (data.rmatmat(unit) * data.inverse_norms[:, None]).conj().T
+    P = P.astype(np.result_type(P.dtype, np.float64), copy=False)
+    gram, unit = P[:, S], unit.astype(P.dtype, copy=False)
+    routines: Any = get_lapack_funcs(("potrf", "trtri", "trtrs"), (P,))
+    factor, invert, solve = routines
+    close = tolerances(P.dtype).quiet ** 0.5
+
+    def root(squares: Array) -> Array:
+        """R, by Cholesky; by QR of A_S above D where columns agree and that would cost digits."""
+        R, failed = factor(gram + np.diag(squares))
+        if failed or R.diagonal().real.min() < close:
+            R = np.linalg.qr(np.vstack([unit, np.diag(np.sqrt(squares) + eps)]), mode="r")
+        return np.asarray(R)
+
+    size, own = np.abs(x[S]).astype(np.float64), np.asarray(weights[S], np.float64)
+    for _ in range(INNER):
+        squares = np.minimum(sigma**2 * own / size, 1 / eps)  # zero for what costs nothing
+        R = root(squares)
+        inverse = square_sums(invert(R)[0].conj().T)
+        own = squares * np.maximum(1 - squares * inverse, 1e-12)
+        if squares.max() > DAMPED:
+            left = np.maximum(1 - square_sums(solve(R, gram, trans=2)[0]), eps)
+            own = np.where(squares > DAMPED, left, own)
+        own = np.sqrt(own) / sigma
+    left = 1 - square_sums(solve(R, P, trans=2)[0])
+    new = np.sqrt(np.maximum(left, eps)) / sigma
+    new[S] = own
+    return new
+
+
+def usual_epsilon(design: Design, size: Array) -> float:
+    """The i-th largest of sizes of which the largest is 1, i = n/(4 log(m/n)); at least 1e-3."""
+    n, m = design.rows, design.shape[1]
+    i = round(n / (4 * math.log(m / n))) if m > n else m
+    i = min(max(i, 1), size.size)
+    return max(float(np.partition(size, -i)[-i]), 1e-3)

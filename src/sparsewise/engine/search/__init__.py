@@ -1,0 +1,1 @@
+"""Searches from several starts, and exchanges of columns."""

@@ -1,0 +1,474 @@
+"""Search from several starts: joint updates, the way back, forward and back; the best of all."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise._typing import Array
+from sparsewise._util.parameters import check_constraints, check_function, check_whole, shown
+from sparsewise._util.progress import unseen, waiting
+from sparsewise.criteria.ric import CHARGES, ByCharge, Score, score
+from sparsewise.engine.active_set import ActiveSet
+from sparsewise.engine.bayes.joint_updates import relevant, rough_posterior
+from sparsewise.engine.bayes.noise import relative_noise
+from sparsewise.engine.halting import Halted, interrupted
+from sparsewise.engine.log import Log
+from sparsewise.engine.search.forward_screening import forward_screening
+from sparsewise.engine.stopping import StoppingCriterion
+from sparsewise.errors import InputError
+from sparsewise.problem.preprocessing import NARROW
+from sparsewise.problem.problem import DependentColumnsError, Passes, Problem, problem
+from sparsewise.problem.targets import Targets
+from sparsewise.results import MultistartSolution, Start, Stop, Stretch, each_sigma
+from sparsewise.subsets.exchanges import changes_of_one, lowest_of_equals
+from sparsewise.subsets.fit import Fit
+
+LARGE_NOISE = 0.1
+"""σ² at first, as a part of the target's variance, where it follows the updates."""
+
+SMALL_NOISE = 1e-4
+"""σ² of the starts that hold it: 1 % of the target's standard deviation."""
+
+PLAIN = -8.0
+"""log₁₀: a fit this unlikely by chance, found twice, is the answer."""
+
+BY_CHANCE = -2.0
+"""log₁₀: a fit no less likely by chance than this is worth a warning."""
+
+UNLIKELY = 1e-5
+"""A γ below this part of the largest is not worth a place on the way back."""
+
+ROUNDS = 8
+"""Most stages forward and back from one start."""
+
+QUICKLY = 1e-6
+"""How far ‖r‖² may be off, relatively, where that makes a second look only."""
+
+JOINTLY = 1 << 28
+"""n m min(n, m) up to which all columns are updated together; else those that may matter."""
+
+
+class Found(NamedTuple):
+    """What a start came to: a model of a target of norm one, and what it costs."""
+
+    cost: float
+    support: tuple[int, ...]
+    rss: float
+    way: tuple[Stretch, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        return len(self.support)
+
+
+class Multistart:
+    """The model of least score that several starts come to.
+
+    Each start draws prior variances γ, lets MacKay's updates find what is relevant, looks at every
+    model on the way back from there, and goes forward and back at the threshold that the best of
+    them implies, until nothing changes.
+
+    Parameters
+    ----------
+    problem : Problem
+        Design and target.
+    score : Score
+        What models cost.
+    include, exclude : sequence of int
+        Columns that must, and must not, be in the model.
+    tell : callable, optional
+        Called with what each start came to; True: stop.
+
+    Attributes
+    ----------
+    found : list of Found
+        What each start came to.
+    best : Found
+        The model of least score met so far; of equal ones the smallest, then the first.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        score: Score,
+        *,
+        include: Sequence[int] = (),
+        exclude: Sequence[int] = (),
+        tell: Callable[[Found], bool | None] | None = None,
+    ) -> None:
+        self.problem, self.score, self.tell = problem, score, tell
+        self.include, self.exclude = list(include), list(exclude)
+        self.found: list[Found] = []
+        self._ends: dict[tuple[int, ...], Found] = {}
+        self._active: ActiveSet | None = None
+        self._wait, self._words = unseen(), "searching"
+        empty = self.model(self.include)
+        self.best = self._found(empty.order, empty.rss)
+        rows = min(problem.shape[0], int(score.rows))
+        # Unknown noise takes a row to tell it from.
+        rows -= score.noise is None
+        self.most = max(min(rows, problem.shape[1]), len(self.include))
+        self._empty, self._size = empty, empty.rss
+        self._columns = np.empty(0, np.int64)
+
+    @property
+    def chance(self) -> float:
+        """log₁₀ of the odds that as many columns fit noise as closely as the best model."""
+        return self.score.chance(self.best.rss, self.best.size)
+
+    def run(self, effort: int, seed: int) -> Stop:
+        """So many starts at most; why there are no more."""
+        if self._size <= self.score.exact:
+            return Stop.EXACT_FIT
+        with waiting("searching", unasked=True) as self._wait:
+            return self._from_starts(effort, seed)
+
+    def _from_starts(self, effort: int, seed: int) -> Stop:
+        self._gather(self._candidates())
+        if not self._columns.size:
+            return Stop.EXHAUSTED
+        for i in range(effort):
+            self._words = f"searching: start {i + 1} of at most {effort}"
+            self.found.append(self.start(i, np.random.default_rng([seed, i])))
+            self._widen(self.found[-1].support)
+            if self.tell is not None and self.tell(self.found[-1]):
+                raise Halted
+            if self._is_plain():
+                return Stop.FOUND_AGAIN
+        # An answer in doubt is not to be worse than what steps from nothing come to.
+        self._settled(self._found(self._empty.order, self._size))
+        if self.best.size == len(self.include):
+            return Stop.NOTHING_FOUND
+        return Stop.BY_CHANCE if self.chance > BY_CHANCE else Stop.EFFORT
+
+    def _heed(self) -> None:
+        """Raise, should somebody have asked to stop; tell those who wait that it goes on."""
+        if interrupted():
+            raise Halted
+        self._wait.tell(words=self._words)
+
+    def _is_plain(self) -> bool:
+        """Whether the best model was found from two starts, and can't be there by chance."""
+        times = Counter(one.support for one in self.found)[self.best.support]
+        return times > 1 and self.chance < PLAIN
+
+    def start(self, i: int, rng: np.random.Generator) -> Found:
+        """What start number i comes to."""
+        survivors = self._survivors(i, rng)
+        # Where it goes from there depends on nothing else: many starts come to one model.
+        if end := self._ends.get(tuple(sorted(survivors))):
+            return end
+        first = self._on_the_way_back(survivors)
+        if first.support not in self._ends:
+            end = first if self._is_hopeless(first) else self._settled(first)
+            end = end._replace(way=first.way)
+            self._ends |= {first.support: end, end.support: end}
+        end = self._ends[first.support]
+        if self.best.support == first.support:  # met anew, and better by rounding than its end
+            self.best = end
+        return end
+
+    def _is_hopeless(self, found: Found) -> bool:
+        """Whether it may be there by chance, where the best model so far can't."""
+        if found.cost <= self.best.cost or self.chance >= PLAIN:
+            return False
+        return self.score.chance(found.rss, found.size) > PLAIN
+
+    # ------------------------------------------------------------------ the stages of a start
+
+    def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
+        """The columns that joint updates leave, the most relevant first; with those of include."""
+        columns, rows = self._columns, max(self.score.rows - len(self.include), 1.0)
+        gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
+        if i % 2:
+            gamma = gamma * (self._guess + 0.5)
+        held = self.score.noise is not None or i % 2 == 1
+        noise = (SMALL_NOISE if i % 2 else LARGE_NOISE) * self._size / rows
+        if self.score.noise is not None:
+            noise = self.score.noise
+        left = relevant(
+            self._B, self._R, gamma.astype(self._guess.dtype), noise,
+            held=held, rows=rows, check_interrupt=self._heed,
+            known=self._known(),
+        )  # fmt: skip
+        order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
+        order = order[left.gamma[order] > UNLIKELY * left.gamma.max(initial=0.0)]
+        return [*self.include, *columns[left.columns[order]].tolist()]
+
+    def _known(self) -> Array | None:
+        """Which of the columns updated jointly are in the best model so far, if any are."""
+        if self.best.size == len(self.include):
+            return None
+        return np.isin(self._columns, self.best.support)
+
+    def _on_the_way_back(self, columns: list[int]) -> Found:
+        """The best model met while the least column is dropped, again and again."""
+        active = self.model(columns, basis=False)
+        order, rss = active.order, [active.rss]
+        active.shrink(self.stopping(most=0))
+        dropped: list[int] = []
+        for stretch in active.log.stretches:
+            if stretch.action == "drop":
+                rss += list(map(float, stretch.losses))
+                dropped += list(map(int, stretch.columns))
+        costs = self.score.costs(np.array(rss), len(order) - np.arange(len(rss)))
+        at = len(costs) - 1 - int(np.argmin(costs[::-1]))  # of equal ones the smallest
+        gone = set(dropped[:at])
+        return self._found((j for j in order if j not in gone), rss[at], active.log.stretches)
+
+    def _settled(self, found: Found) -> Found:
+        """Go on until no addition, deletion or exchange of one column costs less."""
+        while True:
+            self._heed()
+            found = min(self._polished(found), found, key=lambda one: one.cost)
+            extend_to = self._changed(found)
+            if extend_to.support == found.support:
+                return found
+            found = extend_to
+
+    def _polished(self, found: Found) -> Found:
+        """Forward and back from a model until that leads to no better one."""
+        for _ in range(ROUNDS):
+            self._heed()
+            extend_to = self._forth_and_back(found)
+            if not extend_to.cost < found.cost:
+                break
+            found = extend_to
+        return found
+
+    def _forth_and_back(self, found: Found) -> Found:
+        """RMP₀ from a model at the threshold it implies; the best model on the way back."""
+        threshold = self.score.threshold(found.rss, found.size)
+        stopping = self.stopping(most=self.most, gain=threshold, loss=threshold)
+        self._active = active = self.model(found.support)
+        seen: set[frozenset[int]] = set()
+        while active.support not in seen and len(seen) < ROUNDS:
+            seen.add(active.support)
+            active.grow(stopping)
+            active.shrink(stopping)
+        if active.support == set(found.support):
+            return found
+        return self._on_the_way_back(active.order)
+
+    def _changed(self, found: Found) -> Found:
+        """The best model that differs by one column, or by the exchange of one, if it costs less.
+
+        If none does, the same, of equal columns the lowest: starts that come to copies agree.
+        """
+        if not self._may_change(found):
+            return found
+        fit = Fit(self.problem, np.array(found.support, np.int64), self.include, self.exclude)
+        costs = {
+            one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes_of_one(fit)
+        }
+        support = min(costs, key=costs.__getitem__, default=found.support)
+        if costs.get(support, np.inf) < found.cost:
+            active = self.model(support, basis=False)
+            extend_to = self._found(active.order, active.rss)
+            if extend_to.cost < found.cost:
+                return extend_to
+        return self._lowest(found, fit)
+
+    def _lowest(self, found: Found, fit: Fit) -> Found:
+        """The same model with the lowest of columns that fit as well."""
+        lowest = found._replace(support=lowest_of_equals(fit))
+        if self.best.support == found.support:
+            self.best = lowest
+        return lowest
+
+    def _may_change(self, found: Found) -> bool:
+        """Whether one column more, less or exchanged may cost less: a quick look, mostly no."""
+        active, rss, size = self.model_of(found), found.rss, found.size
+        gain, losses = float(active.gains().max()), active.loose_losses().values()
+        added = self.score.cost(rss - gain, size + 1) if gain > 0 else np.inf
+        dropped = self.score.cost(rss + min(losses), size - 1) if losses else np.inf
+        if min(added, dropped) < self.score.cost(rss * (1 + QUICKLY), size):
+            return True
+        return rss > self.score.exact and active.replacements().size > 0
+
+    # ------------------------------------------------------------------ what they are made of
+
+    def model(
+        self, columns: Iterable[int], data: Problem | None = None, *, basis: bool = True
+    ) -> ActiveSet:
+        """Least squares on these columns, but for those that depend on others."""
+        columns = list(columns)
+        while True:
+            try:
+                return ActiveSet(
+                    self.problem if data is None else data, include=self.include,
+                    exclude=self.exclude, start=columns, basis=basis,
+                )  # fmt: skip
+            except DependentColumnsError as error:
+                free = [j for j in columns if j not in self.include]
+                if set(error.columns) & set(self.include) or not free:
+                    raise
+                # Together they may be dependent though none is, one by one: the last one goes.
+                gone = error.columns or free[-1:]
+                columns = [j for j in columns if j not in gone]
+
+    def model_of(self, found: Found, data: Problem | None = None) -> ActiveSet:
+        """The same for what was found: the last one there was, if that is it."""
+        last = self._active
+        if (data is None or data is self.problem) and last and last.support == set(found.support):
+            return last
+        return self.model(found.support, data)
+
+    def _found(self, columns: Iterable[int], rss: float, way: Iterable[Stretch] = ()) -> Found:
+        """A model, kept if it is the best so far: should somebody halt the search, it is told."""
+        support = tuple(sorted(columns))
+        found = Found(self.score.cost(rss, len(support)), support, rss, tuple(way))
+        best = getattr(self, "best", found)
+        self.best = min(best, found, key=lambda one: (one.cost, one.size))
+        return found
+
+    def stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
+        """Add what gains more, and drop what loses less than that; by default all that there is."""
+        gain = max(gain, self.score.exact)
+        return StoppingCriterion(
+            most=most, enough=-1.0, gain=gain, loss=loss if loss < 0 else gain,
+            ceiling=np.inf, full=Stop.SPARSITY, small=Stop.DELTA,
+        )  # fmt: skip
+
+    def _candidates(self) -> Array:
+        """The columns to update jointly: all, or those that a way forward meets or nearly takes."""
+        if not is_large(self.problem):
+            return self._empty.open_columns()
+        forward = forward_screening(
+            self.model(self.include), self.score, self.stopping(most=self.most)
+        )
+        return np.intersect1d(forward.nearby, self._empty.open_columns())
+
+    def _widen(self, support: Iterable[int]) -> None:
+        """Update what a start has found jointly with the others, too, from now on."""
+        new = np.setdiff1d(list(support), [*self._columns, *self.include])
+        if new.size:
+            self._gather(np.union1d(self._columns, new.astype(np.int64)))
+
+    def _gather(self, columns: Array) -> None:
+        """Hold these columns, without what must be included."""
+        self._columns = columns
+        if not columns.size:
+            return
+        m = columns.size
+        self._B, self._R = self._empty.remainders_of(columns), self._empty.residual.T
+        if len(self._R) > 2 * (m + self._R.shape[1]):  # fewer rows tell the same
+            triangle = np.asarray(np.linalg.qr(np.column_stack([self._B, self._R]), mode="r"))
+            self._B, self._R = triangle[:, :m], triangle[:, m:]
+        flat = np.ones(m, self._B.real.dtype)
+        noise = SMALL_NOISE / len(self._R)
+        # |x| of (nearly) minimum norm, each column being as likely as any other
+        self._guess = np.sqrt(rough_posterior(self._B, self._R, flat, noise)[0])
+
+
+def is_large(data: Problem) -> bool:
+    """Whether updates of all columns together would cost far more than passes over A."""
+    n, m = data.shape
+    return n * m * min(n, m) > JOINTLY
+
+
+def spread(i: int) -> float:
+    """Standard deviation of log γ at start i: none at first, then ever farther afield."""
+    return 0.0 if i == 0 else min(0.5 + i / 64, 1.0)
+
+
+def check_charge(criterion: object) -> None:
+    """Refuse what is neither the name of a criterion by charge nor a charge."""
+    is_name = isinstance(criterion, str) and criterion in CHARGES
+    is_number = isinstance(criterion, Real) and not isinstance(criterion, bool)
+    if not (is_name or (is_number and 0 <= float(criterion) < math.inf)):  # type: ignore[arg-type]
+        raise InputError(
+            f"must be one of {', '.join(CHARGES)}, or what a column costs, not {shown(criterion)}.",
+            parameter="criterion",
+        )
+
+
+# --- from data to a solution ----------------------------------------------------------------------
+
+
+def search(
+    algorithm: str,
+    A: Any,
+    y: ArrayLike | Targets,
+    *,
+    criterion: ByCharge | float,
+    sigma: float | None,
+    effort: int,
+    include: Iterable[int],
+    exclude: Iterable[int],
+    seed: int,
+    callback: Callable[[Start], bool | None] | None,
+) -> MultistartSolution:
+    """Search from so many starts at most: the best model any of them came to."""
+    data = problem(A, y, multi_target=True)
+    most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
+    check_function(callback, "callback")
+    check_charge(criterion)
+    forced, barred = check_constraints(include, exclude, data.shape[1])
+    noise = None if sigma is None else relative_noise(sigma, data)
+    m = data.shape[1] - len(barred)
+    goal = score(
+        criterion, data.design.rows, m, noise=noise, dtype=data.dtype, error=data.design.error,
+        targets=data.independent_targets,
+    )  # fmt: skip
+
+    def tell(found: Found) -> bool | None:
+        return None if callback is None else callback(Start(found.support, found.cost))
+
+    multistart = Multistart(
+        condensed(data), goal, include=sorted(forced), exclude=barred, tell=tell
+    )
+    stop = Log(data, None).run(lambda: multistart.run(most, seed))
+    active = retraced(data, multistart)
+    rss, size = active.rss, active.size
+    if sigma is None:
+        sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
+    sigma = float(sigma)
+    sigmas = None if data.scales is None else each_sigma(data, goal, active.residual, size)
+    return active.solution(
+        algorithm,
+        stop,
+        kind=MultistartSolution,
+        sigma=sigma,
+        sigmas=sigmas,
+        covariance=active.covariance(sigma),
+        score=goal.cost(rss, size),
+        chance=0.0 if data.is_zero else goal.chance(rss, size),
+        starts=tuple(Start(one.support, one.cost) for one in multistart.found),
+        goal=goal,
+    )
+
+
+def condensed(data: Problem) -> Problem:
+    """The same problem in as few rows as tell the same, if these are much fewer."""
+    n, m = data.shape
+    if m > NARROW or n <= 2 * (m + len(data.Y)) or data.design.is_operator or data.is_zero:
+        return data
+    design, Y = data.design.condensed(data.Y)
+    inverse = design.inverse_norms()
+    return data._replace(design=design, Y=Y, inverse_norms=inverse, passes=Passes())
+
+
+def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
+    """The best model, and a path to it: from what joint updates left, back to nothing, and there.
+
+    So there is a model of every size on it.
+    """
+    best = multistart.best
+    active = multistart.model_of(best, data)
+    ways = (one.way for one in multistart.found if one.support == best.support)
+    if way := next(ways, ()):
+        there = tuple(j for j in active.order if j not in multistart.include)
+        active.log.follow(way)
+        if there:
+            coef = np.array(list(active.coef.values())).T
+            active.log.record("add", [there], [active.rss], [coef], active.size)
+    return active

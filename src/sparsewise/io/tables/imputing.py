@@ -1,0 +1,203 @@
+"""What stands for a missing value: the median of a column, as often as rows count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sparsewise._util.text import quoted
+from sparsewise.errors import InputError, Parameter
+from sparsewise.io.tables.names import as_argument
+from sparsewise.io.tables.parsing import FloatArray, numbers
+from sparsewise.io.tables.profile import Looked
+
+Find = Callable[[Collection[str], str | None, Collection[str]], dict[str, float]]
+"""From columns, the one of weights, and those that say true and false, to medians."""
+
+ROOM = 1 << 26
+"""Bytes for what is counted while all rows are read once."""
+
+MOST_BITS, FEWEST_BITS = 16, 8
+"""By how many bits more a median is known after that."""
+
+
+def medians(
+    looked: Sequence[Looked], columns: Collection[str], weights: str | None, truths: Collection[str]
+) -> dict[str, float]:
+    """Return the median of each column.
+
+    Parameters
+    ----------
+    looked : sequence of Looked
+        All rows.
+    columns : collection of str
+        Those of numbers.
+    weights : str, optional
+        The one that says how often each row counts.
+    truths : collection of str
+        Those that say true and false.
+    """
+
+    def told(name: str) -> FloatArray:
+        parts = [numbers(one.cells[name], one.kept, name in truths) for one in looked]
+        return np.concatenate(parts)
+
+    often = None if weights is None else told(weights)
+    return {name: _median(name, told(name), often) for name in columns}
+
+
+def _median(name: str, values: FloatArray, weights: FloatArray | None) -> float:
+    """Return the middle of the values that are there: half of the weight on either side."""
+    weights = np.ones(values.size) if weights is None else weights
+    there = ~np.isnan(values) & (weights > 0)
+    if not there.any():
+        raise _nothing_counts(name)
+    order = np.argsort(values[there], kind="stable")
+    ordered, until = values[there][order], np.cumsum(weights[there][order])
+    half = until[-1] / 2
+    low, high = (int(np.searchsorted(until, half, side)) for side in ("left", "right"))
+    return float(ordered[low] / 2 + ordered[min(high, ordered.size - 1)] / 2)
+
+
+def _nothing_counts(name: str) -> InputError:
+    wrong = f"column {quoted(name)} has no value that counts: leave it out with "
+    return InputError((wrong, Parameter("exclude", as_argument([name]))))
+
+
+# --- of rows that are never all in memory ---------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """What is known of medians after all rows were read a few times: their leading bits.
+
+    As whole numbers of 64 bits, floating-point numbers can be told to be in the order they have.
+    The median is between two values, the lower and the upper, which may be one: of each the same
+    number of leading bits is known.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Those of numbers.
+    weights : str, optional
+        The one that says how often each row counts.
+    truths : frozenset of str
+        Those that say true and false.
+    leading : ndarray of shape (columns, 2)
+        The bits that are known of the lower and the upper value.
+    below : ndarray of shape (columns, 2)
+        The weight of all values whose leading bits are lower.
+    known : int
+        How many bits that is.
+    half : ndarray of shape (columns, 1), optional
+        Half of the weight of all values, once they were read.
+    """
+
+    columns: tuple[str, ...]
+    weights: str | None
+    truths: frozenset[str]
+    leading: npt.NDArray[np.uint64]
+    below: FloatArray
+    known: int = 0
+    half: FloatArray | None = None
+
+    @classmethod
+    def begin(
+        cls, columns: Collection[str], weights: str | None, truths: Collection[str]
+    ) -> Narrowing:
+        """Nothing is known."""
+        shape = len(columns), 2
+        leading = np.zeros(shape, np.uint64)
+        return cls(tuple(columns), weights, frozenset(truths), leading, np.zeros(shape))
+
+    @property
+    def bits(self) -> int:
+        """How many bits the next reading is to tell."""
+        fitting = int(math.log2(max(ROOM / (16 * max(len(self.columns), 1)), 1)))
+        return min(max(fitting, FEWEST_BITS), MOST_BITS, 64 - self.known)
+
+    @property
+    def readings(self) -> int:
+        """How often all rows are to be read."""
+        return math.ceil((64 - self.known) / max(self.bits, 1))
+
+    def counted(self, looked: Iterable[Looked]) -> FloatArray:
+        """Return the weight of values with the known bits, by the bits that follow.
+
+        Those of some rows and of others add up.
+        """
+        counts = np.zeros((len(self.columns), 2, 1 << self.bits))
+        for one in looked:
+            often = None if self.weights is None else numbers(one.cells[self.weights], one.kept)
+            for i, name in enumerate(self.columns):
+                values = numbers(one.cells[name], one.kept, name in self.truths)
+                there = ~np.isnan(values) if often is None else ~np.isnan(values) & (often > 0)
+                weights = None if often is None else often[there]
+                self._count(counts[i], self.leading[i], _as_ordered(values[there]), weights)
+        return counts
+
+    def _count(
+        self,
+        counts: FloatArray,
+        leading: npt.NDArray[np.uint64],
+        values: npt.NDArray[np.uint64],
+        weights: FloatArray | None,
+    ) -> None:
+        rest = 64 - self.known
+        for count, bits in zip(counts, leading, strict=True):
+            alike = values >> np.uint64(rest) == bits if self.known else np.ones(len(values), bool)
+            following = values[alike] << np.uint64(self.known) >> np.uint64(64 - self.bits)
+            often = None if weights is None else weights[alike]
+            count += np.bincount(following.astype(np.int64), often, count.size)
+
+    def narrowed(self, counts: FloatArray) -> Narrowing:
+        """Return what is known with these counts of all rows."""
+        half = self.half if self.half is not None else counts[:, :1].sum(axis=2) / 2
+        for name, weight in zip(self.columns, half[:, 0], strict=True):
+            if not weight > 0:
+                raise _nothing_counts(name)
+        until = self.below[:, :, None] + np.cumsum(counts, axis=2)
+        # The lower value is the first that half of the weight is up to, the upper one the first
+        # that more is up to.
+        reached = np.stack([until[:, 0] >= half, until[:, 1] > half], axis=1)
+        last = counts.shape[2] - 1 - np.argmax(counts[:, :, ::-1] > 0, axis=2)
+        at = np.where(reached.any(axis=2), np.argmax(reached, axis=2), last)
+        below = np.take_along_axis(until - counts, at[:, :, None], axis=2)[:, :, 0]
+        leading = (self.leading << np.uint64(self.bits)) | at.astype(np.uint64)
+        return Narrowing(
+            self.columns, self.weights, self.truths, leading, below, self.known + self.bits, half
+        )
+
+    def medians(self) -> dict[str, float]:
+        """Return the medians, once all bits are known."""
+        middle = _from_ordered(self.leading) / 2
+        return dict(zip(self.columns, middle.sum(axis=1).tolist(), strict=True))
+
+
+def narrowed_medians(
+    count: Callable[[Narrowing], FloatArray],
+    columns: Collection[str],
+    weights: str | None,
+    truths: Collection[str],
+) -> dict[str, float]:
+    """Return the median of each column, where `count` reads all rows for `Narrowing.counted`."""
+    state = Narrowing.begin(columns, weights, truths)
+    while columns and state.known < 64:
+        state = state.narrowed(count(state))
+    return state.medians()
+
+
+def _as_ordered(values: FloatArray) -> npt.NDArray[np.uint64]:
+    """Return whole numbers in the same order: the sign bit set, or all bits turned."""
+    bits = (values + 0.0).view(np.uint64)  # there is but one zero
+    sign = np.uint64(1 << 63)
+    return np.where(bits & sign, ~bits, bits | sign)
+
+
+def _from_ordered(keys: npt.NDArray[np.uint64]) -> FloatArray:
+    sign = np.uint64(1 << 63)
+    return np.where(keys & sign, keys ^ sign, ~keys).view(np.float64)

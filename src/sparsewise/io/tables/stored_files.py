@@ -1,0 +1,518 @@
+"""Files that are read piece by piece, as often as it takes, in little memory.
+
+Numbers of a Parquet or Arrow file are read some rows at a time. A text is cut where a line ends
+outside quotation marks, and each piece is read as a small file would be; a compressed one is
+unpacked whenever it is read.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, Protocol
+
+import polars as pl
+
+from sparsewise._util.text import listing, quoted, shortened
+from sparsewise.errors import InputError
+from sparsewise.io.tables.formats import (
+    ARROW,
+    BYTE_ORDER_MARK,
+    HEAD,
+    PARQUET,
+    TEXT,
+    Form,
+    check_text,
+    open_text,
+    refuse_others,
+    seen,
+)
+from sparsewise.io.tables.reading import (
+    RawTable,
+    empty_text,
+    header_bytes,
+    header_of,
+    read_table,
+    text_frame,
+    tidy_names,
+    typed_frame,
+)
+from sparsewise.io.tables.schema import Choice, Needed
+
+IN_MEMORY = 2**27
+"""Bytes up to which a table is read as a whole: those of a text, or 8 for each cell of Parquet."""
+
+READ = 2**27
+"""Bytes of the numbers of Parquet that are read at a time: less would read its pages more often."""
+
+COLUMNS = 64
+"""Columns of Parquet that are read at a time: of each a page, of a megabyte, is looked at."""
+
+ROW_GROUP = 2**26
+"""Bytes of a row group that are read at a time: of each column all, whatever rows are wanted."""
+
+PIECE = 2**25
+"""Bytes of the numbers of Parquet that are handed out together."""
+
+BLOCK = 2**23
+"""Bytes of text that are read at a time: as cells and numbers they take some ten times as much."""
+
+LONGEST_RECORD = 2**27
+"""Bytes of text that may belong to one row: in more, a quotation mark was never closed."""
+
+TEXTS = (".csv", ".tsv", ".txt")
+PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
+ENDINGS = (
+    *(".parquet", ".pq", ".feather", ".arrow", ".ipc", ".xlsx"),
+    *(text + packed for packed in PACKED for text in TEXTS),
+)
+"""How files end that are taken of a folder."""
+
+Tell = Callable[[int], None]
+"""Is told how much was read, in the units of `size`."""
+
+
+class File(Protocol):
+    """What can be read piece by piece: a file, or a table that is in memory already."""
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether numbers are to be found in text."""
+
+    @property
+    def kind(self) -> str:
+        """What it is: text, Parquet, ..."""
+
+    @property
+    def size(self) -> int:
+        """How much there is to read."""
+
+    def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
+        """Yield some rows after the other, with these columns at least."""
+
+
+# --- Parquet --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TypedFile:
+    """A Parquet or Arrow file, or some rows of it.
+
+    Parameters
+    ----------
+    label : str
+        Where it is.
+    columns : mapping
+        What each column is called in the file, by the name that we call it.
+    start, end : int
+        The rows, from the first to before the last.
+    at_once : int
+        How many columns to read at a time.
+    kind : str
+        Parquet, or Arrow.
+    """
+
+    label: str
+    columns: dict[str, str]
+    start: int
+    end: int
+    at_once: int
+    kind: str = PARQUET
+
+    is_text = False
+
+    @classmethod
+    def opened(cls, path: str, kind: str = PARQUET) -> TypedFile:
+        """Read what there is of columns and rows."""
+        table = _scanned(path, kind)
+        frame = typed_frame(lambda: table.head(0).collect(), path, kind)
+        names = tidy_names(frame.columns, path)
+        rows = typed_frame(lambda: table.select(pl.len()).collect(), path, kind).item()
+        # All of the file may be one row group.
+        at_once = ROW_GROUP * len(names) // max(1, os.path.getsize(path))
+        columns = dict(zip(names, frame.columns, strict=True))
+        return cls(path, columns, 0, rows, min(max(1, at_once), COLUMNS), kind)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(self.columns)
+
+    @property
+    def size(self) -> int:
+        """Eight bytes for each cell."""
+        return (self.end - self.start) * len(self.columns) * 8
+
+    def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
+        """Yield some rows after the other."""
+        names = names or self.names[:1]  # a column at least, or there would be no rows
+        columns = [self.columns[name] for name in names]
+        for start, rows in _stretches(self.start, self.end, READ // (8 * len(columns))):
+            frame = self._read(columns, start, rows)
+            for first, some in _stretches(0, rows, PIECE // (8 * len(columns))):
+                cells = dict(zip(names, frame[first : first + some].get_columns(), strict=True))
+                size = some * len(self.columns) * 8
+                yield RawTable(
+                    self.label, cells, first_row=start + first, size=size, kind=self.kind
+                )
+
+    def _read(self, columns: Sequence[str], start: int, rows: int) -> pl.DataFrame:
+        """Read some rows, a few columns at a time: what is looked at of the file is in memory."""
+        frames = []
+        for first, some in _stretches(0, len(columns), self.at_once):
+            table = _scanned(self.label, self.kind).select(columns[first : first + some])
+            part = table.slice(start, rows)
+            frames.append(typed_frame(part.collect, self.label, self.kind))
+        if any(frame.height != rows for frame in frames):
+            raise changed(self.label)
+        return pl.concat(frames, how="horizontal")
+
+
+def _stretches(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield beginnings and lengths that make up a range, none of them longer than that."""
+    most = max(1, most)
+    return ((first, min(most, end - first)) for first in range(start, end, most))
+
+
+def _scanned(path: str, kind: str) -> pl.LazyFrame:
+    """A Parquet or Arrow file; its name is no pattern, whatever its characters."""
+    if kind == PARQUET:
+        return pl.scan_parquet(path, glob=False)
+    return pl.scan_ipc(glob.escape(path))
+
+
+def changed(label: str) -> InputError:
+    """A file that is not what it was when it was looked at."""
+    return InputError(f"{label} has changed while it was read: try again once it is written")
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A CSV or TSV file.
+
+    Parameters
+    ----------
+    label : str
+        Where it is.
+    names : tuple of str
+        The columns.
+    separator : str
+        What is between cells.
+    start : int
+        Bytes before the first row, unpacked and in UTF-8.
+    size : int
+        Bytes of the file.
+    old_line_ends : bool
+        Whether lines end with a carriage return alone.
+    form : Form
+        How it is written.
+    """
+
+    label: str
+    names: tuple[str, ...]
+    separator: str
+    start: int
+    size: int
+    old_line_ends: bool
+    form: Form
+
+    is_text = True
+    kind = TEXT
+
+    @classmethod
+    def opened(cls, path: str, form: Form) -> TextFile:
+        """Read the header."""
+        with open_text(path, form) as (text, raw):
+            head = text.read(HEAD)
+            size = os.fstat(raw.fileno()).st_size
+        refuse_others(head, path)
+        start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
+        old_line_ends = not _has_line_feed(path, form)
+        for block, _ in _blocks(path, form, start, old_line_ends):
+            if block.strip():
+                separator, header = header_of(block, path, form)
+                start += header_bytes(block, separator)
+                return cls(path, tuple(header), separator, start, size, old_line_ends, form)
+            start += len(block)
+        raise empty_text(path)
+
+    def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
+        """Yield some rows after the other, with all columns: only these tell a blank line."""
+        header = list(self.names)
+        # As many cells as the header has, so that a row which has more is noticed.
+        line = self.separator.join(f"c{j}" for j in range(len(header))).encode() + b"\n"
+        before = 0
+        for block, size in _blocks(self.label, self.form, self.start, self.old_line_ends):
+            frame = text_frame(line + block, self.separator, header, self.label, before)
+            yield RawTable(
+                self.label,
+                dict(zip(header, frame.get_columns(), strict=True)),
+                is_text=True,
+                first_row=before,
+                size=size,
+                decimal=self.form.decimal,
+            )
+            before += frame.height
+
+
+def _has_line_feed(path: str, form: Form) -> bool:
+    with open_text(path, form) as (text, _):
+        return any(b"\n" in data for data in iter(lambda: text.read(BLOCK), b""))
+
+
+def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[tuple[bytes, int]]:
+    """Yield the text from there on, cut where rows end; and how much of the file each took."""
+    with open_text(path, form) as (text, raw):
+        _skip(text, start)
+        rest, place = b"", raw.tell()
+        while data := text.read(BLOCK):
+            rest += data.replace(b"\r", b"\n") if old_line_ends else data
+            if end := _last_row_end(rest):
+                yield _checked(rest[:end], path), raw.tell() - place
+                rest, place = rest[end:], raw.tell()
+            elif len(rest) > LONGEST_RECORD:
+                raise InputError(
+                    f"a row of {path} does not end within {LONGEST_RECORD // 2**20} MB: is a "
+                    "quotation mark never closed?"
+                )
+        if rest:
+            yield _checked(rest, path), raw.tell() - place
+
+
+def _skip(file: BinaryIO, some: int) -> None:
+    """Read so many bytes and forget them: what is unpacked can't go to a place at once."""
+    while some > 0 and (data := file.read(min(some, BLOCK))):
+        some -= len(data)
+
+
+def _checked(data: bytes, label: str) -> bytes:
+    check_text(data, label)
+    return data
+
+
+def _last_row_end(data: bytes) -> int:
+    """Return where the last row ends that is there as a whole; 0 if none is.
+
+    Behind a line feed with an even number of quotation marks before it: others are within cells.
+    """
+    quotes = data.count(b'"')
+    end = data.rfind(b"\n") + 1
+    behind = len(data)
+    while end:
+        quotes -= data.count(b'"', end, behind)
+        if quotes % 2 == 0:
+            return end
+        behind, end = end, data.rfind(b"\n", 0, end - 1) + 1
+    return 0
+
+
+# --- several files --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A table in one file or several, each with the same columns.
+
+    Parameters
+    ----------
+    label : str
+        What it is called.
+    files : tuple of File
+        Its rows, one file after the other.
+    default_target : str, optional
+        The column to be explained, if no other is named.
+    """
+
+    label: str
+    files: tuple[File, ...]
+    default_target: str | None = None
+
+    @classmethod
+    def of(cls, raw: RawTable | Stored) -> Stored:
+        """Return a table that is in memory as one that can be read piece by piece."""
+        return cls(raw.label, (raw,), raw.default_target) if isinstance(raw, RawTable) else raw
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all files, in the order in which they are met."""
+        return tuple(dict.fromkeys(name for file in self.files for name in file.names))
+
+    @property
+    def several(self) -> bool:
+        """Whether a row must be told with its file."""
+        return len(self.files) > 1
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all rows are in memory already."""
+        return all(isinstance(file, RawTable) for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """How much there is to read."""
+        return sum(file.size for file in self.files)
+
+    def choice(self, target: str | Sequence[str] | None, **names: Any) -> Choice:
+        """Choose what is used, by name; parameters as for `select`."""
+        wanted = self.default_target if target is None else target
+        choice = Choice.among(self.columns, target=wanted, **names)
+        self._check_columns(choice.wanted.names)
+        return choice
+
+    def check_needed(self, needed: Needed) -> None:
+        """Raise an error for a file without a column that a model needs."""
+        for file in self.files:
+            needed.check_columns(file.names, file.label)
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        """Raise an error for a file that lacks a column which is used, and others have."""
+        for file in self.files:
+            lacking = [name for name in names if name not in file.names]
+            if lacking:
+                has = next(other for other in self.files if lacking[0] in other.names)
+                raise InputError(
+                    f"{file.label} lacks the column {quoted(lacking[0])}, which {has.label} has"
+                    ": all files need the columns that are used"
+                )
+
+    def pieces(self, names: Sequence[str], tell: Tell | None = None) -> Iterator[RawTable]:
+        """Yield some rows after the other, with these columns at least."""
+        for file in self.files:
+            for piece in file.pieces(names):
+                yield piece
+                if tell is not None:  # once it was dealt with
+                    tell(piece.size)
+
+
+def open_files(sources: Sequence[str], form: Form | None = None) -> Stored:
+    """Find the files of a table for other machines to read, by names that they know, too."""
+    paths = [path for source in sources for path in _paths(source)]
+    for path in paths:
+        if not os.path.isfile(path):
+            missing = path != "-" and not os.path.exists(path)
+            wrong = f"there is no file {quoted(path)}"
+            raise InputError(wrong if missing else f"{path} is nothing other machines could read")
+    files = open_table([os.path.abspath(path) for path in paths], in_memory=-1, form=form)
+    return replace(files, label=shortened(list(sources), most=3))
+
+
+def open_table(
+    sources: Sequence[str], in_memory: int | None = None, form: Form | None = None
+) -> Stored:
+    """Find the files of a table, and read them as a whole if they are small.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        Files, folders, patterns such as ``data/*.parquet``; ``"-"`` is standard input.
+    in_memory : int, optional
+        Bytes up to which a table counts as small; `IN_MEMORY` if not given.
+    form : Form, optional
+        How texts are written, where that is not to be found out.
+    """
+    most, form = IN_MEMORY if in_memory is None else in_memory, form or Form()
+    label = shortened(list(sources), most=3)
+    paths = [path for source in sources for path in _paths(source)]
+    twice = [path for number, path in enumerate(paths) if path in paths[:number]]
+    if twice:
+        raise InputError(f"{listing(dict.fromkeys(twice))} is given more than once")
+    is_file = [os.path.isfile(path) for path in paths]  # what is no file can be read but once
+    large = all(is_file) and _exceeds(paths, most)
+    files = [_opened(path, form) if large else read_table(path, form) for path in paths]
+    _check_formats(files, form)
+    return Stored(label if len(paths) > 1 else files[0].label, tuple(files))
+
+
+def _opened(path: str, form: Form) -> File:
+    """Open a file to be read piece by piece; one that can't be is read as a whole."""
+    kind, packing = seen(path)
+    if kind == TEXT:
+        return TextFile.opened(path, form)
+    if packing is not None:
+        raise InputError(
+            f"{path} is {kind} within {packing.name} and too large to be read as a whole: unpack it"
+        )
+    return TypedFile.opened(path, kind) if kind in (PARQUET, ARROW) else read_table(path, form)
+
+
+def _paths(source: str) -> list[str]:
+    """Return the files that a name stands for, in order."""
+    if source == "-" or os.path.isfile(source):
+        return [source]
+    if os.path.isdir(source):
+        names = sorted(os.listdir(source))
+        found = [
+            os.path.join(source, name)
+            for name in names
+            if name.lower().endswith(ENDINGS) and not name.startswith((".", "_"))
+        ]
+        found = [path for path in found if os.path.isfile(path)]
+        if not found:
+            endings = ", ".join(ENDINGS)
+            raise InputError(f"can't read the folder {quoted(source)}: no file ends in {endings}")
+        return found
+    if glob.has_magic(source):
+        found = [path for path in sorted(glob.glob(source, recursive=True)) if os.path.isfile(path)]
+        if not found:
+            raise InputError(f"there is no file like {quoted(source)}")
+        return found
+    return [source]  # whoever reads it says what is wrong
+
+
+def _exceeds(paths: Sequence[str], most: int) -> bool:
+    """Whether files together take more bytes than that."""
+    total = 0
+    for path in paths:
+        total += _bytes(path, most - total)
+        if total > most:
+            return True
+    return False
+
+
+def _bytes(path: str, most: int) -> int:
+    """Return what a table takes: its text, or 8 bytes for each cell; counted to little more."""
+    try:
+        kind, packing = seen(path)
+        if packing is not None:
+            with open_text(path, Form()) as (text, _):
+                return _counted(text, most)
+        if kind in (PARQUET, ARROW):
+            return TypedFile.opened(path, kind).size
+        return os.path.getsize(path)
+    except (InputError, OSError):
+        return 0  # whoever reads it says what is wrong
+
+
+def _counted(file: BinaryIO, most: int) -> int:
+    """Return how many bytes there are, as soon as they are more than that."""
+    total = 0
+    while total <= most and (data := file.read(BLOCK)):
+        total += len(data)
+    return total
+
+
+def _check_formats(files: Sequence[File], form: Form) -> None:
+    """Raise an error for text and typed columns side by side, and for a form of what has none."""
+    first, given = files[0], form.given(files[0].kind)
+    for file in files:
+        if file.is_text != first.is_text:
+            text, other = (file, first) if file.is_text else (first, file)
+            raise InputError(
+                f"{text.label} is text and {other.label} is {other.kind}: give files of one kind"
+            )
+    if given is not None:
+        one = "Excel files" if given == "sheet" else "text"
+        raise InputError(f"is for {one}, and {first.label} is {first.kind}", parameter=given)

@@ -1,0 +1,773 @@
+"""Codes of many signals, compiled: stepwise regression on inner products alone, signal by signal.
+
+With G = A*A of unit columns, a step needs neither A nor the signal. Row i of M holds what is known
+of basis vector q_i: its inner products with all columns, p_i = A*q_i, and behind these its recipe
+u_i (see `stepwise`). When unit column j comes in, with h_i = q_i*a_j,
+
+    [p | u]_k = ([A*a_j | e_k] - Σ_i h_i [p | u]_i) / ρ,    ρ² = 1 - Σ_i |h_i|²,
+
+so that one loop over long rows makes both, and a drop reflects both at once.
+
+Squares keep half of the digits that columns have, so no decision is taken here that rounding could
+turn: `unit_error` bounds the errors of corr and energy, here and in the engine, and where these
+leave a choice open the signal is left alone (UNSURE), for the engine to take its steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsewise.kernels.compile import abs2, jit, loop_jit, part_jit
+from sparsewise.kernels.stepwise import (
+    ACTIVE,
+    EXACT,
+    FITTED,
+    FULL,
+    MORE,
+    OPEN,
+    SMALL,
+    UNSURE,
+    apply,
+    best_open,
+    close_gap,
+    coefficients,
+    least,
+    reflector,
+    scores,
+    sum_squares,
+)
+
+# Why a code is what it is, besides what kernels say of a step: nothing changes any more.
+STABLE = 100
+
+# Places in `Work.at`: ‖r‖², ‖U‖² and the largest ‖U‖² met.
+RSS, SIZE, PEAK = range(3)
+
+EPS = 2.0**-52
+"""All is computed in double precision."""
+
+SHARE = 4.0
+"""Errors, in units of eps times what amplifies them: several times the largest that tests meet."""
+
+SINGLE = 2.0**-20
+"""Errors of scores in single precision, in which they are quicker to look through."""
+
+TINY = 2.0**-100
+"""The least score that has its digits in single precision."""
+
+COARSE = 0.1
+"""A relative error of scores from which on nothing is told apart."""
+
+REFINED = 64.0
+"""‖U‖² from which on coefficients are refined once with the columns themselves."""
+
+ROUNDS = 100
+"""Most rounds forward and back: far more than ever are."""
+
+
+class Dictionary(NamedTuple):
+    """Unit columns, as kernels take them.
+
+    Attributes
+    ----------
+    K : array of shape (m, m)
+        Row j holds a_l* a_j for every l.
+    columns : array of shape (m, n)
+        A unit column in each row.
+    state, is_open : arrays
+        Which columns can be chosen: OPEN, and as a number, 1 or 0.
+    energy : array
+        What `Work.energy` begins with.
+    units : array
+        What coefficients of unit columns are multiplied by.
+    """
+
+    K: Any
+    columns: Any
+    state: Any
+    is_open: Any
+    energy: Any
+    units: Any
+
+
+class Rule(NamedTuple):
+    """What is done with each signal.
+
+    Attributes
+    ----------
+    by_gain : bool
+        Whether the best column is that of the largest gain, or the one closest to r.
+    back : bool
+        Whether columns are dropped again: forward and back until nothing changes.
+    batch : int
+        Columns that come in at once; 0: one by one.
+    most : int
+        Most columns.
+    tie, nothing, dependent, eps : float
+        Tolerances of the engine.
+    trust : float
+        Energies below this have lost half of their digits, or may be those of dependent columns;
+        so may columns be with |corr|² below this part of ‖r‖².
+    frail : float
+        ‖U‖² from which on columns may be dependent.
+    loose : float
+        Energies are taken to be at least this, to be checked at the end; 0: known at each step.
+    copies : bool
+        Whether columns are closed because they are copies of others: a tie, while there are digits.
+    """
+
+    by_gain: Any
+    back: Any
+    batch: Any
+    most: Any
+    tie: Any
+    nothing: Any
+    dependent: Any
+    eps: Any
+    trust: Any
+    frail: Any
+    loose: Any
+    copies: Any
+
+
+class Work(NamedTuple):
+    """Room to work in, for one signal after the other.
+
+    Attributes
+    ----------
+    M : array of shape (room, m + room)
+        Inner products with all columns and recipe of each direction.
+    t, h, v, x, diagonal : arrays
+        Coordinates of the signal, of the column that comes in, a reflector, coefficients and
+        squares of their recipes.
+    corr, energy, others : arrays of length m
+        By gain, the energy of a closed column is infinite; else `energy` is 1 for an open column
+        and 0 for a closed one. `others` is room for scores.
+    values : array of float32, of length m
+        Scores, in single precision.
+    state : array of int8
+        What each column is.
+    order, before, locked : arrays
+        The active columns in the order in which they came, those before a round, and that none is
+        locked.
+    chosen : array of int
+        What comes next.
+    r : array of length n
+        A residual.
+    at : array
+        Numbers that change: see RSS, SIZE and PEAK.
+    none : array of no length
+        The damping.
+    """
+
+    M: Any
+    t: Any
+    h: Any
+    v: Any
+    x: Any
+    diagonal: Any
+    corr: Any
+    energy: Any
+    values: Any
+    others: Any
+    state: Any
+    order: Any
+    before: Any
+    locked: Any
+    chosen: Any
+    r: Any
+    at: Any
+    none: Any
+
+
+@part_jit
+def as_row(values):
+    """Those of a single target as those of several are held: one row for each."""
+    return values.reshape((1, values.size))
+
+
+@loop_jit
+def largest(values):
+    """The largest of them, by eight at a time: one after the other takes twice as long."""
+    a = b = c = d = e = f = g = h = values[0]
+    whole = values.size - values.size % 8
+    for j in range(0, whole, 8):
+        a = values[j] if values[j] > a else a
+        b = values[j + 1] if values[j + 1] > b else b
+        c = values[j + 2] if values[j + 2] > c else c
+        d = values[j + 3] if values[j + 3] > d else d
+        e = values[j + 4] if values[j + 4] > e else e
+        f = values[j + 5] if values[j + 5] > f else f
+        g = values[j + 6] if values[j + 6] > g else g
+        h = values[j + 7] if values[j + 7] > h else h
+    for j in range(whole, values.size):
+        a = values[j] if values[j] > a else a
+    return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+
+
+@part_jit
+def smallest(values):
+    """The smallest of them; NaN if one is."""
+    low = np.inf
+    for j in range(values.size):
+        low = low if values[j] >= low else values[j]
+    return low
+
+
+@loop_jit
+def how_many(values, level):
+    """How many of them are at least this."""
+    many = 0
+    for j in range(values.size):
+        many += values[j] >= level
+    return many
+
+
+@loop_jit
+def only_one(values, level):
+    """The place of the one that is at least this; -1: there are several."""
+    many, places = 0, 0
+    for j in range(values.size):
+        enough = values[j] >= level
+        many += enough
+        places += j if enough else 0
+    return places if many == 1 else -1
+
+
+@loop_jit
+def unit_error(peak, eps):
+    """A bound on the errors of corr, energy and ‖r‖², of unit columns and a unit signal.
+
+    Here they grow as those of a Cholesky factor, by ‖U‖²; in the engine by ‖U‖ at most.
+    """
+    return SHARE * (EPS * peak + eps * np.sqrt(peak))
+
+
+@loop_jit
+def score_error(top, energy, error, by_gain):
+    """By what part of it a score as large as `top` may be off, if energies are at least this.
+
+    No smaller score is off by more than that part of `top`.
+    """
+    if not by_gain:
+        return 2 * error / np.sqrt(top)
+    return error * (1 / energy + 2 / np.sqrt(top * energy))
+
+
+@part_jit
+def choose_among(corr, energy, state, others, rule, error):
+    """The best column where several are close; -1 if rounding leaves it open.
+
+    The rule is `best_open`'s: a choice stands if it is the same for ties that are wider, and
+    narrower, by the error of the scores, or if there is nothing else to choose.
+    """
+    low = smallest(energy) if rule.by_gain else 1.0
+    if not low > rule.dependent:
+        return -1
+    rows = as_row(corr)
+    top = scores(rows, energy, state, rule.by_gain, rule.dependent, others)
+    off = score_error(top, low, error, rule.by_gain)
+    if not off < COARSE:
+        return -1
+    wide, narrow = rule.tie + off, rule.tie - off
+    if how_many(others, top * (1 - wide)) == 1:
+        return only_one(others, top * (1 - wide))
+    if narrow < 0:
+        return -1
+    j = best_open(rows, energy, state, rule.by_gain, rule.dependent, wide, others)
+    same = best_open(rows, energy, state, rule.by_gain, rule.dependent, narrow, others)
+    return j if j == same else -1
+
+
+@loop_jit
+def choose(corr, energy, values, state, others, rule, rss, error):
+    """The column of the best score; -1 if rounding leaves it open.
+
+    Values in single precision tell it, unless another is as close as these can't tell.
+    """
+    top = np.float64(largest(values))
+    if not (top > TINY and (rule.by_gain or top > rule.trust * rss)):
+        return -1
+    low = smallest(energy) if rule.by_gain and rule.loose == 0 else rule.loose
+    off = SINGLE + rule.tie + score_error(top, low, error, rule.by_gain)
+    j = only_one(values, np.float32(top * (1 - off)))
+    return j if j >= 0 else choose_among(corr, energy, state, others, rule, error)
+
+
+@part_jit
+def choose_several(corr, is_open, others, chosen, rule, rss, error, wanted):
+    """The columns closest to r, near-ties by column, into `chosen`; how many: -1 if it is open.
+
+    As `ActiveSet.ranking` has it: a tie reaches as far down as its leader's value allows.
+    """
+    count = 0
+    for j in range(corr.size):
+        others[j] = abs2(corr[j]) * is_open[j]
+    while count < wanted:
+        top = largest(others)
+        if not (top > 0.0 and top > rule.trust * rss):
+            return -1
+        off = score_error(top, 1.0, error, False)
+        if not off < (rule.tie if rule.copies else COARSE):
+            return -1
+        low, high = top * (1 - rule.tie - off), top * (1 - rule.tie + off)
+        alone = how_many(others, low) == 1
+        for j in range(others.size):
+            if others[j] >= low and count < wanted:
+                if not alone and others[j] < high:
+                    return -1
+                chosen[count] = j
+                others[j] = -1.0
+                count += 1
+    return count
+
+
+@loop_jit
+def direction(M, k, h):
+    """Take the rows above out of row k of M, four at a time: what is new in it, but for its length.
+
+    Indices count from 0, as vector units like them best.
+    """
+    width = M.shape[1]
+    whole = k - k % 4
+    for c in range(0, whole, 4):
+        h0, h1, h2, h3 = h[c], h[c + 1], h[c + 2], h[c + 3]
+        for i in range(width):
+            one = h0 * M[c, i] + h1 * M[c + 1, i]
+            two = h2 * M[c + 2, i] + h3 * M[c + 3, i]
+            M[k, i] -= one + two
+    if k - whole >= 2:
+        h0, h1 = h[whole], h[whole + 1]
+        for i in range(width):
+            M[k, i] -= h0 * M[whole, i] + h1 * M[whole + 1, i]
+    if k % 2:
+        h0 = h[k - 1]
+        for i in range(width):
+            M[k, i] -= h0 * M[k - 1, i]
+
+
+@loop_jit
+def lower_gains(M, k, scale, t, corr, energy, values):
+    """Scale p = A*q, in row k, to its length; corr -= t p, energy -= |p|², and the gains."""
+    for j in range(corr.size):
+        M[k, j] *= scale
+        corr[j] -= t * M[k, j]
+        energy[j] -= abs2(M[k, j])
+        values[j] = np.float32(abs2(corr[j])) / np.float32(energy[j])
+
+
+@loop_jit
+def lower_correlations(M, k, scale, t, corr, is_open, values):
+    """Scale p = A*q, in row k, to its length; corr -= t p, and the |corr|² of open columns."""
+    for j in range(corr.size):
+        M[k, j] *= scale
+        corr[j] -= t * M[k, j]
+        values[j] = abs2(corr[j]) * is_open[j]
+
+
+@loop_jit
+def measure(M, k, j, h):
+    """h = Q*a_j, and what is left of the square of unit column j."""
+    left = 1.0
+    for i in range(k):
+        h[i] = np.conj(M[i, j])
+        left -= abs2(h[i])
+    return left
+
+
+@loop_jit
+def take_in(K, M, t, h, corr, energy, values, k, j, left, by_gain, extend_to):
+    """Add column j of this energy; the scores follow if there is to be a `extend_to` step.
+
+    Returns the square of its recipe.
+    """
+    m, width = corr.size, M.shape[1]
+    scale = 1 / np.sqrt(left)
+    t[k] = corr[j] * scale
+    energy[j] = np.inf if by_gain else 0.0
+    for i in range(m, width):
+        M[k, i] = 0
+    M[k, m + k] = 1
+    if extend_to:
+        for i in range(m):
+            M[k, i] = K[j, i]
+        direction(M, k, h)
+        if by_gain:
+            lower_gains(M, k, scale, t[k], corr, energy, values)
+        else:
+            lower_correlations(M, k, scale, t[k], corr, energy, values)
+    else:
+        direction(M[:, m:], k, h)
+    square = 0.0
+    for i in range(m, width):
+        M[k, i] *= scale
+        square += abs2(M[k, i])
+    return square
+
+
+@part_jit
+def fit(columns, y, M, t, order, k, x, r):
+    """x = U t, and r = y - A_S x from the columns. Returns ‖r‖²."""
+    room = x.size
+    for i in range(k):
+        x[i] = 0
+    for c in range(k):
+        recipe = M[c, M.shape[1] - room :]
+        for i in range(k):
+            x[i] += t[c] * recipe[i]
+    return leave(columns, y, order, k, x, r)
+
+
+@part_jit
+def leave(columns, y, order, k, x, r):
+    """r = y - A_S x. Returns ‖r‖²."""
+    for row in range(y.size):
+        r[row] = y[row]
+    for i in range(k):
+        a = columns[order[i]]
+        for row in range(y.size):
+            r[row] -= x[i] * a[row]
+    square = 0.0
+    for row in range(y.size):
+        square += abs2(r[row])
+    return square
+
+
+@part_jit
+def refine(columns, y, M, order, k, x, r, h):
+    """x += U U* A_S* r, which brings back the digits that squares lost. Returns ‖r‖²."""
+    room = x.size
+    for i in range(k):
+        a, inner = columns[order[i]], 0 * y[0]
+        for row in range(y.size):
+            inner += np.conj(a[row]) * r[row]
+        h[i] = inner
+    for c in range(k):
+        recipe, left = M[c, M.shape[1] - room :], 0 * y[0]
+        for i in range(k):
+            left += np.conj(recipe[i]) * h[i]
+        for i in range(k):
+            x[i] += left * recipe[i]
+    return leave(columns, y, order, k, x, r)
+
+
+@part_jit
+def judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough):
+    """Whether r, made from the columns, is small enough: FITTED, EXACT, MORE, or UNSURE."""
+    fit(columns, y, M, t, order, k, x, r)
+    left = refine(columns, y, M, order, k, x, r, h)
+    at[RSS] = left
+    length, off = np.sqrt(left), SHARE * rule.eps * np.sqrt(at[PEAK])
+    if abs(length - np.sqrt(rule.nothing)) <= off:
+        return UNSURE
+    if enough >= 0 and abs(length - np.sqrt(enough)) <= off:
+        return UNSURE
+    if left <= enough:
+        return FITTED
+    return EXACT if left <= rule.nothing else MORE
+
+
+@loop_jit
+def is_near(rss, enough, nothing, error):
+    """Whether 1 - Σ|t|² is too near a bound to say on which side ‖r‖² is."""
+    return abs(rss - enough) <= error or rss <= nothing + error
+
+
+@loop_jit
+def judge_gain(gain, floor, off):
+    """Whether a gain that is off by so much is worth it: MORE, SMALL or UNSURE."""
+    if abs(gain - floor) <= off:
+        return UNSURE
+    return MORE if gain > floor else SMALL
+
+
+@loop_jit
+def grow(
+    K, columns, y, M, t, h, x, r, corr, energy, values, others, state, order, at,
+    rule, k, enough, floor,
+):  # fmt: skip
+    """Add the best column again and again (see `stepwise.grow`).
+
+    Returns (columns, why it ended).
+    """
+    if k >= rule.most:
+        return k, FULL
+    while True:
+        error = unit_error(at[PEAK], rule.eps)
+        code = FITTED if at[RSS] <= enough else MORE
+        if is_near(at[RSS], enough, rule.nothing, error):
+            code = judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough)
+        if code == MORE and k >= rule.most:
+            code = FULL
+        if code != MORE:
+            break
+        j = choose(corr, energy, values, state, others, rule, at[RSS], error)
+        if j < 0:
+            return k, UNSURE
+        left = measure(M, k, j, h)
+        if not left > rule.trust:
+            return k, UNSURE
+        size = np.sqrt(abs2(corr[j]))
+        gain, off = size * size / left, error * (1 / left + 2 / size)
+        if rule.copies and not off < rule.tie:
+            return k, UNSURE
+        code = judge_gain(gain, floor, gain * off)
+        if code != MORE:
+            break
+        order[k] = j
+        state[j] = ACTIVE
+        extend_to = k + 1 < rule.most or rule.back
+        at[SIZE] += take_in(K, M, t, h, corr, energy, values, k, j, left, rule.by_gain, extend_to)
+        at[PEAK] = max(at[PEAK], at[SIZE])
+        at[RSS] -= abs2(t[k])
+        k += 1
+        if not at[PEAK] < rule.frail:
+            return k, UNSURE
+    if rule.by_gain and rule.loose > 0 and how_many(energy, rule.loose) < energy.size:
+        return k, UNSURE
+    return k, code
+
+
+@part_jit
+def grow_by_batches(dictionary, y, work, rule, enough, floor):
+    """Add `batch` columns at a time (see `gomp`). Returns (columns, why it ended)."""
+    K, M, t, h, x, r, at = dictionary.K, work.M, work.t, work.h, work.x, work.r, work.at
+    corr, energy, values, order = work.corr, work.energy, work.values, work.order
+    columns = dictionary.columns
+    k = 0
+    while k < rule.most:
+        error = unit_error(at[PEAK], rule.eps)
+        code = FITTED if at[RSS] <= enough else MORE
+        if is_near(at[RSS], enough, rule.nothing, error):
+            code = judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough)
+        if code != MORE:
+            return k, code
+        wanted = min(rule.batch, rule.most - k)
+        count = choose_several(corr, energy, work.others, work.chosen, rule, at[RSS], error, wanted)
+        if count < 0:
+            return k, UNSURE
+        top = abs2(corr[work.chosen[0]])
+        code = judge_gain(top, floor, top * score_error(top, 1.0, error, False))
+        if code != MORE:
+            return k, code
+        for i in range(count):
+            j = work.chosen[i]
+            left = measure(M, k, j, h)
+            if not left > rule.trust:
+                return k, UNSURE
+            order[k] = j
+            at[SIZE] += take_in(K, M, t, h, corr, energy, values, k, j, left, False, True)
+            at[PEAK] = max(at[PEAK], at[SIZE])
+            at[RSS] -= abs2(t[k])
+            k += 1
+        if not at[PEAK] < rule.frail:
+            return k, UNSURE
+    return k, FULL
+
+
+@part_jit
+def least_certain(work, rule, k, low, error):
+    """The active position whose loss is least (`stepwise.least`); -1 if rounding leaves it open."""
+    off = 2 * error / np.sqrt(low)
+    if not off < COARSE:
+        return -1
+    wide, narrow = rule.tie + off, rule.tie - off
+    squares = work.others
+    sum_squares(as_row(work.x), k, squares)
+    i = least(squares, work.diagonal, k, work.order, work.locked, True, wide, rule.nothing)
+    close = 0
+    for other in range(k):
+        close += squares[other] / work.diagonal[other] <= low * (1 + wide)
+    if close == 1:
+        return i
+    if narrow < 0:
+        return -1
+    same = least(squares, work.diagonal, k, work.order, work.locked, True, narrow, rule.nothing)
+    return i if i == same else -1
+
+
+@part_jit
+def take_out(work, start, k, i):
+    """Drop the column at position i: a reflection of all rows, and the scores without the last."""
+    m = work.corr.size
+    j = work.order[i]
+    U = work.M[:, m:]
+    reflector(U, as_row(work.t), k, i, work.v)
+    apply(work.M, work.v, k, m + k)
+    for c in range(k - 1):
+        for row in range(i, k - 1):
+            U[c, row] = U[c, row + 1]
+        for row in range(k - 1, U.shape[1]):
+            U[c, row] = 0
+    close_gap(work.order, work.locked, work.none, k, i)
+    k -= 1
+    p, t = work.M[k], work.t[k]
+    for other in range(m):
+        work.corr[other] += t * p[other]
+        work.energy[other] += abs2(p[other])
+    work.state[j] = OPEN
+    work.corr[j], work.energy[j] = start[j], 1
+    for c in range(k):
+        work.corr[j] -= work.t[c] * work.M[c, j]
+        work.energy[j] -= abs2(work.M[c, j])
+    for other in range(m):
+        work.values[other] = abs2(work.corr[other]) / work.energy[other]
+
+
+@part_jit
+def shrink(work, rule, start, k, ceiling):
+    """Drop the column of least loss while that is at most this. Returns (columns, why it ended)."""
+    U = work.M[:, work.corr.size :]
+    while k > 0:
+        work.at[SIZE] = coefficients(U, as_row(work.t), k, as_row(work.x), work.diagonal)
+        work.at[PEAK] = max(work.at[PEAK], work.at[SIZE])
+        error = unit_error(work.at[PEAK], rule.eps)
+        low = np.inf
+        for i in range(k):
+            low = min(low, abs2(work.x[i]) / work.diagonal[i])
+        code = judge_gain(low, ceiling, 2 * np.sqrt(low) * error)
+        if code != SMALL:
+            return k, code
+        i = least_certain(work, rule, k, low, error)
+        if i < 0:
+            return k, UNSURE
+        work.at[RSS] += abs2(work.x[i]) / work.diagonal[i]
+        take_out(work, start, k, i)
+        k -= 1
+    work.at[SIZE] = 0.0
+    return k, MORE
+
+
+@part_jit
+def is_as_before(work, k, before):
+    """Whether the active columns are those that were active before a round, so many."""
+    if k != before:
+        return False
+    for i in range(k):
+        found = False
+        for other in range(k):
+            found = found or work.before[other] == work.order[i]
+        if not found:
+            return False
+    return True
+
+
+@part_jit
+def alternate(dictionary, y, work, rule, start, floor):
+    """Forward and back until nothing changes (see `rmp0`). Returns (columns, why it ended).
+
+    No round but the last leaves ‖r‖² + δ²|S| as it was, so that no earlier support comes again.
+    """
+    k = 0
+    for _ in range(ROUNDS):
+        before = k
+        for i in range(k):
+            work.before[i] = work.order[i]
+        k, code = grow(
+            dictionary.K, dictionary.columns, y, work.M, work.t, work.h, work.x, work.r, work.corr,
+            work.energy, work.values, work.others, work.state, work.order, work.at,
+            rule, k, -1.0, floor,
+        )  # fmt: skip
+        if code == UNSURE:
+            return k, UNSURE
+        k, code = shrink(work, rule, start, k, floor)
+        if code == UNSURE:
+            return k, UNSURE
+        if is_as_before(work, k, before):
+            return k, STABLE
+    return k, UNSURE
+
+
+@loop_jit
+def begin(dictionary, start, corr, energy, values, state, at):
+    """The scores of an empty model."""
+    for j in range(start.size):
+        corr[j] = start[j]
+        values[j] = abs2(start[j]) * dictionary.is_open[j]
+    for j in range(start.size):
+        energy[j] = dictionary.energy[j]
+        state[j] = dictionary.state[j]
+    at[RSS], at[SIZE], at[PEAK] = 1.0, 0.0, 1.0
+
+
+@loop_jit
+def tell(active, values, k, scale, units, order, x):
+    """The coefficients of the active columns in the units of the data, columns ascending."""
+    for i in range(k):
+        j, at = active[i], i
+        value = values[i] * (scale * units[j])
+        while at > 0 and order[at - 1] > j:
+            order[at], x[at] = order[at - 1], x[at - 1]
+            at -= 1
+        order[at], x[at] = j, value
+
+
+@loop_jit
+def finish(columns, y, M, t, h, x, r, active, peak, k, scale, units, order, X):
+    """Coefficients in the units of the data, columns ascending. Returns ‖r‖²."""
+    rss = fit(columns, y, M, t, active, k, x, r)
+    if peak > REFINED:
+        rss = refine(columns, y, M, active, k, x, r, h)
+    tell(active, x, k, scale, units, order, X)
+    return rss
+
+
+@jit
+def encode(dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes):
+    """The code of each row of Y, a unit signal, given its inner products C with all columns.
+
+    `scales`, `enough` and `floors` are norm, ‖r‖² to reach and gain to exceed, of each signal.
+    Writes columns, ascending, and their coefficients in the units of the data, how many these are,
+    ‖r‖² of the unit signal, and why it ended; UNSURE: the signal is left to the engine.
+    """
+    # Out of the tuples once: within the loop it would take longer than a step.
+    K, columns = dictionary.K, dictionary.columns
+    M, t, h, x, r, active, at = work.M, work.t, work.h, work.x, work.r, work.order, work.at
+    corr, energy, values, others = work.corr, work.energy, work.values, work.others
+    state, units = work.state, dictionary.units
+    for s in range(len(Y)):
+        begin(dictionary, C[s], corr, energy, values, state, at)
+        k, code = grow(
+            K, columns, Y[s], M, t, h, x, r, corr, energy, values, others, state, active, at,
+            rule, 0, enough[s], floors[s],
+        )  # fmt: skip
+        sizes[s], codes[s] = k, code
+        if code != UNSURE:
+            rss[s] = finish(
+                columns, Y[s], M, t, h, x, r, active, at[PEAK], k, scales[s], units, order[s], X[s]
+            )
+
+
+@loop_jit
+def conclude(dictionary, y, work, k, code, scale, s, order, X, sizes, rss, codes):
+    """Write the code of signal s; leave it alone where rounding leaves something open."""
+    sizes[s], codes[s] = k, code
+    if code != UNSURE:
+        rss[s] = finish(
+            dictionary.columns, y, work.M, work.t, work.h, work.x, work.r, work.order,
+            work.at[PEAK], k, scale, dictionary.units, order[s], X[s],
+        )  # fmt: skip
+
+
+@jit
+def encode_by_batches(
+    dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes
+):
+    """The same with `batch` columns at a time."""
+    for s in range(len(Y)):
+        begin(dictionary, C[s], work.corr, work.energy, work.values, work.state, work.at)
+        k, code = grow_by_batches(dictionary, Y[s], work, rule, enough[s], floors[s])
+        conclude(dictionary, Y[s], work, k, code, scales[s], s, order, X, sizes, rss, codes)
+
+
+@jit
+def encode_and_back(
+    dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes
+):
+    """The same forward and back, until nothing changes."""
+    for s in range(len(Y)):
+        begin(dictionary, C[s], work.corr, work.energy, work.values, work.state, work.at)
+        k, code = alternate(dictionary, Y[s], work, rule, C[s], floors[s])
+        conclude(dictionary, Y[s], work, k, code, scales[s], s, order, X, sizes, rss, codes)

@@ -1,0 +1,122 @@
+"""The number of features by cross-validation: one path for each fold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from sparsewise._typing import Array
+from sparsewise._util.progress import Counted, waiting
+from sparsewise.engine.halting import interrupted
+from sparsewise.model_selection.choice import PathOf, at_most, best_by_size, most_features
+from sparsewise.model_selection.data import Data
+from sparsewise.model_selection.early_stopping import AHEAD, as_far_as, effortless, worth
+from sparsewise.model_selection.folds import good_enough, held_out_errors, in_folds, mean_and_error
+from sparsewise.problem.problem import DependentColumnsError
+from sparsewise.results import Path, Solution
+
+
+class Errors(NamedTuple):
+    """Mean squared errors of rows that were left out, by size of the model.
+
+    Of several targets, the mean over these, weighed as in the fit.
+
+    Attributes
+    ----------
+    sizes : ndarray of int
+        Sizes, ascending.
+    by_fold : ndarray of shape (folds, sizes)
+        The error in each fold.
+    mean, std : ndarray
+        Mean over the folds, and its standard error.
+    chosen : int
+        The size of choice.
+    followed : int
+        The size that paths were followed to, if there were as many features.
+    """
+
+    sizes: Array
+    by_fold: Array
+    mean: Array
+    std: Array
+    chosen: int
+    followed: int
+
+
+def cross_validate(
+    data: Data,
+    path: PathOf,
+    cv: Any,
+    one_standard_error: bool,
+    n_jobs: int | None,
+    max_features: int | None = None,
+) -> Errors:
+    """Errors of every size, and the best; or the smallest within a standard error of it.
+
+    Paths are followed to `max_features`; if that is None, to twice as many features as the least
+    error has, and 100 more, or as far as takes no time.
+    """
+    rows, splits = in_folds(data, cv)
+    # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
+    at_once = Parallel(n_jobs=n_jobs, prefer="threads")
+    included, last = len(data.include), -1
+    extend_to = max(worth(included), effortless(data)) if max_features is None else max_features
+    while extend_to > last:
+        wanted = extend_to
+        with waiting("cross-validating", len(splits), unasked=True) as wait:
+            run = delayed(Counted(_fold_errors, wait))
+            folds = at_once(run(rows, path, *split, wanted, max_features) for split in splits)
+        by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
+        mean, std = mean_and_error(by_fold)
+        last = included + mean.size - 1
+        if last < wanted or max_features is not None:  # there are no more features to follow
+            break
+        extend_to = worth(included + int(np.argmin(mean)))
+    fine = good_enough(data, mean, std, one_standard_error)
+    sizes = included + np.arange(mean.size)
+    return Errors(sizes, by_fold, mean, std, int(sizes[np.argmax(fine)]), wanted)
+
+
+def _fold_errors(
+    data: Data,
+    path: PathOf,
+    train: Array,
+    test: Array,
+    wanted: int = AHEAD,
+    max_features: int | None = None,
+) -> Array:
+    """The mean squared error in the rows `test` of the best model of each size on the others."""
+    fold, held = data.part(train), data.part(test)
+    most = most_features(fold, max_features=max_features)
+    run, included = _without_dependent(path, fold, most, wanted)
+    if interrupted():  # half a path says nothing of the sizes it has not reached
+        raise KeyboardInterrupt
+    # A path that begins with all features has met all sizes, wanted or not.
+    last = max(min(most, wanted) - len(data.include) + included, *run.path.sizes)
+    columns, coefs = _coefficients(run.path, included, last)
+    return held_out_errors(data, fold, held, columns, coefs)
+
+
+def _without_dependent(path: PathOf, fold: Data, most: int, wanted: int) -> tuple[Solution, int]:
+    """The path, and how many of the features of include are on it from the start.
+
+    Some may say nothing in these rows, being constant there, say: they count, but are left out.
+    """
+    try:
+        return path(fold, most, as_far_as(wanted, most)), len(fold.include)
+    except DependentColumnsError as error:
+        included = [j for j in fold.include if j not in error.columns]
+        less = len(fold.include) - len(included)
+        if not less:
+            raise
+        rest = replace(fold, include=included)
+        return path(rest, most - less, as_far_as(wanted - less, most - less)), len(included)
+
+
+def _coefficients(path: Path, least: int, most: int) -> tuple[Array, Array]:
+    """The features met, and their coefficients in the best model of each size."""
+    best = best_by_size(path)
+    return path.coefs_after([at_most(best, k) for k in range(least, most + 1)])

@@ -1,0 +1,339 @@
+"""A design and a target, checked once, frozen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsewise._typing import Array
+from sparsewise.design import Design, as_design
+from sparsewise.design.base import precision
+from sparsewise.design.choose import as_floats, is_dask
+from sparsewise.design.dask import DaskDesign
+from sparsewise.errors import InputError, Parameter
+from sparsewise.kernels import begin
+from sparsewise.problem.targets import Targets, independent_rows, unit_target, unit_targets
+from sparsewise.suffstats.dask_collections import system
+from sparsewise.tolerances import Tolerances, tolerances
+
+MODERATE = (1e-100, 1e100), (1e-10, 1e10)
+"""‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
+
+
+class DependentColumnsError(InputError):
+    """Some columns can't be in one model with the others.
+
+    Parameters
+    ----------
+    columns : list of int
+        Those that depend linearly on the ones before them, or are zero.
+    wanted : int
+        How many columns the model was to start from.
+
+    Attributes
+    ----------
+    columns : list of int
+        Those that depend linearly on the ones before them, or are zero.
+    """
+
+    def __init__(self, columns: list[int], wanted: int) -> None:
+        names = ", ".join(map(str, columns[:5])) + (", …" if len(columns) > 5 else "")
+        wrong = f"The model can't start from these {wanted} columns: {len(columns)} of them "
+        wrong += f"({names}) depend linearly on the others or are zero"
+        others = "= with the support of forward, say), or use rmp0, foba or forward."
+        super().__init__(wrong, ("start from fewer columns (", Parameter("start"), others))
+        self.columns, self.wanted = columns, wanted
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.columns, self.wanted)
+
+
+class Units(NamedTuple):
+    """From unit columns and targets of norm one, taken together, back to the data, without them.
+
+    Attributes
+    ----------
+    scale : float
+        The unit of ‖r‖.
+    scales : ndarray of shape (q, 1), or None
+        The unit of each target; None: there is one, and `scale` is its unit.
+    inverse_norms : ndarray of shape (m,)
+        1 / ‖a_j‖, or 0 for a column of zeros.
+    dtype : dtype
+        Of the coefficients.
+    moderate : bool
+        Whether all products of these are in range.
+    """
+
+    scale: float
+    scales: Array | None
+    inverse_norms: Array
+    dtype: np.dtype[Any]
+    moderate: bool
+
+    @property
+    def each(self) -> tuple[int, ...]:
+        """The shape of a coefficient: (), or (q,) where there are several targets."""
+        return () if self.scales is None else (len(self.scales),)
+
+    def coef(self, columns: Array, x: Array) -> Array:
+        """All coefficients, given those of some unit columns: of shape (m,), or (m, q)."""
+        values = self.values(columns, x)
+        coef = np.zeros((self.inverse_norms.size, *self.each), self.dtype)
+        coef[columns] = values
+        return coef
+
+    def values(self, columns: Array, x: Array) -> Array:
+        """The coefficients of these columns alone, given with one target a row."""
+        factors = self.inverse_norms[columns]
+        if self.scales is None:
+            return self._products(x.reshape(factors.shape), np.float64(self.scale), factors)
+        return self._products(x, self.scales, factors).T
+
+    def _products(self, x: Array, scale: Any, factors: Array) -> Array:
+        """x · scale · factors, or an error if that is out of range."""
+        if self.moderate:
+            return np.asarray(x * (scale * factors), self.dtype)
+        with np.errstate(over="ignore", under="ignore"):
+            values = product(x, scale, factors).astype(self.dtype)
+            real = precision(self.dtype)
+            # Below this, what is lost to underflow shows in the fit.
+            least = np.abs(x) * (100 * float(real.smallest_subnormal) / float(real.eps) ** 0.5)
+        if not np.isfinite(values).all() or np.any(np.abs(values) < least):
+            raise InputError(
+                f"The coefficients are beyond the range of {self.dtype}",
+                "scale A or y." if real.bits == 64 else "pass A as float64, or scale A or y.",
+            )
+        return values
+
+    def squared(self, rss: float) -> float:
+        """A squared residual."""
+        return float(rss) * self.scale * self.scale
+
+
+class Passes:
+    """How many times A has been read from end to end (for an operator: applied)."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class OnePass(Passes):
+    """A was read once, for its triangle; whatever else is read is read of that."""
+
+    count = property(lambda _: 1, lambda *_: None)
+
+
+class Problem(NamedTuple):
+    """min ‖y - A x‖ over sparse x, in units that suit the arithmetic.
+
+    Columns are scaled to unit norm and y to norm one wherever the engine meets them, so that
+    every tolerance is a pure number and no scale of the data matters. Several targets are brought
+    to norm one together, each with its weight: Σ_t‖y_t‖² = 1.
+
+    Attributes
+    ----------
+    design : Design
+        A, where it lies.
+    Y : ndarray of shape (q, n)
+        One target a row, in the working type, Σ_t‖y_t‖² = 1.
+    scale : float
+        The unit of ‖r‖: ‖y‖, or 1 if y is zero. Of several targets, the root mean square of
+        `noise_scales`, so that q copies of a target have the scale of one.
+    scales : ndarray of shape (q, 1), or None
+        The unit of each row of Y, where there are several targets; 1 for one of zeros.
+    is_zero : bool
+        Whether y is zero, so that there is nothing to explain.
+    inverse_norms : ndarray of shape (m,)
+        1 / ‖a_j‖, or 0 for a column of zeros; in the working precision. Of an operator, where
+        nothing but units depends on it, ‖a_j‖ may be rough (`Design.in_rough_units`).
+    passes : Passes
+        How often A was read for this problem; a design may serve others at the same time.
+    """
+
+    design: Design
+    Y: Array
+    scale: float
+    scales: Array | None
+    is_zero: bool
+    inverse_norms: Array
+    passes: Passes
+
+    @property
+    def y(self) -> Array:
+        """The target, where it is one."""
+        (y,) = self.Y
+        return y
+
+    @property
+    def own_targets(self) -> Array | Targets:
+        """What another algorithm takes as y beside `design`: the same, but for the unit."""
+        return self.y if self.scales is None else Targets(self.Y.T, np.ones(len(self.Y)))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The working type."""
+        return self.Y.dtype
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether the data are complex."""
+        return self.Y.dtype.kind == "c"
+
+    @property
+    def targets(self) -> int:
+        """q: how many targets there are; those of zeros don't count."""
+        return 1 if self.scales is None else max(int(self.Y.any(axis=1).sum()), 1)
+
+    @property
+    def independent_targets(self) -> float:
+        """How many independent targets tell as much: 1 for copies of one, q if all are orthogonal.
+
+        Of targets that have much in common, so may their noise.
+        """
+        return independent_rows(self.Y)
+
+    @property
+    def noise_scales(self) -> Array:
+        """The unit, in each target, of noise that is equal for all rows of Y; 0 for one of zeros.
+
+        Their root mean square is `scale`.
+        """
+        if self.scales is None:
+            return np.array([self.scale])
+        return self.scales[:, 0] * self.Y.any(axis=1) / math.sqrt(self.targets)
+
+    def unit_coef(self, coef: Array, columns: Array) -> Array:
+        """Of all coefficients those of some columns, scaled to unit norm: one target a row."""
+        norms = self.design.norms()[columns]
+        x = coef[columns].T.reshape(len(self.Y), columns.size)
+        return product(x, norms, divisor=self.scale if self.scales is None else self.scales)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of A."""
+        return self.design.shape
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """What rounding, or the error of the data, makes of the numbers that are compared."""
+        return self.design.tolerances
+
+    def tolerances_in(self, dtype: np.dtype[Any]) -> Tolerances:
+        """The same where these data are worked on, or their coefficients kept, in another type."""
+        return tolerances(dtype, self.design.error)
+
+    # What reads A, counted.
+
+    def correlate(self, r: Array) -> Array:
+        """u_j* r for every unit column u_j: one pass over A."""
+        self.passes.count += 1
+        return self.design.rmatvec(r) * self.inverse_norms
+
+    def correlate_rows(self, R: Array) -> Array:
+        """u_j* r for every unit column u_j and each row r of R, one row for each."""
+        if len(R) == 1:  # a product with one vector is quicker
+            return self.correlate(R[0])[None]
+        return self.rmatmat_rows(R) * self.inverse_norms
+
+    def rmatmat_rows(self, V: Array) -> Array:
+        """A* v for each row v of V, one row for each; see `rmatmat`."""
+        return np.ascontiguousarray(self.rmatmat(V.T).T)
+
+    def rmatvec(self, v: Array) -> Array:
+        """A* v: one pass over A."""
+        self.passes.count += 1
+        return self.design.rmatvec(v)
+
+    def rmatmat(self, V: Array) -> Array:
+        """A* V: one pass over A; an operator is applied to each column of V."""
+        self.passes.count += V.shape[1] if self.design.is_operator else 1
+        return self.design.rmatmat(V)
+
+    def matvec(self, x: Array) -> Array:
+        """A x: one pass over A."""
+        self.passes.count += 1
+        return self.design.matvec(x)
+
+    def unit_columns(self, J: Array | slice) -> Array:
+        """The columns J scaled to unit norm; an operator is applied for each of them."""
+        columns = self.design.unit_columns(J)
+        if self.design.is_operator:
+            self.passes.count += columns.shape[1]
+        return columns
+
+    @property
+    def units(self) -> Units:
+        """The way back to the units of the data."""
+        # Squares of the norms are in range, and so is that of ‖y‖: so are their quotients.
+        low, high = MODERATE[self.dtype.char in "fF"]
+        least = most = self.scale
+        if self.scales is not None:
+            least, most = float(self.scales.min()), float(self.scales.max())
+        moderate = low < least and most < high and not self.design.measured.extreme
+        return Units(self.scale, self.scales, self.inverse_norms, self.dtype, moderate)
+
+
+def problem(
+    A: Any, y: ArrayLike | Targets, *, multi_target: bool = False, approximate_norms: bool = False
+) -> Problem:
+    """Check a design and a target, or several of them, and bring them together.
+
+    `approximate_norms`: the norms of columns serve as units alone, and may be estimates.
+    """
+    passes = Passes()
+    given = y if isinstance(y, Targets) else Targets(y)
+    if is_dask(A) or isinstance(A, DaskDesign):
+        design, Y = system(A, given.Y)
+        given = Targets(Y, given.weights)  # the caller's own stays as it is
+        passes = OnePass() if design.dense else passes
+    else:
+        design = as_design(A)
+    begin(*design.shape)
+    if approximate_norms:
+        design = design.in_rough_units()
+    if not design.is_measured:
+        passes.count = design.passes_to_measure
+    target = as_floats(given.Y, "y")
+    dtype = design.dtype
+    if target.dtype.kind == "c" and dtype.kind != "c":
+        dtype = np.result_type(dtype, np.complex64)
+    unit = unit_targets if multi_target and target.ndim == 2 else unit_target
+    targets = unit(target, given.weights, design.shape[0], dtype)
+    return Problem(design, *targets, design.inverse_norms(), passes)
+
+
+def problem_of(A: Any, y: ArrayLike | Targets, coef: Array) -> Problem:
+    """The problem that has these coefficients: of one target, or of as many as y has."""
+    data = problem(A, y, multi_target=True)
+    if coef.shape[1:] != data.units.each:
+        here, there = (
+            f"{each[0]} targets" if each else "one" for each in (data.units.each, coef.shape[1:])
+        )
+        raise InputError(
+            f"has {here}, but the coefficients are those of {there}",
+            "pass y as the algorithm got it.",
+            parameter="y",
+        )
+    return data
+
+
+def product(first: Array, *others: Array | float, divisor: Array | float = 1.0) -> Array:
+    """Numbers times real numbers, in double precision; no partial product has to be in range."""
+    if first.dtype.kind == "c":
+        out = np.empty(first.shape, np.complex128)
+        out.real = product(first.real, *others, divisor=divisor)
+        out.imag = product(first.imag, *others, divisor=divisor)
+        return out
+    mantissa, power = np.frexp(divisor)
+    mantissa, power = 1 / mantissa, -power
+    for factor in (first, *others):
+        part, exponent = np.frexp(np.asarray(factor, np.float64))
+        mantissa, power = mantissa * part, power + exponent
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(mantissa, power))

@@ -1,0 +1,99 @@
+"""Least squares on a choice of columns, and which others might be chosen instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+
+import numpy as np
+
+from sparsewise._typing import Array
+from sparsewise.design.base import square_sums
+from sparsewise.design.unit_columns import inverse_of_triangle, is_dependent, unit_factor
+from sparsewise.problem.problem import Problem
+
+
+class Fit:
+    """Least squares on a support, for unit columns and a unit target, in double precision.
+
+    Several targets have one fit: ‖r‖² is Σ_t‖r_t‖², and the size of a coefficient √Σ_t|x_ti|². It
+    is the fit of one target, all of them end to end, on columns that are blocks: I_q ⊗ a_i.
+
+    Parameters
+    ----------
+    data : Problem
+        Design and target, or targets.
+    columns : ndarray of int
+        The support, ascending.
+    include, exclude : collection of int
+        Columns of the support that must stay, and columns that must not come in.
+
+    Attributes
+    ----------
+    x, r : ndarrays of shape (q, k) and (q, n)
+        Coefficients and residual, one target a row.
+    squares : ndarray of shape (k,)
+        Σ_t|x_ti|² of each column.
+    norm : float
+        ‖r‖.
+    loose : ndarray of bool
+        Which columns of the support may be exchanged for others.
+    others : ndarray of int
+        Those others: not of the support, not excluded, not zero.
+    dependent : bool
+        Whether the columns of the support are dependent, for all that the data can tell.
+    redundant : bool
+        Whether fewer of its columns fit as well, for all that the data can tell.
+    """
+
+    def __init__(
+        self,
+        data: Problem,
+        columns: Array,
+        include: Collection[int] = (),
+        exclude: Collection[int] = (),
+    ) -> None:
+        self.data, self.columns, self.size = data, columns, columns.size
+        self._constraints = include, exclude
+        self.loose = ~np.isin(columns, list(include))
+        self.others = np.setdiff1d(np.flatnonzero(data.inverse_norms > 0), [*columns, *exclude])
+        Y = data.Y.astype(np.result_type(data.dtype, np.float64), copy=False).T
+        self.Q, self.R = unit_factor(data.design, columns)
+        # A column too small for its inverse norm counts as zero, as it does everywhere.
+        vanishing = bool((data.inverse_norms[columns] == 0).any())
+        self.dependent = vanishing or is_dependent(self.R, data.design)
+        if self.dependent:
+            rounding = 8 * data.tolerances.eps
+            X = np.linalg.lstsq(self.Q @ self.R, Y, rcond=rounding)[0]
+            rest = Y - self.Q @ (self.R @ X)
+        else:
+            self.U = inverse_of_triangle(self.R)
+            X = self.U @ (self.Q.conj().T @ Y)
+            rest = Y - self.Q @ (self.Q.conj().T @ Y)
+            rest -= self.Q @ (self.Q.conj().T @ rest)
+        self.x, self.r = X.T, np.ascontiguousarray(rest.T)
+        self.norm = float(np.linalg.norm(self.r))
+        self.tolerance = data.tolerances
+        self.squares = square_sums(self.x)
+        sizes = np.sqrt(self.squares)
+        size_of_x = 1 + float(sizes.sum())
+        # The data have rounding errors of their own.
+        self.rounding = 64 * self.tolerance.eps * size_of_x
+        # What they do to ‖r‖, and sums of n products: two fits that differ by less are equal.
+        self._unsure = (8 + math.sqrt(data.shape[0]) / 8) * self.tolerance.eps * size_of_x
+        exchangeable = sizes[self.loose] if self.loose.any() else sizes
+        self.min_abs = float(exchangeable.min()) if self.size and not self.dependent else 0.0
+        needless = bool(self.loose.any()) and self.min_abs <= self.rounding
+        self.redundant = self.dependent or needless
+
+    def with_columns(self, columns: Iterable[int]) -> Fit:
+        """The fit on other columns."""
+        return Fit(self.data, np.array(sorted(columns), np.int64), *self._constraints)
+
+    def against(self, columns: Iterable[int]) -> int:
+        """1 if these columns fit better, 0 if as well, -1 if worse or dependent."""
+        theirs = self.with_columns(columns)
+        fall, unsure = self.norm - theirs.norm, max(self._unsure, theirs._unsure)
+        if theirs.dependent or fall < -unsure:
+            return -1
+        return int(fall > unsure)

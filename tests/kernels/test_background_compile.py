@@ -1,0 +1,226 @@
+"""First calls don't wait for the compiler, and are the same calls."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sparsewise as sw
+from sparsewise import kernels
+from sparsewise.kernels import background_compile as beside
+from sparsewise.kernels import compile as jit
+from sparsewise.kernels import stepwise
+from tests.kernels.tracing import INTERPRETED
+
+pytestmark = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+
+
+class Kernel:
+    """A function that takes as long to compile as a test wants."""
+
+    stats = SimpleNamespace(cache_path="the cache")
+
+    def __init__(self, held=False):
+        self.compiled = []
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        if not held:
+            self.may_end.set()
+
+    def compile(self, types):
+        self.begun.set()
+        assert self.may_end.wait(60)
+        self.compiled.append(types)
+
+
+def test_each_kernel_is_compiled_once_for_its_types():
+    compiling, kernel, other = beside.Compiling(), Kernel(), Kernel()
+    assert not compiling.has_begun
+    for types in (("a",), ("b",), ("a",)):
+        compiling.add(kernel, types)
+    compiling.add(other, ("a",))
+    compiling.wait()
+    assert compiling.has_begun
+    assert (kernel.compiled, other.compiled) == ([("a",), ("b",)], [("a",)])
+    compiling.add(kernel, ("c",))  # the thread has ended: there is another one
+    compiling.wait()
+    assert kernel.compiled[-1] == ("c",)
+
+
+def test_who_stops_waits_for_one_kernel_alone(monkeypatch):
+    monkeypatch.setattr(beside, "PAUSE", 0.0)
+    compiling, kernel, other = beside.Compiling(), Kernel(held=True), Kernel()
+    compiling.add(kernel, ())
+    compiling.add(other, ())
+    assert kernel.begun.wait(60)
+    threading.Timer(0.1, kernel.may_end.set).start()
+    compiling.stop()
+    assert (kernel.compiled, other.compiled) == ([()], [])
+
+
+def test_who_stops_soon_waits_for_nothing(monkeypatch):
+    monkeypatch.setattr(beside, "PAUSE", 3600.0)
+    compiling, kernel = beside.Compiling(), Kernel()
+    compiling.add(kernel, ())
+    compiling.stop()
+    assert kernel.compiled == []
+
+
+def test_those_who_wait_are_told(monkeypatch):
+    told = []
+    monkeypatch.setattr(beside, "PATIENCE", 0.01)
+    monkeypatch.setattr(beside, "say", told.append)
+    compiling, kernel = beside.Compiling(), Kernel(held=True)
+    compiling.add(kernel, ())
+    threading.Timer(0.3, kernel.may_end.set).start()
+    compiling.wait()
+    compiling.wait()  # no longer
+    assert (kernel.compiled, told) == ([()], ["the cache"])
+
+
+class Never(beside.Compiling):
+    """Nothing is ever compiled."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    has_begun = True
+
+    def add(self, kernel, types):
+        self.asked.append(kernel.py_func.__name__)
+
+
+@pytest.fixture
+def early(monkeypatch):
+    """The first call of a process that has nothing compiled."""
+    monkeypatch.setattr(kernels, "_left", kernels.EARLY)
+    monkeypatch.setattr(compiled, "_waits", False)
+    monkeypatch.setattr(beside, "COMPILING", Never())
+    return beside.COMPILING
+
+
+def problem(kind, rows=30, columns=40):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((rows, columns)).astype(kind)
+    if np.dtype(kind).kind == "c":
+        A += 1j * rng.standard_normal(A.shape).astype(kind)
+    return A, (A[:, :4] @ np.arange(1, 5) + 0.1 * rng.standard_normal(rows)).astype(kind)
+
+
+CALLS = {
+    "forward": lambda A, y: sw.forward(A, y, sparsity=6),
+    "backward": lambda A, y: sw.backward(A[:, :20], y, sparsity=6),
+    "rmp": lambda A, y: sw.rmp(A, y, sigma=0.1),
+    "fast_sbl": lambda A, y: sw.fast_sbl(A, y, sigma=0.1),
+    "bpdn": lambda A, y: sw.bpdn(A, y, residual=1.0),
+}
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("name", CALLS)
+def test_interpreted_calls_are_the_same_calls(name, kind, early):
+    A, y = problem(kind)
+    first = CALLS[name](A, y)
+    assert "measure_columns" in early.asked
+    assert not compiled._waits
+    compiled.compile_first()
+    usual = CALLS[name](A, y)
+    np.testing.assert_array_equal(first.support, usual.support)
+    assert first.coef.dtype == usual.coef.dtype
+    rounding = 1e3 * np.finfo(kind).eps
+    np.testing.assert_allclose(first.coef, usual.coef, rtol=rounding, atol=rounding)
+
+
+def test_the_second_of_two_calls_waits(early):
+    A, y = problem(float, 80, 100)
+    sw.forward(A, y, sparsity=3)
+    asked = len(early.asked)
+    assert asked
+    assert not compiled._waits
+    sw.forward(A, y, sparsity=3)
+    assert compiled._waits
+    assert len(early.asked) == asked
+
+
+def test_so_does_a_first_one_that_is_large(early):
+    A, y = problem(float, 150, 120)
+    sw.forward(A, y, sparsity=3)
+    assert compiled._waits
+    assert early.asked == []
+
+
+def test_what_is_there_is_called(monkeypatch):
+    compiling = beside.Compiling()
+    monkeypatch.setattr(beside, "COMPILING", compiling)
+    W, norms, inverse = np.eye(3), np.empty(3), np.empty(3)
+    stepwise.measure_columns(W, norms, inverse)
+    early = beside.Early(stepwise)
+    assert early.measure_columns(2 * W, norms, inverse) == (4.0, 12.0)
+    assert early.OPEN == stepwise.OPEN
+    assert not compiling.has_begun
+    whole = W.astype(np.int16)  # compiled for these by nobody
+    assert early.measure_columns(whole, norms, inverse) == (1.0, 3.0)
+    compiling.wait()
+    types = stepwise.measure_columns.typeof_pyval(whole)
+    assert any(each.args[0] == types for each in stepwise.measure_columns.nopython_signatures)
+
+
+def test_a_missing_kernel_is_not_compiled():
+    alone = jit.plain_jit(jit.abs2.py_func)
+    with pytest.raises(jit.NotCompiledError) as missing:
+        jit.call_if_compiled(alone, (2.0,))
+    assert [str(one) for one in missing.value.types] == ["float64"]
+    assert not alone.signatures
+    assert alone(2.0) == 4.0
+    assert jit.call_if_compiled(alone, (3.0,)) == 9.0
+
+
+FIRST_CALL = """
+import numpy as np
+from sparsewise.kernels import compile_first, load_kernels
+def call():
+    norms, inverse = np.empty(2), np.empty(2)
+    return load_kernels().measure_columns(np.eye(2), norms, inverse)
+print(call())
+{then}
+print(call())
+"""
+
+
+@pytest.mark.parametrize("then", ["", "compile_first()", "import os\nif os.fork(): os.wait()"])
+def test_processes_end_well(then, tmp_path):
+    if "fork" in then and not hasattr(os, "fork"):
+        pytest.skip("processes don't divide here")
+    env = {name: value for name, value in os.environ.items() if name != "SPARSEWISE_COMPILE"}
+    env["NUMBA_CACHE_DIR"] = str(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", FIRST_CALL.format(then=then)], env=env,
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(done.stdout.splitlines()) == {"(1.0, 2.0)"}
+    kept = list(Path(tmp_path).rglob("stepwise.measure_columns*.nbc"))
+    assert bool(kept) == (then == "compile_first()")
+
+
+@pytest.mark.parametrize(
+    ("shapes", "waiting"),
+    [
+        ([(64, 128), (64, 128)], [False, True]),
+        ([(100, 200), (51, 50), (51, 50)], [False, False, True]),  # one of them within the first
+        ([(101, 200)], [True]),
+        ([(20, 10)] * 5, [False] * 4 + [True]),
+        ([(442, 10), (10**6, 10**6), (2, 2)], [False, True, True]),
+    ],
+)
+def test_which_problems_wait(early, shapes, waiting):
+    told = []
+    for shape in shapes:
+        kernels.begin(*shape)
+        told.append(compiled._waits)
+    assert told == waiting
