@@ -12,8 +12,7 @@ from sparsewise.engine.l1.homotopy import in_double
 from sparsewise.model_selection.table import Table
 from sparsewise.problem.problem import problem
 from sparsewise.tolerances import tolerances
-
-from .problems import WORDS, Problem, normal
+from tests.problems import WORDS, Problem, normal
 
 ERROR = 2.0**-26
 """√eps of double precision: what is left of squares that were rounded."""

@@ -29,7 +29,7 @@ import sparsewise as sw
 from sparsewise import errors
 from sparsewise.criteria.information import Criteria
 from sparsewise.errors import InputError, InputWarning
-from sparsewise.estimators import base, fitted, intake, relevance_vector
+from sparsewise.estimators import base, inputs, relevance_vector, state
 from sparsewise.model_selection import table as tables
 from sparsewise.problem import preprocessing as reduction
 from tests.hostile.campaign import Case, family, fault, oracle
@@ -592,7 +592,7 @@ def double_for_all():
 
 @fault(leaves_nothing, family="estimators")
 def half_a_fit():
-    return patch.object(fitted, "forget", lambda estimator: None)
+    return patch.object(state, "forget", lambda estimator: None)
 
 
 @fault(one_sentence, family="estimators")
@@ -621,7 +621,7 @@ def forgetful_pickle():
 
 @fault(containers_do_not_matter, family="estimators")
 def frames_in_disorder():
-    right = intake.validate_data
+    right = inputs.validate_data
 
     def validate(estimator, X="no validation", *args, **words):
         told = right(estimator, X, *args, **words)
@@ -629,7 +629,7 @@ def frames_in_disorder():
             return np.abs(told[0]), told[1]
         return told
 
-    return patch.object(intake, "validate_data", validate)
+    return patch.object(inputs, "validate_data", validate)
 
 
 @fault(units_do_not_matter, family="estimators")

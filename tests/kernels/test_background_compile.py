@@ -83,7 +83,7 @@ def test_those_who_wait_are_told(monkeypatch):
 
 
 class Never(beside.Compiling):
-    """Nothing is ever compiled."""
+    """Nothing is ever kernels."""
 
     def __init__(self):
         super().__init__()
@@ -97,9 +97,9 @@ class Never(beside.Compiling):
 
 @pytest.fixture
 def early(monkeypatch):
-    """The first call of a process that has nothing compiled."""
+    """The first call of a process that has nothing kernels."""
     monkeypatch.setattr(kernels, "_left", kernels.EARLY)
-    monkeypatch.setattr(compiled, "_waits", False)
+    monkeypatch.setattr(kernels, "_waits", False)
     monkeypatch.setattr(beside, "COMPILING", Never())
     return beside.COMPILING
 
@@ -127,8 +127,8 @@ def test_interpreted_calls_are_the_same_calls(name, kind, early):
     A, y = problem(kind)
     first = CALLS[name](A, y)
     assert "measure_columns" in early.asked
-    assert not compiled._waits
-    compiled.compile_first()
+    assert not kernels._waits
+    kernels.compile_first()
     usual = CALLS[name](A, y)
     np.testing.assert_array_equal(first.support, usual.support)
     assert first.coef.dtype == usual.coef.dtype
@@ -141,16 +141,16 @@ def test_the_second_of_two_calls_waits(early):
     sw.forward(A, y, sparsity=3)
     asked = len(early.asked)
     assert asked
-    assert not compiled._waits
+    assert not kernels._waits
     sw.forward(A, y, sparsity=3)
-    assert compiled._waits
+    assert kernels._waits
     assert len(early.asked) == asked
 
 
 def test_so_does_a_first_one_that_is_large(early):
     A, y = problem(float, 150, 120)
     sw.forward(A, y, sparsity=3)
-    assert compiled._waits
+    assert kernels._waits
     assert early.asked == []
 
 
@@ -222,5 +222,5 @@ def test_which_problems_wait(early, shapes, waiting):
     told = []
     for shape in shapes:
         kernels.begin(*shape)
-        told.append(compiled._waits)
+        told.append(kernels._waits)
     assert told == waiting

@@ -50,7 +50,7 @@ def installed(tmp_path):
     shutil.copytree(
         source, folder / "sparsewise", ignore=shutil.ignore_patterns("__pycache__", "data")
     )
-    (folder / "sparsewise" / "compiled" / "__pycache__").touch()
+    (folder / "sparsewise" / "kernels" / "__pycache__").touch()
     return folder
 
 

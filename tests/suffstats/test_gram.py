@@ -20,8 +20,7 @@ from sparsewise.model_selection.choice import forward_path
 from sparsewise.model_selection.triangles import Triangles
 from tests.estimators import conftest as settings
 from tests.estimators.conftest import WITHOUT_FOLDS, assert_same, make, over
-
-from .problems import FAMILIES, L1, WORDS, Problem, normal
+from tests.problems import FAMILIES, L1, WORDS, Problem, normal
 
 SQRT_EPS = 2.0**-26
 

@@ -83,7 +83,7 @@ def load_leaps(columns: int = 0) -> Any:
 
 def load_encoders() -> Any:
     """What codes many signals."""
-    return _load("encode")
+    return _load("gram_stepwise")
 
 
 def load_products() -> Any:
