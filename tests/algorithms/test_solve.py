@@ -12,6 +12,7 @@ from scipy.sparse.linalg import aslinearoperator
 from sklearn.linear_model import LinearRegression
 
 import sparsewise as sw
+from sparsewise import plan
 from sparsewise.design.dense import DenseDesign
 from sparsewise.engine.halting import interruptible
 from sparsewise.engine.search import forward_screening as forward_screening
@@ -367,7 +368,7 @@ def test_wide_tables_are_screened(held, monkeypatch):
     """Few columns are updated jointly; the answer is one that no other column would better."""
     A, y, support = planted(0, 60, 900, 6, 0.05)
     whole = sw.solve(A, y)
-    monkeypatch.setattr(multistart, "JOINTLY", 0)
+    monkeypatch.setattr(plan, "JOINTLY", 0)
     monkeypatch.setattr(forward_screening, "NEARBY", 24)
     widths = []
     relevant = multistart.relevant

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 import sparsewise as sw
+from sparsewise import plan
 from sparsewise.design import as_design
 from sparsewise.engine import encoding
 from sparsewise.problem.signals import Signals
@@ -152,17 +153,17 @@ def test_whether_a_gram_matrix_pays(monkeypatch):
     A = np.eye(40, 64)
 
     def pays(held, signals):
-        return encoding.pays(as_design(held), Signals(np.ones((40, signals)), 40))
+        return encoding.is_by_gram(as_design(held), Signals(np.ones((40, signals)), 40), {})
 
     assert pays(A, 2)
     assert not pays(A, 1)
     assert pays(scipy.sparse.csc_array(A), 2)
-    monkeypatch.setattr(encoding, "GRAM_BYTES", 64 * 64 * 8 - 1)
+    monkeypatch.setattr(plan, "GRAM_BYTES", 64 * 64 * 8 - 1)
     assert not pays(A, 2)
 
 
 def test_without_a_gram_matrix(monkeypatch, by_engine):
-    monkeypatch.setattr(encoding, "GRAM_BYTES", 0)
+    monkeypatch.setattr(plan, "GRAM_BYTES", 0)
     rng = np.random.default_rng(10)
     A, Y = normal(rng, 16, 32), normal(rng, 16, 20)
     same(sw.encode(A, Y, sparsity=4, n_jobs=2), A, Y, "omp", sparsity=4)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import sparsewise
-from sparsewise import ALGORITHMS, SparseBayesRegressor, Stop
+from sparsewise import ALGORITHMS, SparseBayesRegressor, Stop, plan
 from sparsewise.engine.bayes import noise_inference as module
 from sparsewise.engine.search.multistart import Multistart
 from sparsewise.errors import InputError
@@ -269,7 +269,7 @@ def test_large_designs_are_looked_at_by_passes_first(monkeypatch):
     A, y, truth = drawn(5, 5)
     plain = sparsewise.rmp(A, y, price=5.0)
     with monkeypatch.context() as large:
-        large.setattr(module, "is_large", lambda _: True)
+        large.setattr(plan, "JOINTLY", 0)
         large.setattr(Multistart, "run", lambda *_: pytest.fail("it was plain"))
         ahead = sparsewise.rmp(A, y, price=5.0)
     assert list(plain.support) == list(ahead.support) == list(truth)
@@ -277,7 +277,7 @@ def test_large_designs_are_looked_at_by_passes_first(monkeypatch):
 
 
 def test_where_it_is_not_plain_there_is_a_search(monkeypatch):
-    monkeypatch.setattr(module, "is_large", lambda _: True)
+    monkeypatch.setattr(plan, "JOINTLY", 0)
     for seed in range(3):
         A, y, truth = drawn(seed, 20)
         assert list(sparsewise.rmp(A, y, price=np.log(128)).support) == list(truth)

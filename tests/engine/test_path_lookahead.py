@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sparsewise as sw
+from sparsewise import plan
 from sparsewise.engine.l1 import homotopy
 from sparsewise.engine.l1 import path_lookahead as guessed_bends
 from tests.problems import normal
@@ -19,9 +20,9 @@ def data(seed, n=40, m=150, k=8):
 
 def both(monkeypatch, call):
     """With one pass for each bend, and with guesses."""
-    monkeypatch.setattr(homotopy, "LARGE", 1 << 62)
+    monkeypatch.setattr(plan, "OUT_OF_CACHE", 1 << 62)
     one_by_one = call()
-    monkeypatch.setattr(homotopy, "LARGE", 0)
+    monkeypatch.setattr(plan, "OUT_OF_CACHE", 0)
     return one_by_one, call()
 
 

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sparsewise import plan
 from sparsewise.design import base
 from sparsewise.estimators import RelevanceVectorRegressor, relevance_vector
 from sparsewise.estimators.kernel_functions import PROFILES, SAMPLE, Stationary, median_distance
@@ -189,7 +190,7 @@ def test_no_worse_than_his_updates():
 def test_some_candidates_tell_the_noise_of_all(monkeypatch):
     """Of 240 only 60 begin; what they could not explain is found as the others come in."""
     error, _, sigmas = judged(task("friedman"), range(3))
-    monkeypatch.setattr(relevance_vector, "JOINTLY", 0)
+    monkeypatch.setattr(plan, "KERNEL_JOINTLY", 0)
     monkeypatch.setattr(relevance_vector, "SCREENED", 60)
     of_some, _, from_some = judged(task("friedman"), range(3))
     np.testing.assert_allclose(from_some, sigmas, rtol=0.35)

@@ -83,7 +83,7 @@ def test_those_who_wait_are_told(monkeypatch):
 
 
 class Never(beside.Compiling):
-    """Nothing is ever compiled."""
+    """Nothing is ever kernels."""
 
     def __init__(self):
         super().__init__()
@@ -97,7 +97,7 @@ class Never(beside.Compiling):
 
 @pytest.fixture
 def early(monkeypatch):
-    """The first call of a process that has nothing compiled."""
+    """The first call of a process that has nothing kernels."""
     monkeypatch.setattr(kernels, "_left", kernels.EARLY)
     monkeypatch.setattr(kernels, "_waits", False)
     monkeypatch.setattr(beside, "COMPILING", Never())

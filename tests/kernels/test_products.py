@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsewise import ALGORITHMS
-from sparsewise.design import base
+from sparsewise import ALGORITHMS, plan
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.kernels import load_products
 from sparsewise.results import Stop
@@ -14,8 +13,8 @@ from tests.problems import gaussian, normal
 
 @pytest.fixture(autouse=True)
 def at_every_size(monkeypatch):
-    monkeypatch.setattr(base, "TALL", 0)
-    monkeypatch.setattr(base, "LONG", 0)
+    monkeypatch.setattr(plan, "TALL", 0)
+    monkeypatch.setattr(plan, "LONG", 0)
 
 
 def by_basis(name, A, y, **parameters):

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from sparsewise import ALGORITHMS
-from sparsewise.design import base
-from sparsewise.engine import active_set
+from sparsewise import ALGORITHMS, plan
 from sparsewise.kernels import load_kernels
 from tests.kernels.tracing import idle
 from tests.problems import gaussian
@@ -33,8 +31,8 @@ def test_every_kernel(monkeypatch):
         # The path of ℓ1-penalised least squares takes its columns in by the same kernels.
         assert ALGORITHMS["bpdn"](P.A, P.y, residual=1.0).check(P.A, P.y).ok
         # A larger matrix is looked at by passes, with steps guessed ahead.
-        monkeypatch.setattr(base, "SMALL", 0)
-        monkeypatch.setattr(active_set, "IN_CACHE", 0)
+        monkeypatch.setattr(plan, "SMALL", 0)
+        monkeypatch.setattr(plan, "IN_CACHE", 0)
         check("forward", P.A, sparsity=8)
 
     assert not idle(load_kernels(), run)

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sparsewise import PursuitRegressor, StepwiseRegressor, forward
+from sparsewise import PursuitRegressor, StepwiseRegressor, forward, plan
 from sparsewise.criteria.information import Criteria
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.model_selection import choice
 from sparsewise.model_selection import early_stopping as path_end
 from sparsewise.model_selection.early_stopping import (
     AHEAD,
-    EFFORTLESS,
     EarlyStopping,
     as_far_as,
     effortless,
@@ -47,7 +46,7 @@ def cut(monkeypatch):
     """Let paths end early, however little they take."""
 
     def so_soon(ahead=AHEAD):
-        monkeypatch.setattr(path_end, "EFFORTLESS", 0)
+        monkeypatch.setattr(plan, "EFFORTLESS", 0)
         monkeypatch.setattr(path_end, "AHEAD", ahead)
 
     return so_soon
@@ -199,7 +198,7 @@ def test_what_takes_no_time(n, m):
     k = effortless(data)
     assert k >= AHEAD
     if k > AHEAD:
-        assert n * k * (m + k) <= EFFORTLESS < n * (k + 1) * (m + k + 1)
+        assert n * k * (m + k) <= plan.EFFORTLESS < n * (k + 1) * (m + k + 1)
 
 
 # --- what it chooses -----------------------------------------------------------------------------

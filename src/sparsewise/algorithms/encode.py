@@ -11,7 +11,7 @@ from sparsewise._util.parameters import check_whole, shown
 from sparsewise._util.text import look_up
 from sparsewise.algorithms.registry import ALGORITHMS, Algorithm
 from sparsewise.design import as_design
-from sparsewise.engine.encoding import ByEngine, ByGram, Steps, pays, run
+from sparsewise.engine.encoding import ByEngine, ByGram, Steps, is_by_gram, run
 from sparsewise.errors import InputError, InputTypeError, Parameter, Part
 from sparsewise.problem.signals import Signals
 from sparsewise.results import Codes
@@ -23,9 +23,6 @@ BY_PRODUCTS = {
     "rmp0": Steps(by_gain=True, back=True),
 }
 """The algorithms that need no more of a signal than its inner products with the columns."""
-
-STEPPED = {"sparsity", "residual", "delta", "batch"}
-"""What may be given for inner products to be enough."""
 
 PER_CALL = {"callback", "watch"}
 """What would be called at every step of every signal."""
@@ -101,7 +98,7 @@ def encode(
     # On a signal of zeros parameters are checked, and nothing else is done.
     solve(design, np.zeros(design.shape[0], design.dtype))
     coder = ByEngine(design, signals, solve)
-    if algorithm in BY_PRODUCTS and parameters.keys() <= STEPPED and pays(design, signals):
+    if algorithm in BY_PRODUCTS and is_by_gram(design, signals, parameters):
         steps = BY_PRODUCTS[algorithm]._replace(batch=parameters.get("batch", 0))
         coder = ByGram(design, signals, solve, steps, given)
     return run(coder, jobs, algorithm, ALGORITHMS[algorithm].least_squares)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.progress import waiting
 from sparsewise.errors import InputError, InputTypeError
@@ -20,12 +21,6 @@ from sparsewise.tolerances import Tolerances, tolerances
 
 if TYPE_CHECKING:
     from sparsewise.design.dense import DenseDesign
-
-SMALL = 1 << 16
-"""A with at most this many entries is copied and looked at as a whole."""
-
-TALL, LONG = 4, 1 << 15
-"""A tall matrix has at least so many rows for each column, and so many entries."""
 
 BLOCK_BYTES = 4 << 20
 """Work on parts of A is done in blocks of about this size, so that no copy of A ever exists."""
@@ -125,9 +120,11 @@ class Design(ABC):
         was taken away, many rows were condensed into few, or rows count by weights.
     error : float
         How far its entries may be off, relatively, where that is more than rounding; else 0.
-    applied : bool
+    is_operator : bool
         Whether A is an operator, to be applied for every vector and every column; products with
         what is stored take one pass over it for several vectors, and columns are just there.
+    is_remote : bool
+        Whether columns are held by other processes.
     dense : bool
         Whether A is an array in memory, which may be factorised as a whole.
     note : str
@@ -139,6 +136,7 @@ class Design(ABC):
     rows: float
     error: float
     is_operator: bool = False
+    is_remote: bool = False
     dense: bool = False
     note: str = ""
     _claimed: Array | None = None  # norms that the caller knows
@@ -362,13 +360,23 @@ class Design(ABC):
     @property
     def is_small(self) -> bool:
         """Whether A is small enough to be looked at as a whole."""
-        return self.shape[0] * self.shape[1] <= SMALL
+        return plan.is_small(self.shape)
 
     @property
     def is_tall(self) -> bool:
         """Whether columns are few and long: their inner products cost less than copies of them."""
-        n, m = self.shape
-        return n >= TALL * m and n * m >= LONG
+        return plan.is_tall(self.shape)
+
+    def needs(self, dtype: np.dtype[Any]) -> frozenset[str]:
+        """What a kernel must support that is to work on A, in this type: see `plan.Task`."""
+        return plan.needs(
+            single=dtype.char in "fF",
+            extreme=self.measured.extreme,
+            error=self.error,
+            storage=self.in_place(dtype) is None,
+            operator=self.is_operator,
+            remote=self.is_remote,
+        )
 
     def _measure(self) -> Measured:
         """Norms and their inverses, in one pass; carefully where squares may be out of range."""

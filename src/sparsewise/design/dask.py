@@ -64,6 +64,8 @@ class DaskDesign(Design):
         The matrix.
     """
 
+    is_remote = True
+
     def __init__(self, array: Any) -> None:
         if array.ndim != 2:
             raise InputError(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise.design.base import BLOCK_BYTES, square_sums
 from sparsewise.engine.log import Callback
@@ -18,12 +19,6 @@ from sparsewise.kernels import load_products
 from sparsewise.problem.problem import problem
 from sparsewise.problem.targets import Targets
 from sparsewise.results import Stop
-
-IN_CACHE = 1 << 20
-"""Entries of A up to which passes over it are quick, so that guesses hardly save any."""
-
-AT_ONCE = 1 << 24
-"""Entries of a tall one up to which nobody need wait long for all steps to end."""
 
 STURDY = 1e3
 """‖U‖² up to which inner products of columns leave all but three of the digits."""
@@ -145,8 +140,9 @@ class ActiveSet(SparseModel):
 
         `solution_only`: only the solution is needed afterwards, so that no basis is made.
         """
-        if solution_only and (by_products := self._grow_by_products(stopping, by == "gain")):
-            return by_products
+        is_lazy = self._quick_kernel(stopping, solution_only) is plan.LAZY_GRAM
+        if is_lazy and (stop := self._grow_by_products(stopping, by == "gain")):
+            return stop
         return self._grow(stopping, by == "gain", self.problem.shape[1] if steps is None else steps)
 
     def _grow_by_products(self, stopping: StoppingCriterion, by_gain: bool) -> Stop | None:
@@ -154,12 +150,11 @@ class ActiveSet(SparseModel):
 
         None: there are steps left, for which these have too few digits, or cost too much.
         """
-        if not self._products_pay(stopping.most) or self.reason_not_to_grow(stopping):
+        if self.reason_not_to_grow(stopping):
             return None
         factor, scores, problem, steps = self._factor, self._scores, self.problem, stopping.most
         W = problem.design.in_place(factor.dtype)
-        if W is None:
-            return None
+        assert W is not None  # the kernel supports no other storage
         self.log.check_interrupt()
         scores.sync()
         picks, rss = np.empty(steps, np.int64), np.empty(steps)
@@ -181,15 +176,19 @@ class ActiveSet(SparseModel):
         self.log.check_interrupt()
         return self.reason_not_to_exchange(stopping) or self._meaning(code, stopping)
 
-    def _products_pay(self, steps: int) -> bool:
-        """Whether so many steps, from nothing, are best taken by inner products of columns."""
-        design = self.problem.design
-        if design.is_small and not design.is_tall:
-            return False
-        most = AT_ONCE if design.is_tall else IN_CACHE
-        fits = design.shape[0] * design.shape[1] <= most and 1 < steps <= self._factor.room
-        in_range = self.problem.dtype.char in "dD" and not design.measured.extreme
-        return fits and in_range and not (design.error or self.size or self.log.callback)
+    def _quick_kernel(self, stopping: StoppingCriterion, solution_only: bool) -> plan.Kernel | None:
+        """The kernel that takes the steps forward; None: the general step does."""
+        problem, steps = self.problem, stopping.most
+        asked = plan.needs(
+            path=True,
+            basis=not solution_only,
+            start=self.size,
+            open_ended=steps > self._factor.room,
+            targets=len(problem.Y) > 1,
+            callback=self.log.callback,
+        )
+        needs = asked | problem.design.needs(problem.dtype)
+        return plan.kernel_for(plan.Task(problem.shape, needs, steps))
 
     def shrink(
         self,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.progress import unseen, waiting
 from sparsewise.design import Design
 from sparsewise.design.base import BLOCK_BYTES
-from sparsewise.design.dask import DaskDesign
 from sparsewise.engine.stopping import stopping_criterion
 from sparsewise.errors import InputError
 from sparsewise.kernels import load_encoders, load_kernels
@@ -19,12 +19,6 @@ from sparsewise.problem.problem import MODERATE, problem, product
 from sparsewise.problem.signals import Signals, unit_signals
 from sparsewise.results import Codes, Solution, Stop
 from sparsewise.tolerances import tolerances
-
-GRAM_BYTES = 1 << 29
-"""Most that a Gram matrix, or the columns as an array, may take."""
-
-WORTH = 32
-"""A Gram matrix pays if there is a signal for every so many columns."""
 
 COPY = 8.0
 """Unit columns that differ by fewer units of rounding than this are copies of each other."""
@@ -325,13 +319,12 @@ def copies(K: Array, columns: Array, eps: float) -> Array:
     return found
 
 
-def pays(design: Design, signals: Signals) -> bool:
-    """Whether a Gram matrix has a place in memory, and enough signals to be worth it."""
-    n, m = design.shape
-    bytes_each = 16 if signals.is_complex or design.dtype.kind == "c" else 8
-    fits = max(n, m) * m * bytes_each <= GRAM_BYTES
-    plain = design.error == 0 and not isinstance(design, DaskDesign)
-    return fits and plain and WORTH * signals.count >= m
+def is_by_gram(design: Design, signals: Signals, parameters: Iterable[str]) -> bool:
+    """Whether signals are coded by inner products, where an algorithm has these parameters."""
+    is_complex = signals.is_complex or design.dtype.kind == "c"
+    needs = plan.needs(signals=True).union(parameters, design.needs(design.dtype))
+    task = plan.Task(design.shape, needs, signals=signals.count, itemsize=16 if is_complex else 8)
+    return plan.kernel_for(task) is plan.GRAM
 
 
 def run(coder: ByEngine, n_jobs: int | None, algorithm: str, least_squares: bool) -> Codes:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise.engine.factor import Factor
 from sparsewise.kernels import load_kernels
@@ -194,7 +195,7 @@ class Scores:
         self.shifts = 0
         self.energy = np.empty(problem.shape[1], problem.inverse_norms.dtype)
         self.floor = np.empty_like(self.energy)
-        if k == 0 and problem.design.is_small and not problem.design.is_tall:
+        if k == 0 and plan.correlates_in_a_loop(problem.shape):
             self._open_small()
             return
         self._correlate()

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number
 from sparsewise._util.progress import waiting
@@ -56,11 +57,8 @@ BAYESIAN = _algorithms(Family.BAYESIAN, "sigma")
 STEPWISE = _algorithms(Family.STEPWISE, "delta")
 
 
-JOINTLY = 1 << 18
-"""Entries of a kernel matrix whose columns are all updated together to find the noise."""
-
 SCREENED = 256
-"""Candidates, drawn at random, that are in a larger one."""
+"""Candidates, drawn at random, from which the noise is inferred where all would take too long."""
 
 
 def _go_on(algorithm: str, evidence: Evidence) -> Stop:
@@ -455,7 +453,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         """σ² and where to begin; from some candidates, then with all, where there are many."""
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         m, some = self.candidates_.size, np.arange(self.candidates_.size)
-        if m > SCREENED and len(points) * m > JOINTLY:
+        if m > SCREENED and not plan.infers_from_all((len(points), m)):
             some = np.sort(rng.choice(m, SCREENED, replace=False))
         design = self._design(points, points[self.candidates_[some]])
         with waiting("inferring the noise", unasked=True):

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number
 from sparsewise._util.text import printable
@@ -37,9 +38,6 @@ from sparsewise.model_selection.leave_one_out import NEEDS_ROWS, leave_one_out
 from sparsewise.model_selection.residual_variance import residual_variance
 from sparsewise.model_selection.table import Table
 from sparsewise.results import Model, Solution, Stop
-
-QUICK = 1 << 20
-"""Operations, n m², of a factorisation that takes no longer than a fit."""
 
 CRITERIA = (*BY_RESIDUAL, "loo", "cv")
 """What can choose the number of features."""
@@ -378,7 +376,8 @@ class StepwiseRegressor(ByFolds):
     def _full_variance(self, data: Data) -> float | None:
         met = super()._full_variance(data)
         # Others may do without until the path is asked for, if it takes long.
-        now = self.criterion in ("cp", "loo") or data.design.shape[0] * data.candidates**2 <= QUICK
+        shape = data.design.shape[0], data.candidates
+        now = self.criterion in ("cp", "loo") or plan.factorises_at_once(shape)
         return residual_variance(data) if met is None and now else met
 
     # ------------------------------------------------------------------ the path

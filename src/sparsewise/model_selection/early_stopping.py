@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise.algorithms.forward_backward_path import ExtendTo
 from sparsewise.criteria.information import first_least
@@ -15,9 +15,6 @@ from sparsewise.model_selection.data import Data
 
 AHEAD = 100
 """Features that a path goes on for past twice as many as the best model on it has, at least."""
-
-EFFORTLESS = 1 << 30
-"""Products, n m k + n k², that a path of k features may take in any case: about a second."""
 
 Costs = Callable[[Array | float, Array | int], Array]
 """What models of these squared residuals and sizes cost, the less the better."""
@@ -33,8 +30,7 @@ def effortless(data: Data) -> int:
 
     The same for a row of weight 2 as for one given twice.
     """
-    n, m = data.rows, data.candidates
-    return max(AHEAD, int((math.sqrt(m * m + 4 * EFFORTLESS / n) - m) / 2))
+    return max(AHEAD, plan.effortless_steps(data.rows, data.candidates))
 
 
 def as_far_as(size: int, most: int) -> ExtendTo | None:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise.design import Centred, DaskDesign, DenseDesign, Design, Rows, Weighted, as_design
-from sparsewise.design.base import BLOCK_BYTES, SMALL, precision
+from sparsewise.design.base import BLOCK_BYTES, precision
 from sparsewise.design.centred import Reflection
 from sparsewise.design.triangle import Triangle, number_of_rows
 from sparsewise.errors import InputError
@@ -178,7 +179,7 @@ def _condensed(
 def _table(rule: Reflection, X: Array, y: Array) -> tuple[Array, Array, Array, Any]:
     """What is left of an array X and of y, and their means."""
     n, m = X.shape
-    if X.size <= SMALL and X.dtype == y.dtype:  # calls are what costs: all columns at once
+    if plan.is_small(X.shape) and X.dtype == y.dtype:  # calls are what costs: all columns at once
         targets = y.reshape(n, -1)
         columns = np.empty((n, m + targets.shape[1]), X.dtype, order="F")
         columns[:, :m], columns[:, m:] = X, targets

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.parameters import (
     check_constraints,
@@ -31,7 +32,7 @@ from sparsewise.engine.bayes.noise import (
 )
 from sparsewise.engine.log import Callback
 from sparsewise.engine.search.forward_screening import forward_screening
-from sparsewise.engine.search.multistart import PLAIN, Found, Multistart, condensed, is_large
+from sparsewise.engine.search.multistart import PLAIN, Found, Multistart, condensed
 from sparsewise.errors import InputError
 from sparsewise.problem.problem import problem
 from sparsewise.problem.targets import Targets
@@ -223,7 +224,7 @@ class NoiseInference:
         charge = max(goal.charge, 2 * price / data.targets)
         goal = goal._replace(charge=charge, exact=max(data.tolerances.exact, self._loud))
         search = Multistart(condensed(data), goal, include=sorted(include), exclude=exclude)
-        large = is_large(data)
+        large = not plan.updates_jointly(data.shape)
         found = straight_ahead(search) if large else None
         if found is None:
             search.run(IF_LARGE if large else STARTS, 0)

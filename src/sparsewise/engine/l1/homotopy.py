@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise.design import DenseDesign
 from sparsewise.engine.factor import Factor
@@ -30,9 +31,6 @@ from sparsewise.results import Stop
 
 BENDS = 64
 """How many bends there is room for at first; twice as many each time."""
-
-LARGE = 1 << 24
-"""Bytes of an A that doesn't stay in a cache: from there on, to guess bends is worth its while."""
 
 GUESSES = 16
 """Bends to guess at first: a wrong guess costs but a pass or two."""
@@ -120,9 +118,15 @@ class Homotopy:
         self._duals: list[Array] = []  # ν of the way, where care is taken
         self._worn = self._bearable
         self._look_ahead = LookAhead(GUESSES)
-        large = n * m * self._dtype.itemsize >= LARGE and not self.data.design.is_operator
-        self._guesses = large and not (careful or log.callback)
+        self._guesses = self._may_guess()
         self._begin(weights)
+
+    def _may_guess(self) -> bool:
+        """Whether bends are guessed ahead, and checked several at a time."""
+        asked = plan.needs(l1=True, careful=self._careful, callback=self.log.callback)
+        needs = asked | self.data.design.needs(self._dtype)
+        task = plan.Task(self.data.shape, needs, itemsize=self._dtype.itemsize)
+        return plan.kernel_for(task) is plan.PATH_LOOKAHEAD
 
     @property
     def _r(self) -> Array:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_constraints, check_function, check_whole, shown
 from sparsewise._util.progress import unseen, waiting
@@ -50,9 +51,6 @@ ROUNDS = 8
 
 QUICKLY = 1e-6
 """How far ‖r‖² may be off, relatively, where that makes a second look only."""
-
-JOINTLY = 1 << 28
-"""n m min(n, m) up to which all columns are updated together; else those that may matter."""
 
 
 class Found(NamedTuple):
@@ -340,7 +338,7 @@ class Multistart:
 
     def _candidates(self) -> Array:
         """The columns to update jointly: all, or those that a way forward meets or nearly takes."""
-        if not is_large(self.problem):
+        if plan.updates_jointly(self.problem.shape):
             return self._empty.open_columns()
         forward = forward_screening(
             self.model(self.include), self.score, self.stopping(most=self.most)
@@ -367,12 +365,6 @@ class Multistart:
         noise = SMALL_NOISE / len(self._R)
         # |x| of (nearly) minimum norm, each column being as likely as any other
         self._guess = np.sqrt(rough_posterior(self._B, self._R, flat, noise)[0])
-
-
-def is_large(data: Problem) -> bool:
-    """Whether updates of all columns together would cost far more than passes over A."""
-    n, m = data.shape
-    return n * m * min(n, m) > JOINTLY
 
 
 def spread(i: int) -> float:

@@ -1,0 +1,229 @@
+"""Which way is quicker, by size; and which kernel takes which steps.
+
+Every way leads to the same answer: the numbers of this file say only what is quicker, or what fits
+into memory. So they stand here, side by side, each with its unit and its reason, and in no other
+file (`tests/test_plan.py` looks).
+
+The functions take plain numbers and import no other room, since all rooms ask: a design whether it
+is small, long before there is a problem, and an estimator before there is a design. What rounding
+allows is another matter: see `tolerances`.
+
+A quick kernel declares what it supports (`Kernel`). Whatever else a task needs, now or in years to
+come, goes to the general step, which supports everything: a new capability is a new word among the
+needs of a task, and no kernel has to be told of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+Shape = tuple[int, int]
+"""Rows and columns of A."""
+
+# --- what size a matrix has -----------------------------------------------------------------------
+
+SMALL = 1 << 16
+"""Entries of an A that is copied and looked at as a whole: half a megabyte, which stays in the
+cache, so that calls are what costs."""
+
+TALL, LONG = 4, 1 << 15
+"""Rows for each column, and entries, that a tall matrix has at least: inner products of its columns
+then cost less than copies of them."""
+
+
+def is_small(shape: Shape) -> bool:
+    """Whether a step looks at all columns of A in one compiled loop, not at a pool of them."""
+    n, m = shape
+    return n * m <= SMALL
+
+
+def is_tall(shape: Shape) -> bool:
+    """Whether columns are few and long."""
+    n, m = shape
+    return n >= TALL * m and n * m >= LONG
+
+
+def correlates_in_a_loop(shape: Shape) -> bool:
+    """Whether a compiled loop makes the first scores sooner than a call of BLAS does.
+
+    A tall matrix would have to be copied for it.
+    """
+    return is_small(shape) and not is_tall(shape)
+
+
+# --- when to condense rows into sufficient statistics ---------------------------------------------
+
+# (The one policy for tables in memory, in files and on Dask belongs here.)
+
+# --- which columns are looked at together ---------------------------------------------------------
+
+JOINTLY = 1 << 28
+"""Products, n m min(n, m), of one joint update of all columns: about 0.1 s. Beyond, passes over A
+find the columns that may matter first."""
+
+KERNEL_JOINTLY = 1 << 18
+"""Entries of a kernel matrix whose columns are all updated together to infer the noise: about a
+second for all rounds."""
+
+
+def updates_jointly(shape: Shape) -> bool:
+    """Whether all columns are updated together, rather than those that may matter."""
+    n, m = shape
+    return n * m * min(n, m) <= JOINTLY
+
+
+def infers_from_all(shape: Shape) -> bool:
+    """Whether the noise is inferred from all columns of a kernel matrix, rather than from some."""
+    n, m = shape
+    return n * m <= KERNEL_JOINTLY
+
+
+# --- what is done without being asked for ---------------------------------------------------------
+
+EFFORTLESS = 1 << 30
+"""Products, n m k + n k², that a path of k features may take in any case: about a second."""
+
+QUICK = 1 << 20
+"""Products, n m², of a factorisation that takes no longer than a fit: about a millisecond."""
+
+
+def effortless_steps(n: float, m: int) -> int:
+    """How many features k a path may have that need not end early: n m k + n k² <= EFFORTLESS."""
+    return int((math.sqrt(m * m + 4 * EFFORTLESS / n) - m) / 2)
+
+
+def factorises_at_once(shape: Shape) -> bool:
+    """Whether the fit of all features is made along with that of some, rather than on demand."""
+    n, m = shape
+    return n * m * m <= QUICK
+
+
+# --- which kernel takes the steps -----------------------------------------------------------------
+
+IN_CACHE = 1 << 20
+"""Entries of an A, 8 MB, up to which passes over it are so quick that guessing steps saves hardly
+any: inner products then pay for any shape."""
+
+AT_ONCE = 1 << 24
+"""Entries of a tall A, 128 MB, up to which all steps together take about a second: Ctrl-C need not
+be looked for in between."""
+
+GRAM_BYTES = 1 << 29
+"""Most bytes that a Gram matrix, or the columns as an array, may take."""
+
+SIGNALS = 32
+"""Columns for each signal up to which a Gram matrix pays: it takes as long as that many signals."""
+
+OUT_OF_CACHE = 1 << 24
+"""Bytes of an A that doesn't stay in a cache: from there on, guessing bends of an ℓ1 path pays."""
+
+
+class Task(NamedTuple):
+    """Steps to take.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns of A.
+    needs : frozenset of str
+        What a kernel must support beyond least squares in double precision on an array in one
+        piece, one column a step from an empty model. Words in use, besides names of parameters:
+
+        - of A: "single" precision, columns of "extreme" norms, entries with an "error", another
+          "storage" than an array in one piece, an "operator", columns held by "remote" processes;
+        - of the model: several "targets", a "start" (it has columns), "ridge", "groups", "signs";
+        - of the outcome: a "path" of models, a "basis" to go on with, codes of many "signals",
+          the bends of an "l1" path;
+        - of the way: as many steps as there happen to be ("open_ended"), a "callback" after each,
+          "careful" ones where digits are short.
+    steps : int
+        Most steps.
+    signals : int
+        How many signals share A.
+    itemsize : int
+        Bytes of an entry.
+    """
+
+    shape: Shape
+    needs: frozenset[str]
+    steps: int = 1
+    signals: int = 1
+    itemsize: int = 8
+
+
+class Kernel(NamedTuple):
+    """A quick way to take steps.
+
+    Attributes
+    ----------
+    name : str
+        Where it is.
+    supports : frozenset of str
+        Which needs of a task it meets.
+    pays : callable
+        Whether it is quicker than the general step for a task.
+    """
+
+    name: str
+    supports: frozenset[str]
+    pays: Callable[[Task], bool]
+
+    def takes(self, task: Task) -> bool:
+        """Whether the task is one for this kernel."""
+        return task.needs <= self.supports and self.pays(task)
+
+
+def _lazy_gram_pays(task: Task) -> bool:
+    n, m = task.shape
+    if correlates_in_a_loop(task.shape) or task.steps < 2:
+        return False
+    return n * m <= (AT_ONCE if is_tall(task.shape) else IN_CACHE)
+
+
+def _gram_pays(task: Task) -> bool:
+    n, m = task.shape
+    return max(n, m) * m * task.itemsize <= GRAM_BYTES and SIGNALS * task.signals >= m
+
+
+def _lookahead_pays(task: Task) -> bool:
+    n, m = task.shape
+    return n * m * task.itemsize >= OUT_OF_CACHE
+
+
+LAZY_GRAM = Kernel(
+    "kernels/gram_stepwise.py: grow_lazily",
+    frozenset({"path", "targets", "exclude"}),
+    _lazy_gram_pays,
+)
+"""Steps forward of one model by inner products of its columns, made as columns come in."""
+
+GRAM = Kernel(
+    "kernels/gram_stepwise.py: encode",
+    frozenset(
+        {"signals", "sparsity", "residual", "delta", "batch", "single", "extreme", "storage",
+         "operator"}
+    ),
+    _gram_pays,
+)  # fmt: skip
+"""Steps of many signals by the inner products of all columns."""
+
+PATH_LOOKAHEAD = Kernel(
+    "engine/l1/path_lookahead.py",
+    frozenset({"l1", "single", "extreme", "error", "storage", "remote"}),
+    _lookahead_pays,
+)
+"""Bends of an ℓ1 path guessed from a few columns, and checked against all of them in one pass."""
+
+KERNELS = (LAZY_GRAM, GRAM, PATH_LOOKAHEAD)
+
+
+def kernel_for(task: Task) -> Kernel | None:
+    """The quick kernel that takes these steps; None: the general step does."""
+    return next((kernel for kernel in KERNELS if kernel.takes(task)), None)
+
+
+def needs(**asked: object) -> frozenset[str]:
+    """The words whose values are true, as needs of a task."""
+    return frozenset(word for word, is_needed in asked.items() if is_needed)
