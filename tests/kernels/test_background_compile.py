@@ -12,9 +12,10 @@ import pytest
 
 import sparsewise as sw
 from sparsewise import kernels
-from sparsewise.kernels import background_compile as beside
+from sparsewise.kernels import background_compile as background
 from sparsewise.kernels import compile as jit
 from sparsewise.kernels import stepwise
+from sparsewise.problem.problem import problem as prepare
 from tests.kernels.tracing import INTERPRETED
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
@@ -38,7 +39,7 @@ class Kernel:
 
 
 def test_each_kernel_is_compiled_once_for_its_types():
-    compiling, kernel, other = beside.Compiling(), Kernel(), Kernel()
+    compiling, kernel, other = background.BackgroundCompiler(), Kernel(), Kernel()
     assert not compiling.has_begun
     for types in (("a",), ("b",), ("a",)):
         compiling.add(kernel, types)
@@ -52,8 +53,8 @@ def test_each_kernel_is_compiled_once_for_its_types():
 
 
 def test_who_stops_waits_for_one_kernel_alone(monkeypatch):
-    monkeypatch.setattr(beside, "PAUSE", 0.0)
-    compiling, kernel, other = beside.Compiling(), Kernel(held=True), Kernel()
+    monkeypatch.setattr(background, "PAUSE", 0.0)
+    compiling, kernel, other = background.BackgroundCompiler(), Kernel(held=True), Kernel()
     compiling.add(kernel, ())
     compiling.add(other, ())
     assert kernel.begun.wait(60)
@@ -63,8 +64,8 @@ def test_who_stops_waits_for_one_kernel_alone(monkeypatch):
 
 
 def test_who_stops_soon_waits_for_nothing(monkeypatch):
-    monkeypatch.setattr(beside, "PAUSE", 3600.0)
-    compiling, kernel = beside.Compiling(), Kernel()
+    monkeypatch.setattr(background, "PAUSE", 3600.0)
+    compiling, kernel = background.BackgroundCompiler(), Kernel()
     compiling.add(kernel, ())
     compiling.stop()
     assert kernel.compiled == []
@@ -72,9 +73,9 @@ def test_who_stops_soon_waits_for_nothing(monkeypatch):
 
 def test_those_who_wait_are_told(monkeypatch):
     told = []
-    monkeypatch.setattr(beside, "PATIENCE", 0.01)
-    monkeypatch.setattr(beside, "say", told.append)
-    compiling, kernel = beside.Compiling(), Kernel(held=True)
+    monkeypatch.setattr(background, "PATIENCE", 0.01)
+    monkeypatch.setattr(background, "announce", told.append)
+    compiling, kernel = background.BackgroundCompiler(), Kernel(held=True)
     compiling.add(kernel, ())
     threading.Timer(0.3, kernel.may_end.set).start()
     compiling.wait()
@@ -82,7 +83,7 @@ def test_those_who_wait_are_told(monkeypatch):
     assert (kernel.compiled, told) == ([()], ["the cache"])
 
 
-class Never(beside.Compiling):
+class Never(background.BackgroundCompiler):
     """Nothing is ever kernels."""
 
     def __init__(self):
@@ -96,12 +97,12 @@ class Never(beside.Compiling):
 
 
 @pytest.fixture
-def early(monkeypatch):
-    """The first call of a process that has nothing kernels."""
-    monkeypatch.setattr(kernels, "_left", kernels.EARLY)
-    monkeypatch.setattr(kernels, "_waits", False)
-    monkeypatch.setattr(beside, "COMPILING", Never())
-    return beside.COMPILING
+def first(monkeypatch):
+    """The first call of a process that has nothing compiled."""
+    compilation = kernels.Compilation()
+    compilation.background = Never()
+    monkeypatch.setattr(kernels, "COMPILATION", compilation)
+    return compilation
 
 
 def problem(kind, rows=30, columns=40):
@@ -123,43 +124,42 @@ CALLS = {
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "complex128"])
 @pytest.mark.parametrize("name", CALLS)
-def test_interpreted_calls_are_the_same_calls(name, kind, early):
+def test_interpreted_calls_are_the_same_calls(name, kind, first):
     A, y = problem(kind)
-    first = CALLS[name](A, y)
-    assert "measure_columns" in early.asked
-    assert not kernels._waits
+    early = CALLS[name](A, y)
+    assert "measure_columns" in first.background.asked
+    assert not first.waits
     kernels.compile_first()
     usual = CALLS[name](A, y)
-    np.testing.assert_array_equal(first.support, usual.support)
-    assert first.coef.dtype == usual.coef.dtype
+    np.testing.assert_array_equal(early.support, usual.support)
+    assert early.coef.dtype == usual.coef.dtype
     rounding = 1e3 * np.finfo(kind).eps
-    np.testing.assert_allclose(first.coef, usual.coef, rtol=rounding, atol=rounding)
+    np.testing.assert_allclose(early.coef, usual.coef, rtol=rounding, atol=rounding)
 
 
-def test_the_second_of_two_calls_waits(early):
+def test_the_second_of_two_calls_waits(first):
     A, y = problem(float, 80, 100)
     sw.forward(A, y, sparsity=3)
-    asked = len(early.asked)
+    asked = len(first.background.asked)
     assert asked
-    assert not kernels._waits
+    assert not first.waits
     sw.forward(A, y, sparsity=3)
-    assert kernels._waits
-    assert len(early.asked) == asked
+    assert first.waits
+    assert len(first.background.asked) == asked
 
 
-def test_so_does_a_first_one_that_is_large(early):
+def test_so_does_a_first_one_that_is_large(first):
     A, y = problem(float, 150, 120)
     sw.forward(A, y, sparsity=3)
-    assert kernels._waits
-    assert early.asked == []
+    assert first.waits
+    assert first.background.asked == []
 
 
-def test_what_is_there_is_called(monkeypatch):
-    compiling = beside.Compiling()
-    monkeypatch.setattr(beside, "COMPILING", compiling)
+def test_what_is_there_is_called():
+    compiling = background.BackgroundCompiler()
     W, norms, inverse = np.eye(3), np.empty(3), np.empty(3)
     stepwise.measure_columns(W, norms, inverse)
-    early = beside.Early(stepwise)
+    early = background.Interpretable(stepwise, compiling)
     assert early.measure_columns(2 * W, norms, inverse) == (4.0, 12.0)
     assert early.OPEN == stepwise.OPEN
     assert not compiling.has_begun
@@ -218,9 +218,20 @@ def test_processes_end_well(then, tmp_path):
         ([(442, 10), (10**6, 10**6), (2, 2)], [False, True, True]),
     ],
 )
-def test_which_problems_wait(early, shapes, waiting):
-    told = []
+def test_which_problems_wait(first, shapes, waiting):
+    waits = []
     for shape in shapes:
-        kernels.begin(*shape)
-        told.append(kernels._waits)
-    assert told == waiting
+        first.begin(*shape)
+        waits.append(first.waits)
+    assert waits == waiting
+
+
+def test_a_problem_counts_once_and_only_when_it_is_solved(first):
+    data = prepare(*problem(float))
+    assert first.budget == kernels.BUDGET
+    data.begin()
+    left = first.budget
+    assert left == kernels.BUDGET - kernels.LEAST_WORK
+    data.in_rows_of(data.design, data.Y).begin()
+    data.begin()
+    assert first.budget == left

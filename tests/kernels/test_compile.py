@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 import sparsewise
-from sparsewise import kernels as compiled
+from sparsewise import kernels
 from sparsewise._util import progress
 from sparsewise.kernels import compile as jit
 from tests.kernels.tracing import INTERPRETED
@@ -24,6 +24,55 @@ norms, inverse = np.empty(2), np.empty(2)
 load_kernels().measure_columns(np.eye(2), norms, inverse)
 print(kept_in())
 """
+
+
+HIDINGS = {
+    "nothing": "",
+    "a method": "del numba.core.codegen.CPUCodeLibrary._optimize_final_module",
+    "a class": "del numba.core.codegen.JITCodeLibrary",
+    "a signature": "numba.core.compiler.Compiler.__init__ = lambda self, *others: None",
+    "an option": "del numba.core.options.DefaultOptions.forceinline",
+    "events": "numba.core.event.register = None",
+    "a module": "del numba.core.options",
+}
+
+HIDDEN = """
+import numba
+{hide}
+from sparsewise.kernels import COMPILATION
+from sparsewise.kernels.compile import AS_EXPECTED, abs2
+print(AS_EXPECTED)
+{then}
+"""
+
+SOLVES = """
+import numpy as np
+import sparsewise as sw
+A = np.random.default_rng(0).standard_normal((20, 12))
+print(sw.forward(A, A[:, 3] - 2 * A[:, 7], sparsity=2).support, COMPILATION.waits, abs2(3.0))
+"""
+
+
+def run_without(hide, then=""):
+    """What a process prints from which some of numba's internals are hidden."""
+    env = {name: value for name, value in os.environ.items() if name != "SPARSEWISE_COMPILE"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", HIDDEN.format(hide=hide, then=then)],
+        env=env, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("hidden", HIDINGS)
+def test_internals_of_numba_are_used_where_they_are_as_expected(hidden):
+    assert run_without(HIDINGS[hidden]) == [str(hidden == "nothing")]
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_without_them_plain_njit_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert run_without(HIDINGS["a class"], SOLVES) == ["False", "[3 7] True 9.0"]
 
 
 def first_call(installed, cache):
@@ -102,7 +151,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch):
     """Standard error as a terminal."""
-    monkeypatch.setattr(compiled, "NOTICES", True)
+    monkeypatch.setattr(kernels.COMPILATION, "announces", True)
     monkeypatch.delenv("TERM", raising=False)
     # pytest gives `sys` another one before the test begins
     stderr = Terminal()
@@ -140,9 +189,9 @@ def test_functions_of_others_are_none_of_our_business(terminal, monkeypatch):
 
 def test_pipes_and_commands_get_no_line(terminal, monkeypatch):
     watch, clock = jit.Watch(), Clock(monkeypatch)
-    monkeypatch.setattr(compiled, "NOTICES", False)
+    monkeypatch.setattr(kernels.COMPILATION, "announces", False)
     pass_through(watch, clock, 5.0)
-    monkeypatch.setattr(compiled, "NOTICES", True)
+    monkeypatch.setattr(kernels.COMPILATION, "announces", True)
     monkeypatch.setenv(progress.SWITCH, "0")
     clock.now += 60
     pass_through(watch, clock, 5.0)

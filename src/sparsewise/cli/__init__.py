@@ -47,7 +47,7 @@ COMMANDS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     debug = False
-    kernels.NOTICES = False  # commands that take their time say so themselves
+    kernels.COMPILATION.announces = False  # commands that take their time say so themselves
     try:
         _replace_unwritable_characters()
         args = build_parser().parse_args(argv)

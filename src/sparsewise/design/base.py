@@ -414,7 +414,7 @@ class Design(ABC):
         if (W := self._at_hand()) is not None:
             norms = np.empty(self.shape[1])
             inverse = np.empty(self.shape[1], real)
-            return norms, inverse, *load_kernels().measure_columns(W, norms, inverse)
+            return norms, inverse, *load_kernels(self.shape).measure_columns(W, norms, inverse)
         sums = self.square_sums()
         norms = np.sqrt(sums.astype(np.float64, copy=False))
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

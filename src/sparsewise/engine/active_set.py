@@ -167,7 +167,7 @@ class ActiveSet(SparseModel):
             *W, problem.inverse_norms, scores.corr, scores.energy, scores.floor, scores.state,
             factor.U, factor.t, factor.r, by_gain, steps, limits, picks, rss, X,
         )  # fmt: skip
-        problem.passes.count += passes
+        problem.passes.add(passes)
         if added:
             factor.took_without_basis(picks[:added], rss[added - 1])
             scores.distrust(everything=True)

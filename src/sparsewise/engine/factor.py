@@ -67,6 +67,7 @@ class Factor:
     """
 
     def __init__(self, problem: Problem, room: int, noise: float = 0.0) -> None:
+        problem.begin()
         self._kernels = load_kernels()
         self.problem = problem
         self.dtype = problem.dtype

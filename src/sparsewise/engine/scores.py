@@ -216,7 +216,7 @@ class Scores:
             problem.design.as_contiguous(None, factor.dtype), problem.inverse_norms, factor.r,
             self.corr, self.energy, self.floor, tolerance.trust,
         )  # fmt: skip
-        problem.passes.count += 1
+        problem.passes.add()
         self.faded = tolerance.faded * factor.rss
 
     def _measure(self, columns: Array) -> None:

@@ -57,10 +57,10 @@ class SparseModel:
         basis: bool = True,
         noise: float = 0.0,
     ) -> None:
-        self._kernels = load_kernels()
         self.problem = problem
         self.log = Log(problem, callback)
         self._factor = Factor(problem, 16 if room is None else max(room, 1), noise)
+        self._kernels = load_kernels()
         self._scores = Scores(self._factor)
         self._tolerance = self._factor.tolerance
         # With noise, the evidence says when to stop, however close the fit.
@@ -157,7 +157,7 @@ class SparseModel:
 
     def remainders_of(self, columns: Array) -> Array:
         """These columns, scaled to unit norm, without what the model explains of them."""
-        self.problem.passes.count += 1
+        self.problem.passes.add()
         Q = self._factor.Q[: self.size].T
         B = self._factor.unit_columns(columns)
         return B - Q @ (Q.conj().T @ B) if self.size else B
@@ -277,7 +277,7 @@ class SparseModel:
             scores.energy, scores.floor, scores.state, factor.Q, factor.U, factor.damping,
             factor.t, factor.r, factor.size, *request,
         )  # fmt: skip
-        self.problem.passes.count += known
+        self.problem.passes.add(known)
         return added, code, known
 
     def _from_pool(self, request: tuple[Any, ...]) -> tuple[int, int, int]:

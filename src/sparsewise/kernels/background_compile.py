@@ -1,4 +1,4 @@
-"""First calls: run by the interpreter, while the same functions are compiled beside it.
+"""First calls: run by the interpreter, while the same functions are compiled in the background.
 
 Compiling takes seconds, where the interpreter takes a fraction of one for a table of a few thousand
 entries. So the first small problems of a process don't wait, unless their code is kept already; a
@@ -20,7 +20,12 @@ from typing import Any
 import numpy as np
 
 from sparsewise._util.progress import PATIENCE
-from sparsewise.kernels.compile import NotCompiledError, call_if_compiled, compile_beside, say
+from sparsewise.kernels.compile import (
+    NotCompiledError,
+    announce,
+    call_if_compiled,
+    compile_in_background,
+)
 
 PAUSE = 2.0
 """Seconds that a process has to end in without anything being compiled."""
@@ -29,7 +34,7 @@ Job = tuple[Any, tuple[Any, ...]]
 """A function, and the types of its arguments."""
 
 
-class Compiling:
+class BackgroundCompiler:
     """A thread that compiles one function after another, as long as there are any.
 
     It begins after a pause, or when somebody waits for it: a script that makes a call and ends
@@ -63,7 +68,7 @@ class Compiling:
     def _run(self) -> None:
         self._is_awaited.wait(PAUSE)
         while job := self._next():
-            compile_beside(*job)
+            compile_in_background(*job)
 
     def _next(self) -> Job | None:
         with self._lock:
@@ -73,12 +78,12 @@ class Compiling:
             return None
 
     def wait(self) -> None:
-        """Until everything is compiled; those who wait at a terminal are told what for."""
+        """Wait until everything is compiled; a terminal says what for."""
         self._is_awaited.set()
         if thread := self._thread:
             thread.join(PATIENCE)
             if thread.is_alive():
-                say(self._kept_in())
+                announce(self._kept_in())
                 thread.join()
 
     def _kept_in(self) -> str | None:
@@ -91,40 +96,51 @@ class Compiling:
         self.wait()
 
 
-COMPILING = Compiling()
-# A thread that is within LLVM can neither be ended nor copied.
-atexit.register(COMPILING.stop)
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(before=COMPILING.stop)
+def start() -> BackgroundCompiler:
+    """A thread for this process, which ends well."""
+    background = BackgroundCompiler()
+    # A thread that is within LLVM can neither be ended nor copied.
+    atexit.register(background.stop)
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(before=background.stop)
+    return background
 
 
-class Early:
-    """The functions of a module, for problems that come early: compiled if that is done already."""
+class Interpretable:
+    """The functions of a module, interpreted unless they are compiled already.
 
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
+    Parameters
+    ----------
+    module : module
+        Their own.
+    background : BackgroundCompiler
+        Whom to ask for those that are not.
+    """
+
+    def __init__(self, module: ModuleType, background: BackgroundCompiler) -> None:
+        self._module, self._background = module, background
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._module, name)
         if hasattr(value, "py_func"):
-            value = early(value)
+            value = interpretable(value, self._background)
         setattr(self, name, value)
         return value
 
 
-def early(kernel: Any) -> Callable[..., Any]:
+def interpretable(kernel: Any, background: BackgroundCompiler) -> Callable[..., Any]:
     """A function that is called before there was time to compile it."""
     plain = interpreted(kernel)
 
     def call(*args: Any) -> Any:
-        if not COMPILING.has_begun:
+        if not background.has_begun:
             try:
                 return call_if_compiled(kernel, args)
             except NotCompiledError as missing:
                 types = missing.types
         else:
             types = tuple(map(kernel.typeof_pyval, args))
-        COMPILING.add(kernel, types)
+        background.add(kernel, types)
         with np.errstate(all="ignore"):  # as in compiled code
             return as_numbers(plain(*args))
 

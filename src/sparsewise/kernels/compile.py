@@ -8,17 +8,57 @@ import math
 import sys
 import threading
 from functools import partial
+from inspect import signature
+from operator import attrgetter
 from time import monotonic
+from typing import Any
 
-from numba import njit
-from numba.core import event
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba import core, njit
 
 from sparsewise import kernels
 from sparsewise._util.progress import PATIENCE, is_watched
 
 NOT_KEPT = "there is no folder to keep it in: NUMBA_CACHE_DIR may name one"
+
+INTERNALS = {
+    "codegen.JITCodeLibrary": "codegen name",
+    "codegen.JITCodeLibrary._optimize_final_module": "self",
+    "codegen.JITCodeLibrary._finalize_final_module": "self",
+    "codegen.JITCodeLibrary._ensure_finalized": "self",
+    "codegen.JITCodeLibrary.get_pointer_to_function": "self name",
+    "codegen.JITCodeLibrary.codegen.fget": "self",
+    "codegen.JITCPUCodegen.set_env": "self env_name env",
+    "compiler.Compiler": "typingctx targetctx library args return_type flags locals",
+    "dispatcher.Dispatcher.compile": "self sig",
+    "dispatcher.Dispatcher.typeof_pyval": "self val",
+    "event.register": "kind listener",
+    "event.Listener.on_start": "self event",
+    "event.Listener.on_end": "self event",
+    "options.DefaultOptions.no_cfunc_wrapper.apply": "x",
+    "options.DefaultOptions.no_cpython_wrapper.apply": "x",
+    "options.DefaultOptions.forceinline.apply": "x",
+}
+"""Functions of numba that are overridden or called here and not public, with their arguments."""
+
+
+def is_as_expected():
+    """Whether these functions are there, and take these arguments.
+
+    Otherwise everything is compiled by plain `njit`: that takes longer, and all calls wait for it.
+    """
+    try:
+        return all(
+            list(signature(attrgetter(name)(core)).parameters) == arguments.split()
+            for name, arguments in INTERNALS.items()
+        )
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
+AS_EXPECTED = is_as_expected()
+JITCodeLibrary: Any = core.codegen.JITCodeLibrary if AS_EXPECTED else object
+Compiler: Any = core.compiler.Compiler if AS_EXPECTED else object
+Listener: Any = core.event.Listener if AS_EXPECTED else object
 
 
 class PartLibrary(JITCodeLibrary):
@@ -35,13 +75,13 @@ class PartLibrary(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name):
-        """Where Python is sent that calls a part all the same: to a TypeError."""
+        """The address that Python calls: a part is not for Python, and a TypeError is raised."""
         self._ensure_finalized()
         return ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value
 
     @property
     def codegen(self):
-        """What is told of the environment, for lack of machine code that could ask for it."""
+        """The receiver of the environment, for lack of machine code that could ask for it."""
         return self
 
     def set_env(self, name, env):
@@ -56,7 +96,7 @@ class PartCompiler(Compiler):
 
 
 class NotCompiledError(Exception):
-    """What would have to be compiled first; its argument: the types of arguments."""
+    """A function that would have to be compiled first, for arguments of these types."""
 
     @property
     def types(self):
@@ -65,10 +105,10 @@ class NotCompiledError(Exception):
 
 
 class _Mode(threading.local):
-    """Whether this thread compiles nothing, or beside another one that does not wait."""
+    """Whether this thread compiles nothing, or in the background."""
 
     loads_only = False
-    beside = False
+    in_background = False
 
 
 _mode = _Mode()
@@ -83,14 +123,14 @@ def call_if_compiled(kernel, args):
         _mode.loads_only = False
 
 
-def compile_beside(kernel, types):
+def compile_in_background(kernel, types):
     """Compile a function for arguments of these types, in a thread that nobody waits for."""
-    _mode.beside = True
+    _mode.in_background = True
     kernel.compile(types)
 
 
-class Watch(event.Listener):
-    """What goes on while functions are compiled: a line on a terminal once that has taken a second.
+class Watch(Listener):
+    """Follow what is compiled: a line appears on a terminal once that has taken a second.
 
     Functions that are compiled on the way to another count as part of it. Garbage waits for the
     end: to look for it meanwhile takes a tenth of the time.
@@ -107,7 +147,7 @@ class Watch(event.Listener):
         if _mode.loads_only:
             raise NotCompiledError(event.data["args"])
         ours = str(dispatcher.py_func.__module__).startswith("sparsewise.")
-        if not ours or _mode.beside:
+        if not ours or _mode.in_background:
             return
         if not self._open:
             self._collects = gc.isenabled()
@@ -117,7 +157,7 @@ class Watch(event.Listener):
         self._open.append(dispatcher)
         if now - self._began > PATIENCE and not self._said:
             self._said = True
-            say(self._open[0].stats.cache_path)
+            announce(self._open[0].stats.cache_path)
 
     def on_end(self, event):
         """It was."""
@@ -128,25 +168,22 @@ class Watch(event.Listener):
                 gc.enable()
 
 
-def say(cache_path):
-    """Tell those who wait at a terminal what for."""
-    if kernels.NOTICES and is_watched():
+def announce(cache_path):
+    """Say on a terminal what a call is waiting for."""
+    if kernels.COMPILATION.announces and is_watched():
         kept = f"once: it is kept in {cache_path}" if cache_path else f"as {NOT_KEPT}"
         print(f"sparsewise is compiling, a few seconds, {kept}", file=sys.stderr, flush=True)
 
 
-event.register("numba:compile", Watch())
+if AS_EXPECTED:
+    core.event.register("numba:compile", Watch())
 
 
 # Sums may be reordered (that is what makes them quick), but NaN and infinity keep their meaning.
-# Nobody calls these functions from C: wrappers for that would only take time to compile.
-plain_jit = partial(
-    njit,
-    nogil=True,
-    error_model="numpy",
-    fastmath={"reassoc", "contract", "nsz"},
-    no_cfunc_wrapper=True,
-)
+plain_jit = partial(njit, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+if AS_EXPECTED:
+    # Nobody calls these functions from C: wrappers for that would only take time to compile.
+    plain_jit = partial(plain_jit, no_cfunc_wrapper=True)
 
 
 def jit(function):
@@ -160,11 +197,12 @@ def jit(function):
         return plain_jit(function)
 
 
-# For functions that only other compiled functions call.
-part_jit = partial(plain_jit, no_cpython_wrapper=True, pipeline_class=PartCompiler)
-
-# For parts of a loop: a call would hand over dozens of arrays, field by field.
-loop_jit = partial(part_jit, forceinline=True)
+# For functions that only other compiled functions call, and for parts of a loop: a call of these
+# would hand over dozens of arrays, field by field.
+part_jit = loop_jit = plain_jit
+if AS_EXPECTED:
+    part_jit = partial(plain_jit, no_cpython_wrapper=True, pipeline_class=PartCompiler)
+    loop_jit = partial(part_jit, forceinline=True)
 
 
 def alone(part):

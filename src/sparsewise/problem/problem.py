@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsewise import kernels
 from sparsewise._typing import Array
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import precision
 from sparsewise.design.choose import as_floats, is_dask
 from sparsewise.design.dask import DaskDesign
 from sparsewise.errors import InputError, Parameter
-from sparsewise.kernels import begin
 from sparsewise.problem.targets import Targets, independent_rows, unit_target, unit_targets
 from sparsewise.suffstats.dask_collections import system
 from sparsewise.tolerances import Tolerances, tolerances
@@ -115,18 +115,30 @@ class Units(NamedTuple):
 
 
 class Passes:
-    """How many times A has been read from end to end (for an operator: applied)."""
+    """How many times A has been read from end to end (for an operator: applied).
 
-    __slots__ = ("count",)
+    Parameters
+    ----------
+    condensed : bool
+        Whether A was read once, for its triangle: reading that is no pass over A.
 
-    def __init__(self) -> None:
-        self.count = 0
+    Attributes
+    ----------
+    count : int
+        So many times.
+    begun : bool
+        Whether some model of the problem was begun.
+    """
 
+    __slots__ = ("_condensed", "begun", "count")
 
-class OnePass(Passes):
-    """A was read once, for its triangle; whatever else is read is read of that."""
+    def __init__(self, *, condensed: bool = False) -> None:
+        self.count, self.begun, self._condensed = int(condensed), False, condensed
 
-    count = property(lambda _: 1, lambda *_: None)
+    def add(self, passes: int = 1) -> None:
+        """Count what was read."""
+        if not self._condensed:
+            self.count += passes
 
 
 class Problem(NamedTuple):
@@ -228,11 +240,29 @@ class Problem(NamedTuple):
         """The same where these data are worked on, or their coefficients kept, in another type."""
         return tolerances(dtype, self.design.error)
 
+    def begin(self) -> None:
+        """Before the first kernel is called: whether this problem waits for the compiler.
+
+        A problem counts once, however many models of it are made.
+        """
+        if not self.passes.begun:
+            self.passes.begun = True
+            kernels.COMPILATION.begin(*self.shape)
+
+    def in_rows_of(self, design: Design, Y: Array) -> Problem:
+        """The same problem in other rows of the same inner products; their passes are not A's."""
+        self.begin()
+        passes = Passes()
+        passes.begun = True
+        return self._replace(
+            design=design, Y=Y, inverse_norms=design.inverse_norms(), passes=passes
+        )
+
     # What reads A, counted.
 
     def correlate(self, r: Array) -> Array:
         """u_j* r for every unit column u_j: one pass over A."""
-        self.passes.count += 1
+        self.passes.add()
         return self.design.rmatvec(r) * self.inverse_norms
 
     def correlate_rows(self, R: Array) -> Array:
@@ -247,24 +277,24 @@ class Problem(NamedTuple):
 
     def rmatvec(self, v: Array) -> Array:
         """A* v: one pass over A."""
-        self.passes.count += 1
+        self.passes.add()
         return self.design.rmatvec(v)
 
     def rmatmat(self, V: Array) -> Array:
         """A* V: one pass over A; an operator is applied to each column of V."""
-        self.passes.count += V.shape[1] if self.design.is_operator else 1
+        self.passes.add(V.shape[1] if self.design.is_operator else 1)
         return self.design.rmatmat(V)
 
     def matvec(self, x: Array) -> Array:
         """A x: one pass over A."""
-        self.passes.count += 1
+        self.passes.add()
         return self.design.matvec(x)
 
     def unit_columns(self, J: Array | slice) -> Array:
         """The columns J scaled to unit norm; an operator is applied for each of them."""
         columns = self.design.unit_columns(J)
         if self.design.is_operator:
-            self.passes.count += columns.shape[1]
+            self.passes.add(columns.shape[1])
         return columns
 
     @property
@@ -291,14 +321,13 @@ def problem(
     if is_dask(A) or isinstance(A, DaskDesign):
         design, Y = system(A, given.Y)
         given = Targets(Y, given.weights)  # the caller's own stays as it is
-        passes = OnePass() if design.dense else passes
+        passes = Passes(condensed=design.dense)
     else:
         design = as_design(A)
-    begin(*design.shape)
     if approximate_norms:
         design = design.in_rough_units()
     if not design.is_measured:
-        passes.count = design.passes_to_measure
+        passes.add(design.passes_to_measure)
     target = as_floats(given.Y, "y")
     dtype = design.dtype
     if target.dtype.kind == "c" and dtype.kind != "c":

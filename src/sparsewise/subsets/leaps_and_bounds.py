@@ -77,6 +77,7 @@ class Search:
         incumbent: Array | None = None,
     ) -> None:
         self.columns = candidates(data, include, exclude)
+        data.begin()
         self._leaps = load_leaps(self.columns.size)
         self._R, self._t, self._rss, self._ridge = _root(data, self.columns)
         self.most = min(most, self.columns.size)

@@ -99,10 +99,10 @@ class Homotopy:
     def __init__(
         self, log: Log, weights: Weights, careful: bool = False, data: Problem | None = None
     ) -> None:
-        self._kernels = load_homotopy()
         self.log = log
         self.data: Problem = log.problem if data is None else data
         self._factor = Factor(self.data, 32)
+        self._kernels = load_homotopy()
         self._dtype = self.data.y.dtype
         self.tolerance = self._factor.tolerance
         n, m = self.data.shape
@@ -390,7 +390,7 @@ class Homotopy:
                 limits = self._limits()
             else:
                 break
-        data.passes.count += int(count[kernels.PASSES])
+        data.passes.add(int(count[kernels.PASSES]))
         if code == kernels.WORN:
             raise LostDigitsError
         self._took(state)

@@ -30,6 +30,7 @@ def is_minimiser(
     deviation = max(DEVIATION, 1e2 * eps)
     nu, penalty = found.dual, found.penalty
     needless = math.isinf(penalty)
+    data.begin()
     length, aside, size, dual, beyond = load_homotopy().conditions(
         np.zeros(weights.unit.size, nu.dtype) if needless else _inner(data, nu),
         weights.unit, found.columns, found.x, r, nu, 0.0 if needless else penalty, deviation,

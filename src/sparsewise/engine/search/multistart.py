@@ -25,7 +25,7 @@ from sparsewise.engine.search.forward_screening import forward_screening
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
 from sparsewise.problem.preprocessing import NARROW
-from sparsewise.problem.problem import DependentColumnsError, Passes, Problem, problem
+from sparsewise.problem.problem import DependentColumnsError, Problem, problem
 from sparsewise.problem.targets import Targets
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch, each_sigma
 from sparsewise.subsets.exchanges import changes_of_one, lowest_of_equals
@@ -444,9 +444,7 @@ def condensed(data: Problem) -> Problem:
     n, m = data.shape
     if m > NARROW or n <= 2 * (m + len(data.Y)) or data.design.is_operator or data.is_zero:
         return data
-    design, Y = data.design.condensed(data.Y)
-    inverse = design.inverse_norms()
-    return data._replace(design=design, Y=Y, inverse_norms=inverse, passes=Passes())
+    return data.in_rows_of(*data.design.condensed(data.Y))
 
 
 def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
