@@ -254,13 +254,8 @@ def bare_forward(table: Table) -> Run:
 
     def call() -> Any:
         path = forward(data.A, data.y, sparsity=m).path
-        criteria = Criteria(n, m, True, float(data.y @ data.y))
-        ric = criteria.costs(
-            "ric",
-            np.array([path.initial.squared_residual, *(step.squared_residual for step in path)]),
-            np.array([0, *(step.size for step in path)]),
-        )
-        return path.at(int(np.argmin(ric)))
+        ric = Criteria(n, m, True, float(data.y @ data.y))["ric"]
+        return path.at(int(np.argmin(ric.cost(path.losses, path.dfs))))
 
     return Run(call=call, answer=lambda model: _untold(data, model))
 

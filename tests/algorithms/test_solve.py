@@ -613,7 +613,7 @@ def test_rows_that_count_for_more_or_less_than_they_are(rows, words):
     y = A[:, 2] + 0.1 * normal(rng, 12)
     design = DenseDesign(A, rows=rows)
     solution = sw.solve(design, y, effort=2, **words)
-    assert solution.goal.rows == rows
+    assert solution.goal.sample.rows == rows
     assert solution.check(design, y).ok
     assert not math.isnan(solution.score)
     assert solution.chance <= 0

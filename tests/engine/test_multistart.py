@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import sparsewise as sw
-from sparsewise.criteria.ric import score
+from sparsewise.criteria.base import Sample
+from sparsewise.criteria.ric import by_charge
 from sparsewise.engine.halting import Halted
 from sparsewise.engine.search import multistart
 from sparsewise.engine.search.multistart import Found, Multistart, condensed, spread
@@ -25,8 +26,13 @@ def made(n=30, m=50, k=4, noise=0.05, kind=float, **words):
     data = problem(A, y)
     criterion, sigma = words.pop("criterion", "ric"), words.pop("sigma", None)
     relative = None if sigma is None else (sigma / data.scale) ** 2
-    goal = score(criterion, n, m - len(words.get("exclude", ())), noise=relative, dtype=A.dtype)
+    sample = Sample.of(data, words.get("exclude", ()), noise=relative)
+    goal = by_charge(criterion, sample)
     return Multistart(data, goal, **words), A, y
+
+
+def ric(rows, features):
+    return by_charge("ric", Sample(rows, features))
 
 
 def run(search, effort=8, seed=0):
@@ -114,7 +120,7 @@ def test_the_lowest_of_copies():
     A = normal(rng, 20, 5)
     A = np.hstack([A, -A, 3 * A])
     data = problem(A, A[:, 1] - A[:, 4] + 0.1 * normal(rng, 20))
-    search = Multistart(data, score("ric", 20, 15))
+    search = Multistart(data, ric(20, 15))
     found = search._settled(found_on(search, (9, 11)))
     assert found.support == (1, 4)
     assert search.best.support == (1, 4)
@@ -127,7 +133,7 @@ def test_where_lower_columns_take_over_the_search_goes_on():
         A = normal(rng, 13, 3) @ normal(rng, 3, 4)
         y = A[:, 0] - A[:, 2] + 0.3 * normal(rng, 13)
         data = problem(A, y)
-        search = Multistart(data, score("ric", 13, 4))
+        search = Multistart(data, ric(13, 4))
         for support in ((1, 2, 3), (0, 1, 3)):
             found = search._settled(found_on(search, support))
             assert best_neighbour(A, y, found.support) >= found.cost - 1e-8 * (1 + abs(found.cost))
@@ -139,14 +145,14 @@ def test_where_lower_columns_take_over_the_search_goes_on():
 def test_dependent_columns_are_left_out_of_a_model():
     A = normal(np.random.default_rng(0), 10, 4)
     A = np.column_stack([A, A[:, 0] + A[:, 1], np.zeros(10)])
-    search = Multistart(problem(A, A[:, 2]), score("ric", 10, 6))
+    search = Multistart(problem(A, A[:, 2]), ric(10, 6))
     assert search.model([0, 1, 4, 5, 3]).support == {0, 1, 3}
 
 
 def test_dependent_columns_that_must_be_included_are_not():
     A = np.ones((5, 2))
     with pytest.raises(DependentColumnsError):
-        Multistart(problem(A, np.arange(5.0)), score("ric", 5, 2), include=[0, 1])
+        Multistart(problem(A, np.arange(5.0)), ric(5, 2), include=[0, 1])
 
 
 def test_columns_dependent_together_but_not_one_by_one(monkeypatch):
@@ -166,7 +172,7 @@ def test_columns_dependent_together_but_not_one_by_one(monkeypatch):
 def test_the_best_is_the_smallest_of_equals():
     search, _, _ = made()
     search.best = Found(-5.0, (1, 2), 0.5)
-    rss = math.exp((-5.0 - search.score.charge) / 29)
+    rss = math.exp((-5.0 - search.criterion.charge) / 29)
     level = search._found([3], rss).cost
     search.best = Found(level, (1, 2), 0.5)
     search._found([3], rss)
@@ -200,20 +206,20 @@ def test_found_twice_but_by_chance(monkeypatch):
 
 def test_nothing_to_find():
     rng = np.random.default_rng(1)
-    search = Multistart(problem(normal(rng, 30, 20), normal(rng, 30)), score("ric", 30, 20))
+    search = Multistart(problem(normal(rng, 30, 20), normal(rng, 30)), ric(30, 20))
     assert run(search, effort=2) is sw.Stop.NOTHING_FOUND
 
 
 def test_nothing_left_to_explain():
     A = np.eye(4)
-    search = Multistart(problem(A, A[0]), score("ric", 4, 4), include=[0])
+    search = Multistart(problem(A, A[0]), ric(4, 4), include=[0])
     assert run(search) is sw.Stop.EXACT_FIT
     assert not search.found
 
 
 def test_no_column_to_choose():
     A = np.zeros((4, 2))
-    assert run(Multistart(problem(A, np.ones(4)), score("ric", 4, 2))) is sw.Stop.EXHAUSTED
+    assert run(Multistart(problem(A, np.ones(4)), ric(4, 2))) is sw.Stop.EXHAUSTED
 
 
 def test_whoever_listens_may_halt():

@@ -8,8 +8,8 @@ import pytest
 from numpy import inf, nan
 
 from sparsewise import StepwiseRegressor, stepwise
-from sparsewise.criteria.information import BY_RESIDUAL, Criteria
-from sparsewise.engine.criterion import Moves, Round
+from sparsewise.criteria.information import BY_LOSS, Criteria
+from sparsewise.engine.step_choice import Moves, Round
 from sparsewise.estimators.r_trace import (
     LABELS,
     Trace,
@@ -39,7 +39,7 @@ def test_trace_of_r(search, capsys):
     stepwise(
         X,
         y,
-        criterion=criteria.cost(search.criterion),
+        criterion=criteria[search.criterion].cost,
         start=None if search.start == "full" else (),
         watch=Trace(search.criterion, t.target, t.features.__getitem__, search.intercept),
     )
@@ -237,7 +237,7 @@ def test_places_of_a_terminal():
 
 
 def test_every_criterion_has_a_label():
-    assert LABELS.keys() == set(BY_RESIDUAL)
+    assert LABELS.keys() == set(BY_LOSS)
 
 
 @pytest.mark.parametrize("verbose", [False, True])

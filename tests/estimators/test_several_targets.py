@@ -336,9 +336,7 @@ def test_criteria_are_means_over_targets():
         return n * np.log(mean_square(R, Y) / n) + 2 * (len(support) + 1)
 
     found = aic(chosen)
-    assert_close(
-        model.criteria_.values("aic", model.solution_.residual_norm**2, chosen.size), found
-    )
+    assert_close(model.criteria_["aic"].value(model.solution_.residual_norm**2, chosen.size), found)
     others = [sorted({*chosen} ^ {j}) for j in range(8)]
     assert found <= min(map(aic, others))
     full = least_squares(X, Y, range(8))[2]
@@ -352,7 +350,7 @@ def test_the_ric_is_that_of_the_search():
     X, Y = problem_of_three()
     model = SparseRegressor(debias=True).fit(X, Y)
     rss = model.solution_.residual_norm**2
-    ric = model.criteria_.values("ric", rss, model.get_support().sum())
+    ric = model.criteria_["ric"].value(rss, model.get_support().sum())
     assert_close(ric, model.solution_.score)
     assert 2.0 < model.charge_ < 2 * np.log(8)
     path = StepwiseRegressor().fit(X, Y)

@@ -78,7 +78,7 @@ def test_criteria_of_the_last_row(search):
     n, k = r.n_rows_, len(r.get_feature_names_out())
     rss = r.solution_.residual_norm**2
     constant = n * (1 + np.log(2 * np.pi))
-    aic, bic = (float(r.criteria_.values(name, rss, k)) for name in ("aic", "bic"))
+    aic, bic = (float(r.criteria_[name].value(rss, k)) for name in ("aic", "bic"))
     assert aic == pytest.approx(search.aic - constant - 2, rel=1e-8)
     assert bic == pytest.approx(search.bic - constant - np.log(n), rel=1e-8)
     rows = r.path_

@@ -125,14 +125,14 @@ def test_each_change_is_the_best_of_its_kind(seed, char):
         len(one.columns): one
         for one in changes_of_one(fit(A, Y, S, include=include, exclude=exclude))
     }
-    assert told[4].rss == pytest.approx(added, rel=rtol(char))
-    assert told[2].rss == pytest.approx(dropped, rel=rtol(char))
+    assert told[4].loss == pytest.approx(added, rel=rtol(char))
+    assert told[2].loss == pytest.approx(dropped, rel=rtol(char))
     if exchanged < rss(A, W, S):
-        assert told[3].rss == pytest.approx(exchanged, rel=rtol(char))
+        assert told[3].loss == pytest.approx(exchanged, rel=rtol(char))
     else:
         assert 3 not in told
     for one in told.values():
-        assert one.rss == pytest.approx(rss(A, W, one.columns), rel=rtol(char))
+        assert one.loss == pytest.approx(rss(A, W, one.columns), rel=rtol(char))
         assert 4 in one.columns
         assert not {0, 11} & {*one.columns}
 

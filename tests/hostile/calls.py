@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sparsewise import Targets, as_design
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.registry import Algorithm
-from sparsewise.criteria.information import BY_RESIDUAL
+from sparsewise.criteria.information import BY_LOSS
 from tests.hostile.campaign import Case
 from tests.hostile.inputs import (
     ARRAYS,
@@ -122,7 +122,7 @@ def criterion(case: Case, y: Array) -> Any:
     price = norm * norm
     if case.chance(0.3) and 0 < price < 1e300:
         return lambda rss, size: rss + price * size
-    return case.choose(*BY_RESIDUAL)
+    return case.choose(*BY_LOSS)
 
 
 def by_charge(case: Case) -> str:

@@ -27,7 +27,7 @@ from sklearn.exceptions import DataConversionWarning
 
 import sparsewise as sw
 from sparsewise import errors
-from sparsewise.criteria.information import Criteria
+from sparsewise.criteria.base import Criterion
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.estimators import base, inputs, relevance_vector, state
 from sparsewise.model_selection import table as tables
@@ -582,7 +582,7 @@ def coefficients_too_large():
 
 @fault(criteria_are_their_formulas, family="estimators")
 def another_bic():
-    return wrapped(Criteria, "values", lambda value, *_: value + 1.0)
+    return wrapped(Criterion, "value", lambda value, *_: value + 1.0)
 
 
 @fault(keeps_its_precision, family="estimators")

@@ -1,23 +1,14 @@
 """Where paths end: by the rule, by a cap, and in every direction alike."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from sparsewise import PursuitRegressor, StepwiseRegressor, forward, plan
-from sparsewise.criteria.information import Criteria
+from sparsewise.criteria import early_stopping
+from sparsewise.criteria.early_stopping import AHEAD, worth
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.model_selection import choice
-from sparsewise.model_selection import early_stopping as path_end
-from sparsewise.model_selection.early_stopping import (
-    AHEAD,
-    EarlyStopping,
-    as_far_as,
-    effortless,
-    worth,
-)
 
 DIRECTIONS = pytest.mark.parametrize("direction", ["forward", "backward", "both", "foba"])
 
@@ -33,71 +24,15 @@ def signal(n, m, k, level=0.3, seed=0):
     return X, X[:, :k] @ np.where(np.arange(k) % 2, -1.0, 1.0) + level * e
 
 
-def early_stopping(rss, criterion="ric", rows=1000, features=2000, most=900):
-    """What is said of a path from nothing with these squared residuals."""
-    rss = np.asarray(rss, float)
-    criteria = Criteria(rows, features, False, float(rss[0]))
-    rule = EarlyStopping(lambda r, k: criteria.costs(criterion, r, k), AHEAD, most)
-    return rule(rss, np.arange(rss.size))
-
-
 @pytest.fixture
 def cut(monkeypatch):
     """Let paths end early, however little they take."""
 
     def so_soon(ahead=AHEAD):
         monkeypatch.setattr(plan, "EFFORTLESS", 0)
-        monkeypatch.setattr(path_end, "AHEAD", ahead)
+        monkeypatch.setattr(early_stopping, "AHEAD", ahead)
 
     return so_soon
-
-
-# --- the rule ------------------------------------------------------------------------------------
-
-
-def test_nothing_is_cut_before_a_hundred_features():
-    for steps in (0, 1, 50, AHEAD - 1):
-        assert early_stopping(0.999 ** np.arange(steps + 1)) == AHEAD
-    assert early_stopping([1.0], most=30) == 30
-
-
-def test_a_path_of_noise_ends():
-    """Each step explains less than the price of a feature, 2 log m of n."""
-    assert early_stopping(0.99 ** np.arange(AHEAD + 1)) == AHEAD  # 10 of 15.2
-
-
-def test_twice_as_far_as_the_best():
-    rss = np.concatenate([0.9 ** np.arange(41), 0.9**40 * 0.995 ** np.arange(1, 101)])
-    assert early_stopping(rss) == worth(40) == 180
-    longer = np.concatenate([rss, rss[-1] * 0.995 ** np.arange(1, 41)])
-    assert early_stopping(longer) == 180 == len(longer) - 1
-
-
-def test_one_good_step_lately_is_a_reason_to_go_on():
-    """Not worth it by itself, for what the steps before it have cost, but if it were the rule."""
-    rss = 0.995 ** np.arange(AHEAD + 1)
-    rss[60:] *= 0.95
-    assert early_stopping(rss) == 2 * AHEAD
-    # A hundred steps later it is forgotten.
-    later = np.concatenate([rss, rss[-1] * 0.995 ** np.arange(1, AHEAD + 1)])
-    assert early_stopping(later) < len(later) - 1
-
-
-def test_what_knows_no_bounds_goes_on_to_the_end():
-    """By the BIC each of these steps pays: log n is 6.9, and they explain 10 of n."""
-    assert early_stopping(0.99 ** np.arange(AHEAD + 1), "bic") == worth(AHEAD)
-    assert early_stopping(0.99 ** np.arange(801), "bic") == 900
-
-
-def test_an_exact_fit_is_an_end():
-    rss = 0.9 ** np.arange(2 * AHEAD + 1)
-    rss[5:] = 0.0
-    assert early_stopping(rss) == worth(5) < len(rss)
-
-
-def test_as_far_as():
-    assert as_far_as(7, 8)(np.ones(3), np.arange(3)) == 7
-    assert as_far_as(7, 7) is None
 
 
 # --- on data -------------------------------------------------------------------------------------
@@ -113,7 +48,7 @@ def test_it_is_the_beginning_of_the_whole_path(cut):
     assert len(columns) == worth(20)
     whole = forward(X, y, sparsity=300).path
     assert columns == [step.column for step in whole][: len(columns)]
-    costs = model.criteria_.costs("ric", whole.losses, np.arange(301))
+    costs = model.criteria_["ric"].cost(whole.losses, whole.dfs)
     assert int(costs.argmin()) == 20
 
 
@@ -190,15 +125,6 @@ def test_what_takes_no_time_is_not_cut(n, m, k, cut):
     asked = StepwiseRegressor(max_features=250).fit(X, y)
     assert asked.solution_.path.sizes[-1] == 250
     assert set(asked.get_support(indices=True)) >= set(range(k))
-
-
-@pytest.mark.parametrize(("n", "m"), [(100, 50), (500, 1000), (1000, 2000), (10**4, 5 * 10**4)])
-def test_what_takes_no_time(n, m):
-    data = SimpleNamespace(rows=n, candidates=m)
-    k = effortless(data)
-    assert k >= AHEAD
-    if k > AHEAD:
-        assert n * k * (m + k) <= plan.EFFORTLESS < n * (k + 1) * (m + k + 1)
 
 
 # --- what it chooses -----------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import aslinearoperator
 
 import sparsewise as sw
+from sparsewise.criteria.chance import chance
 from tests.problems import FAMILIES, KNOWN, normal
 
 TALL = next(p for p in KNOWN if p.name == "tall")
@@ -86,11 +87,11 @@ def with_support(A, y, solution, support):
     coef[support] = x
     norm, scale, goal = np.linalg.norm(y - V @ x), np.linalg.norm(y), solution.goal
     rss = (norm / scale) ** 2
-    sigma = goal.variance(rss, support.size) ** 0.5 * scale
+    sigma = goal.sample.noise_variance(rss, support.size) ** 0.5 * scale
     return replace(
         solution, support=support, coef=coef, residual_norm=norm, sigma=sigma,
         covariance=sigma**2 * np.linalg.inv(V.conj().T @ V),
-        score=goal.cost(rss, support.size), chance=goal.chance(rss, support.size),
+        score=goal.cost(rss, support.size), chance=chance(goal.sample, rss, support.size),
     )  # fmt: skip
 
 
@@ -113,15 +114,17 @@ def test_another_model_does_not_hold_whatever_it_tells(kind):
 def test_a_score_of_other_data_does_not_hold(told):
     """How many rows and columns there are is for the data to say."""
     A, y, solution = told
-    goal = solution.goal
-    for changed in (goal._replace(rows=goal.rows + 5), goal._replace(columns=10 * goal.columns)):
+    goal, sample = solution.goal, solution.goal.sample
+    for wrong in ({"rows": sample.rows + 5}, {"features": 10 * sample.features}):
+        other = replace(sample, **wrong)
+        changed = replace(goal, sample=other)
         rss = (solution.residual_norm / np.linalg.norm(y)) ** 2
         size = solution.support.size
-        other = replace(
-            solution, goal=changed, score=changed.cost(rss, size), chance=changed.chance(rss, size),
-            sigma=changed.variance(rss, size) ** 0.5 * float(np.linalg.norm(y)),
+        told_so = replace(
+            solution, goal=changed, score=changed.cost(rss, size), chance=chance(other, rss, size),
+            sigma=other.noise_variance(rss, size) ** 0.5 * float(np.linalg.norm(y)),
         )  # fmt: skip
-        assert not other.check(A, y).ok
+        assert not told_so.check(A, y).ok
 
 
 def test_other_data_do_not_hold(told):

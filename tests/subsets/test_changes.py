@@ -31,14 +31,14 @@ def test_each_is_the_best_of_its_kind(seed, kind):
     exchanged = min(rss(A, y, [*(s for s in S if s != i), j]) for i in (1, 7) for j in others)
     told = {len(one.columns): one for one in changes_of_one(fit(A, y, S, include=include,
                                                                exclude=exclude))}  # fmt: skip
-    assert told[4].rss == pytest.approx(added, rel=1e-10)
-    assert told[2].rss == pytest.approx(dropped, rel=1e-10)
+    assert told[4].loss == pytest.approx(added, rel=1e-10)
+    assert told[2].loss == pytest.approx(dropped, rel=1e-10)
     if exchanged < rss(A, y, S):
-        assert told[3].rss == pytest.approx(exchanged, rel=1e-10)
+        assert told[3].loss == pytest.approx(exchanged, rel=1e-10)
     else:
         assert 3 not in told
     for one in told.values():
-        assert one.rss == pytest.approx(rss(A, y, one.columns), rel=1e-10)
+        assert one.loss == pytest.approx(rss(A, y, one.columns), rel=1e-10)
         assert list(one.columns) == sorted(one.columns)
         assert 4 in one.columns
         assert not {0, 11} & {*one.columns}

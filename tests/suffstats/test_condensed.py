@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 import sparsewise as sw
 from sparsewise import Condensed, InputError, certify
 from sparsewise.algorithms import ALGORITHMS
-from sparsewise.criteria.information import BY_RESIDUAL
+from sparsewise.criteria.information import BY_LOSS
 from sparsewise.design import DenseDesign
 from sparsewise.model_selection.choice import forward_path
 from sparsewise.model_selection.cross_validation import cross_validate
@@ -127,8 +127,8 @@ def test_criteria_and_folds(intercept, weighted):
     table = Table.of(X, y, w, **constraints)
     assert triangles.rows == table.rows
     assert triangles.is_weighted == table.is_weighted
-    for name in BY_RESIDUAL:
-        one, other = (d.criteria(2.0).values(name, [50.0, 9.0], [1, 2]) for d in (triangles, table))
+    for name in BY_LOSS:
+        one, other = (d.criteria(2.0)[name].value([50.0, 9.0], [1, 2]) for d in (triangles, table))
         np.testing.assert_allclose(one, other, rtol=1e-9)
     folds = [(np.flatnonzero(labels != k), np.flatnonzero(labels == k)) for k in condensed.folds]
     errors = cross_validate(triangles, forward_path, 5, True, None)

@@ -14,7 +14,7 @@ from sklearn.model_selection import PredefinedSplit
 
 import sparsewise as sw
 from sparsewise.algorithms import ALGORITHMS
-from sparsewise.criteria.information import BY_RESIDUAL
+from sparsewise.criteria.information import BY_LOSS
 from sparsewise.errors import InputError
 from sparsewise.model_selection.choice import forward_path
 from sparsewise.model_selection.triangles import Triangles
@@ -170,10 +170,9 @@ def test_criteria_are_those_of_the_rows():
     sums = replace(full, condensed=from_rows(X, y, w))
     path, again = (forward_path(data, 8).path for data in (full, sums))
     assert [step.column for step in again] == [step.column for step in path]
-    for name in BY_RESIDUAL:
+    for name in BY_LOSS:
         of_all, of_sums = (
-            data.criteria(0.5).values(name, path.losses, np.arange(len(path.losses)))
-            for data in (full, sums)
+            data.criteria(0.5)[name].value(path.losses, path.dfs) for data in (full, sums)
         )
         np.testing.assert_allclose(of_sums, of_all, rtol=1e-9, atol=1e-9, err_msg=name)
     assert sums.is_exact(1e-13 * sums.total)

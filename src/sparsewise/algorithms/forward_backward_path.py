@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise._typing import Array
+from sparsewise.criteria.early_stopping import ExtendTo
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.results import Path, Solution, Stop
-
-ExtendTo = Callable[[Array, Array], int]
-"""From ‖r‖² and size of all models met so far to the size that is worth going on to, if any is."""
 
 ROOM = 128
 """Columns to make room for at first, where nobody knows how many will come."""
@@ -40,9 +36,9 @@ def forward_path(
         The target.
     sparsity : int
         Most features.
-    further : callable, optional
-        Called with ‖r‖² and sizes of the models met so far: the size to go on to before it is asked
-        again. None larger than that of the last: enough.
+    extend_to : callable, optional
+        Called with losses, degrees of freedom and sizes of the models so far: returns the size to
+        go on to before the next call. One that is reached already ends the path.
     by : {"gain", "corr"}
         What the best column is best by.
     include, exclude : iterable of int
@@ -80,7 +76,7 @@ def forward_backward_path(
         The target.
     sparsity : int
         Where to turn at the latest.
-    further : callable, optional
+    extend_to : callable, optional
         As for `forward_path`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
@@ -124,8 +120,7 @@ def extend(
     """Add the best column for as long as that is worth it; why it ended."""
     while extend_to is not None:
         path = Path(active.log.stretches, active.problem.units, float(not active.problem.is_zero))
-        rss = path.losses
-        wanted = extend_to(rss, active.size - np.arange(rss.size)[::-1])
+        wanted = extend_to(path.losses, path.dfs, path.n_columns)
         if wanted <= active.size:
             return Stop.BEST
         if wanted >= stopping.most:

@@ -8,7 +8,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.criteria.ric import ByCharge
 from sparsewise.engine.search.multistart import search
 from sparsewise.problem.targets import Targets
 from sparsewise.results import MultistartSolution, Start
@@ -29,7 +28,7 @@ def solve(
     y: ArrayLike | Targets,
     *,
     sigma: float | None = None,
-    criterion: ByCharge | float = "ric",
+    criterion: str | float = "ric",
     effort: int = EFFORT,
     seed: int = 0,
     include: Iterable[int] = (),

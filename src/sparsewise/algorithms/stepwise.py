@@ -10,10 +10,18 @@ from numpy.typing import ArrayLike
 
 from sparsewise._util.parameters import check_columns, check_function
 from sparsewise.algorithms.registry import Family, algorithm
+from sparsewise.criteria.base import Criterion
 from sparsewise.design import as_design
 from sparsewise.engine.active_set import ActiveSet, begin
-from sparsewise.engine.criterion import Cost, Round, StepCriterion, check_criterion, step_criterion
 from sparsewise.engine.log import Callback
+from sparsewise.engine.step_choice import (
+    Cost,
+    Round,
+    check_criterion,
+    criteria_on,
+    decide,
+    look_around,
+)
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution, Stop
@@ -82,7 +90,9 @@ def stepwise(
     def steps() -> Stop:
         if active.problem.is_zero:
             return Stop.ZERO_TARGET
-        return descend(active, stopping, step_criterion(criterion, active.problem, barred), watch)
+        inner, outer = criteria_on(active.problem, criterion, barred)
+        tell = None if watch is None else lambda: watch(look_around(outer, active))
+        return descend(active, stopping, inner, tell)
 
     return active.solve("stepwise", steps)
 
@@ -90,10 +100,11 @@ def stepwise(
 def descend(
     active: ActiveSet,
     stopping: StoppingCriterion,
-    criterion: StepCriterion,
-    watch: Callable[[Round], object] | None,
+    criterion: Criterion,
+    tell: Callable[[], object] | None,
 ) -> Stop:
-    """Single steps down the criterion; say why it ended."""
+    """Single steps down the criterion, that of a target of norm one; say why it ended."""
+    drift = active.problem.tolerances.drift  # a gain or loss that is off by more is made anew
     visits: Counter[tuple[frozenset[int], int]] = Counter()
     seen: set[frozenset[int]] = set()
     while True:
@@ -104,17 +115,17 @@ def descend(
         # A second visit: scores turned out to be rounding, and were made anew. A third: circles.
         if visits[place] > 2:
             return Stop.CRITERION
-        if watch and support not in seen:
-            watch(criterion.look_around(active))
+        if tell and support not in seen:
+            tell()
         seen.add(support)
         gain = float(active.gains().max())
         loss = min(active.loose_losses().values(), default=-1.0)
-        match criterion.decide(active, gain, loss):
+        match decide(criterion, active, gain, loss):
             case "add":
-                least = max(stopping.gain, criterion.less(gain))
+                least = max(stopping.gain, gain * (1 - drift))
                 active.grow(stopping._replace(gain=least), steps=1)
             case "drop":
-                most = max(stopping.loss, criterion.more(loss))
+                most = max(stopping.loss, loss * (1 + drift))
                 active.shrink(stopping._replace(loss=most), steps=1)
             case stop:
                 return active.nothing_left() if gain < 0 and loss < 0 else stop

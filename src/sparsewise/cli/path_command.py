@@ -74,7 +74,8 @@ def _show(fit: TableFit, args: argparse.Namespace) -> None:
 
 def best_steps(frame: Frame) -> dict[str, int]:
     """Return the step at which each criterion is best, of equal ones the first."""
-    from sparsewise.criteria.information import SHORT_NAMES, first_least
+    from sparsewise.criteria.base import first_least
+    from sparsewise.criteria.information import SHORT_NAMES
 
     best = {}
     for name in (name for name in SHORT_NAMES if name in frame.columns):

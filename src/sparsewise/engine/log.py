@@ -71,9 +71,13 @@ class Log:
         coefs: Sequence[Array] | Array,
         size: int,
         log_evidences: Sequence[float] | Array | None = None,
+        dfs: Sequence[float] | Array | None = None,
     ) -> None:
-        """Consecutive steps that led to a model of this size; coefs has one row a step."""
-        stretch = Stretch(action, columns, losses, coefs, log_evidences)
+        """Consecutive steps that led to a model of this size; coefs has one row a step.
+
+        Without `dfs`, degrees of freedom are columns.
+        """
+        stretch = Stretch(action, columns, losses, coefs, log_evidences, dfs)
         if action == "start":
             self._stretches.clear()
         self._stretches.append(stretch)
@@ -93,6 +97,7 @@ class Log:
         x: Array,
         rss: float,
         least_squares: bool = True,
+        df: float | None = None,
         kind: type[Solution] = Solution,
         **more: Any,
     ) -> Solution:
@@ -106,6 +111,7 @@ class Log:
             support=support,
             coef=units.coef(columns, x),
             residual_norm=rss**0.5 * problem.scale,
+            df=support.size if df is None else df,
             path=Path(self._stretches, units, float(not problem.is_zero)),
             stop=stop,
             n_passes=problem.passes.count,

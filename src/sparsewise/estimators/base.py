@@ -27,7 +27,7 @@ from sparsewise._util.parameters import check_number
 from sparsewise._util.predictive_std import shares, typical
 from sparsewise._util.text import listing
 from sparsewise.algorithms import ALGORITHMS, Algorithm
-from sparsewise.criteria.information import BY_RESIDUAL
+from sparsewise.criteria.information import BY_LOSS
 from sparsewise.design.choose import is_dask_array
 from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.available import Available
@@ -35,7 +35,6 @@ from sparsewise.estimators.frames import Frame, as_frame, wanted_kind
 from sparsewise.estimators.inputs import ACCEPTED, Intake
 from sparsewise.estimators.prediction import Exact, Predictor
 from sparsewise.estimators.state import in_precision, reset_on_failure, rollback_on_error
-from sparsewise.model_selection.choice import path_sizes
 from sparsewise.model_selection.data import Data
 from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
@@ -367,8 +366,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         """s², the residual variance with all features, if the path has met that model."""
         if not self.solution_.least_squares or data.saturates:
             return None
-        rss, size = path_sizes(self.solution_.path)
-        met = rss[size == data.candidates].tolist()
+        path = self.solution_.path
+        met = path.losses[path.n_columns == data.candidates].tolist()
         if not met:
             return None
         left = data.rows - data.candidates - data.intercept
@@ -428,20 +427,19 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
 
     def _path_columns(self) -> dict[str, list[Any]]:
         """The columns of `path_`, by name."""
-        steps, total = list(self.solution_.path), self.criteria_.total
-        rss, size = path_sizes(self.solution_.path)
-        rss = np.where(self.criteria_.is_exact(rss), 0.0, rss)
+        path, total = self.solution_.path, self.criteria_.total
+        rss = np.where(self.criteria_.is_exact(path.losses), 0.0, path.losses)
         columns: dict[str, list[Any]] = {
             "step": list(range(len(rss))),
-            "action": ["start", *(step.action for step in steps)],
-            "feature": [None, *(", ".join(map(self._name, step.columns)) for step in steps)],
-            "size": size.tolist(),
+            "action": ["start", *(step.action for step in path)],
+            "feature": [None, *(", ".join(map(self._name, step.columns)) for step in path)],
+            "size": path.n_columns.tolist(),
             "rss": rss.tolist(),
             "r2": (1 - np.minimum(rss / total, 1) if total > 0 else np.ones_like(rss)).tolist(),
         }
         if self.solution_.counts_features:
-            for name in BY_RESIDUAL:
-                columns[name] = known(self.criteria_.values(name, rss, size))
+            for name in BY_LOSS:
+                columns[name] = known(self.criteria_[name].value(rss, path.dfs))
         return columns
 
 

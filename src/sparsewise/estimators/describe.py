@@ -10,7 +10,8 @@ import numpy as np
 
 from sparsewise._util.predictive_std import typical
 from sparsewise._util.text import printable, shortened
-from sparsewise.criteria.information import BY_RESIDUAL, EXACT, NAMES
+from sparsewise.criteria.base import EXACT
+from sparsewise.criteria.information import BY_LOSS, NAMES
 from sparsewise.errors import Either, InputWarning, Words
 from sparsewise.estimators.base import OUT_OF_RANGE, SparseLinearModel
 from sparsewise.estimators.selection_rule import Decision, decide
@@ -134,8 +135,8 @@ def _criteria(
     """The criteria of a least-squares model, those that are defined."""
     if not model.solution_.least_squares or model.criteria_.total == 0:
         return
-    for name in BY_RESIDUAL:
-        value = float(model.criteria_.values(name, loss, model.solution_.support.size))
+    for name in BY_LOSS:
+        value = float(model.criteria_[name].value(loss, model.solution_.df))
         if not math.isnan(value):
             yield name, value
     if decision.left_out is not None:
@@ -308,6 +309,6 @@ def _subset(model: SparseLinearModel) -> Iterator[Fact]:
 def _values(criteria: dict[str, float], first: str) -> Iterator[str]:
     """The criterion of choice first, and those that people ask for."""
     for name in dict.fromkeys([first, "aic", "bic", "adjusted_r2"]):
-        if name in BY_RESIDUAL and math.isfinite(criteria.get(name, math.nan)):
+        if name in BY_LOSS and math.isfinite(criteria.get(name, math.nan)):
             decimals = 4 if name == "adjusted_r2" else 2
             yield f"{NAMES[name]} = {criteria[name]:.{decimals}f}"

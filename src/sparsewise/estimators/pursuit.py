@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,11 +11,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sparsewise._util.parameters import check_number
 from sparsewise.algorithms import ALGORITHMS, Algorithm
 from sparsewise.algorithms.forward_backward_path import forward_path
+from sparsewise.criteria.early_stopping import early_stopping
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, alone
 from sparsewise.model_selection import choice
 from sparsewise.model_selection.data import Data
-from sparsewise.model_selection.early_stopping import early_stopping
 from sparsewise.results import Solution
 
 PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity")}
@@ -121,11 +120,10 @@ class PursuitRegressor(SparseLinearModel):
 
 def usual_sparsity(data: Data) -> int:
     """As many features as the RIC chooses on the path of Orthogonal Matching Pursuit."""
-    most, costs = choice.most_features(data, "ric"), partial(data.criteria().costs, "ric")
+    most, ric = choice.most_features(data, "ric"), data.criteria()["ric"]
     path = data.run(
-        forward_path, sparsity=most, extend_to=early_stopping(data, costs, most), by="corr"
+        forward_path, sparsity=most, extend_to=early_stopping(ric, most), by="corr"
     ).path
-    rss, size = choice.path_sizes(path)
-    best = choice.least(costs(rss, size), size)
-    choice.warn_if_still_better(data, path.after(best), "ric")
-    return int(size[best])
+    model = path.after(choice.cheapest(ric, path))
+    choice.warn_if_still_better(data, model.loss, model.support.size, "ric")
+    return int(model.support.size)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sparsewise._util.text import padded, width
-from sparsewise.criteria.information import BY_RESIDUAL, SHORT_NAMES
-from sparsewise.engine.criterion import Round
+from sparsewise.criteria.information import BY_LOSS, SHORT_NAMES
+from sparsewise.engine.step_choice import Round
 
 WIDTH = 80
 """A table of R as wide as this is broken."""
@@ -31,7 +31,7 @@ RESERVED = re.compile(
 )
 ESCAPES = {"\\": "\\\\", "`": "\\`", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
-LABELS = {**{name: SHORT_NAMES[name] for name in BY_RESIDUAL}, "adjusted_r2": "adj. R2"}
+LABELS = {**{name: SHORT_NAMES[name] for name in BY_LOSS}, "adjusted_r2": "adj. R2"}
 """How the criteria are called in a trace, which is plain ASCII."""
 
 
@@ -42,7 +42,7 @@ class Trace:
     Parameters
     ----------
     criterion : str
-        One of `sparsewise.model_selection.BY_RESIDUAL`.
+        One of `sparsewise.model_selection.BY_LOSS`.
     target : str or tuple of str
         Name of the target, or of several.
     name : callable

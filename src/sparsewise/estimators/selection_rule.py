@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sparsewise._util.text import count, printable, shortened
 from sparsewise.algorithms import ALGORITHMS, Family
-from sparsewise.criteria.information import BY_RESIDUAL, NAMES
+from sparsewise.criteria.information import BY_LOSS, NAMES
 from sparsewise.criteria.ric import CHARGES
 from sparsewise.errors import Parameter, Words
 from sparsewise.estimators.base import SparseLinearModel
@@ -116,7 +116,7 @@ def _(model: StepwiseRegressor) -> Decision:
         errors = model.cv_errors_
         folds = Folds(errors.sizes, errors.mean, errors.std, model.one_standard_error)
         return Decision(_folds(model), "cv", folds, facts=_capped(model))
-    if model.direction == "both" and model.criterion in BY_RESIDUAL:
+    if model.direction == "both" and model.criterion in BY_LOSS:
         change = "raises" if model.criterion == "adjusted_r2" else "lowers"
         rule = f"no single feature more or less {change} {name}"
         return Decision(rule, model.criterion, facts=_capped(model))
@@ -175,9 +175,9 @@ def _(model: SparseRegressor) -> Decision:
             f"{errors.mean[i]:.5g} ± {errors.std[i]:.3g} in {count(len(errors.by_fold), 'fold')}"
         )
     else:
-        name, formula = model.criterion.upper(), CHARGES[model.criterion]  # type: ignore[index]
+        name, formula = model.criterion.upper(), CHARGES[model.criterion]
         told = f" = {formula}" if "log" in formula else ""
-        targets = model.solution_.goal.targets
+        targets = model.solution_.goal.sample.targets
         if targets > 1 and "m" in formula:
             told = f" in the mean of targets, as rare for noise in {targets:.3g} independent ones "
             told += f"as {formula} in one"

@@ -198,7 +198,7 @@ class SparseRegressor(ByFolds):
         columns = super()._path_columns()
         total = self.criteria_.total
         share = np.minimum(np.array(columns["rss"]) / (total or 1.0), 1.0)
-        costs = self.solution_.goal.costs(share, np.array(columns["size"]))
+        costs = self.solution_.goal.cost(share, self.solution_.path.dfs)
         return columns | {"score": known(costs)}
 
     @property

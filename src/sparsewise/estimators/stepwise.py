@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,8 +16,9 @@ from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number
 from sparsewise._util.text import printable
 from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, stepwise
-from sparsewise.algorithms.forward_backward_path import ExtendTo
-from sparsewise.criteria.information import BY_RESIDUAL
+from sparsewise.criteria.base import Formula
+from sparsewise.criteria.early_stopping import ExtendTo, as_far_as, early_stopping
+from sparsewise.criteria.information import BY_LOSS, GCV
 from sparsewise.errors import Either, InputError, Parameter
 from sparsewise.estimators.available import UnavailableError
 from sparsewise.estimators.base import LIKE_LASSO, known
@@ -28,18 +28,12 @@ from sparsewise.estimators.r_trace import Trace
 from sparsewise.model_selection import choice
 from sparsewise.model_selection.cross_validation import Errors, cross_validate
 from sparsewise.model_selection.data import Data
-from sparsewise.model_selection.early_stopping import (
-    Costs,
-    as_far_as,
-    early_stopping,
-    generalised_cross_validation,
-)
 from sparsewise.model_selection.leave_one_out import NEEDS_ROWS, leave_one_out
 from sparsewise.model_selection.residual_variance import residual_variance
 from sparsewise.model_selection.table import Table
-from sparsewise.results import Model, Solution, Stop
+from sparsewise.results import Solution, Stop
 
-CRITERIA = (*BY_RESIDUAL, "loo", "cv")
+CRITERIA = (*BY_LOSS, "loo", "cv")
 """What can choose the number of features."""
 
 
@@ -195,7 +189,7 @@ class StepwiseRegressor(ByFolds):
         most = choice.most_features(data, self.criterion, self._max_features(data))
         if self.criterion == "cv":
             return self._by_folds(data, most)
-        if self.direction == "both" and self.criterion in BY_RESIDUAL:
+        if self.direction == "both" and self.criterion in BY_LOSS:
             return self._like_r(data, most)
         return self._along_path(data, most)
 
@@ -243,43 +237,41 @@ class StepwiseRegressor(ByFolds):
 
     def _along_path(self, data: Data, most: int) -> Solution:
         """One path to the end; the model of least cost on it."""
-        of_residual = self._costs(data)
-        run = choice.PATHS[self.direction](data, most, self._outlook(data, of_residual, most))
+        criterion = self._criterion(data)
+        run = choice.PATHS[self.direction](data, most, self._outlook(criterion, most))
         if self.criterion == "loo":
             self._loo_ = leave_one_out(data, run.path)
-        rss, size = choice.path_sizes(run.path)
-        costs = self._loo_ if self.criterion == "loo" else of_residual(rss, size)
-        best = choice.least(costs, size)
-        if self.criterion == "loo":
-            self.loo_ = float(costs[best])
+            best = choice.least(self._loo_, run.path)
+            self.loo_ = float(self._loo_[best])
+        else:
+            best = choice.cheapest(criterion, run.path)
         model = run.path.after(best)
-        choice.warn_if_still_better(data, model, self.criterion)
+        choice.warn_if_still_better(data, model.loss, model.support.size, self.criterion)
         return choice.chosen(run, model)
 
     def _like_r(self, data: Data, most: int) -> Solution:
         """Add or drop whichever lowers the criterion."""
-        costs = self._costs(data)
+        criterion = self._criterion(data)
         names = self._targets(len(data.totals)) if data.multi_target else self._target
         trace = Trace(self.criterion, names, self._name, self.fit_intercept)
 
-        def bounded(rss: float, size: int) -> float:
-            return float(costs(rss, size)) if size <= most else np.inf
+        def bounded(loss: float, df: float) -> float:
+            return float(criterion.cost(loss, df)) if df <= most else np.inf
 
         watch = trace if self.verbose else None
         if self._start() == "full" and data.saturates:
-            columns = self._on_the_way_back(data, most, costs)
+            columns = self._on_the_way_back(data, most, criterion)
             run = choice.from_columns(data, columns, stepwise, criterion=bounded, watch=watch)
         else:
             run = self._begin(data, most, stepwise, criterion=bounded, watch=watch)
-        model = Model(run.support, run.coef, run.residual_norm**2)
-        choice.warn_if_still_better(data, model, self.criterion)
+        loss, size = run.residual_norm**2, run.support.size
+        choice.warn_if_still_better(data, loss, size, self.criterion)
         return run
 
-    def _on_the_way_back(self, data: Data, most: int, costs: Costs) -> list[int]:
+    def _on_the_way_back(self, data: Data, most: int, criterion: Formula) -> list[int]:
         """What "backward" would choose: single steps lead nowhere from what fits any target."""
-        path = choice.backward_path(data, most, self._outlook(data, costs, most)).path
-        rss, size = choice.path_sizes(path)
-        return path.after(choice.least(costs(rss, size), size)).support.tolist()
+        path = choice.backward_path(data, most, self._outlook(criterion, most)).path
+        return path.after(choice.cheapest(criterion, path)).support.tolist()
 
     def _begin(
         self,
@@ -319,7 +311,7 @@ class StepwiseRegressor(ByFolds):
                 (Parameter("direction", self.direction), f" begins with the {begins} model"),
                 ("with ", given, instead),
             )
-        by_path = self.sparsity is not None or self.criterion not in BY_RESIDUAL
+        by_path = self.sparsity is not None or self.criterion not in BY_LOSS
         if self.direction == "both" and by_path and self.delta is None and start != "auto":
             chosen = None if self.sparsity is not None else self.criterion
             by = Parameter("criterion", chosen) if chosen else Parameter("sparsity")
@@ -337,15 +329,15 @@ class StepwiseRegressor(ByFolds):
             raise InputError(wrong, parameter="max_features")
         return most
 
-    def _costs(self, data: Data) -> Costs:
-        """The criterion, as a function of squared residual and size; that of rows nearly so."""
+    def _criterion(self, data: Data) -> Formula:
+        """The criterion of loss and degrees of freedom; for "loo" one that is close to it."""
         if self.criterion == "loo":
-            return generalised_cross_validation(data)
-        return partial(data.criteria(self._variance(data)).costs, self.criterion)
+            return GCV(data.criteria())
+        return data.criteria(self._variance(data))[self.criterion]
 
-    def _outlook(self, data: Data, costs: Costs, most: int) -> ExtendTo | None:
-        """How far a path is worth following; it is as far as one says, if one does."""
-        return early_stopping(data, costs, most) if self.max_features is None else None
+    def _outlook(self, criterion: Formula, most: int) -> ExtendTo | None:
+        """How far a path is worth following; to `max_features`, if that is given."""
+        return early_stopping(criterion, most) if self.max_features is None else None
 
     def _bic_delta(self, data: Data) -> float:
         """δ with δ² = s² log n, the price of a feature in the BIC.

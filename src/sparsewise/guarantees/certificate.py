@@ -303,8 +303,8 @@ class _Verdict(NamedTuple):
 
 def _by_exchanges(fit: Fit, found: Exchanges) -> _Verdict:
     """What exchanges of one column tell: perhaps a better subset, or some that are as good."""
-    ties = tuple(sorted(swap.is_operator(fit.columns) for swap in found.ties))
-    return _Verdict(better=found.best and found.best.is_operator(fit.columns), ties=ties)
+    ties = tuple(sorted(swap.columns_after(fit.columns) for swap in found.ties))
+    return _Verdict(better=found.best and found.best.columns_after(fit.columns), ties=ties)
 
 
 def _by_search(fit: Fit, search: Search, done: bool, known: _Verdict) -> _Verdict:

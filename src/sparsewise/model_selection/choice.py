@@ -12,12 +12,10 @@ import numpy as np
 from sparsewise._typing import Array
 from sparsewise._util.text import count
 from sparsewise.algorithms import Algorithm, Family, backward, foba
-from sparsewise.algorithms.forward_backward_path import (
-    ExtendTo,
-    forward_backward_path,
-)
+from sparsewise.algorithms.forward_backward_path import forward_backward_path
 from sparsewise.algorithms.forward_backward_path import forward_path as follow_forward
-from sparsewise.criteria.information import first_least
+from sparsewise.criteria.base import Criterion, first_least
+from sparsewise.criteria.early_stopping import ExtendTo
 from sparsewise.errors import Either, InputWarning, Parameter
 from sparsewise.model_selection.data import Data
 from sparsewise.problem.problem import DependentColumnsError
@@ -72,15 +70,15 @@ def _until(data: Data, most: int, extend_to: ExtendTo | None) -> Callable[[Step]
     if extend_to is None:
         return lambda step: step.size >= most
     fewest = len(data.include)
-    rss, size = [forward_path(data, fewest).residual_norm ** 2], [fewest]
-    wanted = extend_to(np.array(rss), np.array(size))
+    first = forward_path(data, fewest)
+    met = [(first.residual_norm**2, first.df, fewest)]
+    wanted = extend_to(*np.array(met).T)
 
     def stop(step: Step) -> bool:
         nonlocal wanted
-        rss.append(step.loss)
-        size.append(step.size)
+        met.append((step.loss, step.df, step.size))
         if step.size >= wanted:
-            wanted = extend_to(np.array(rss), np.array(size))
+            wanted = extend_to(*np.array(met).T)
         return step.size >= min(wanted, most)
 
     return stop
@@ -136,15 +134,15 @@ def from_columns(
         return run(start=[j for j in some if j not in dependent])
 
 
-def path_sizes(path: Path) -> tuple[Array, Array]:
-    """Squared residual and size at the start and after each step."""
-    return path.losses, np.array([len(path.start), *(step.size for step in path)])
-
-
-def least(costs: Array, size: Array) -> int:
-    """Which model costs least; of those equal but for rounding the smallest."""
-    order = np.argsort(size, kind="stable")
+def least(costs: Array, path: Path) -> int:
+    """Steps to the model that costs least; of those equal but for rounding to the smallest."""
+    order = np.argsort(path.dfs, kind="stable")
     return int(order[first_least(costs[order])])
+
+
+def cheapest(criterion: Criterion, path: Path) -> int:
+    """Steps to the model of least cost, by loss and degrees of freedom."""
+    return least(criterion.cost(path.losses, path.dfs), path)
 
 
 def chosen(solution: Solution, model: Model, stop: Stop = Stop.BEST) -> Solution:
@@ -154,16 +152,16 @@ def chosen(solution: Solution, model: Model, stop: Stop = Stop.BEST) -> Solution
         support=model.support,
         coef=model.coef,
         residual_norm=model.loss**0.5,
+        df=model.df,
         stop=solution.stop if solution.stop in FINAL else stop,
     )
 
 
 def best_by_size(path: Path) -> dict[int, int]:
     """For each size met, the number of steps to the best model of it."""
-    rss, size = path_sizes(path)
-    best: dict[int, int] = {}
-    for steps, k in enumerate(size.tolist()):
-        if k not in best or rss[steps] < rss[best[k]]:
+    losses, best = path.losses, dict[int, int]()
+    for steps, k in enumerate(path.n_columns.tolist()):
+        if k not in best or losses[steps] < losses[best[k]]:
             best[k] = steps
     return best
 
@@ -174,11 +172,10 @@ def at_most(best: dict[int, int], k: int) -> int:
     return best[max(sizes) if sizes else min(best)]
 
 
-def warn_if_still_better(data: Data, model: Model, criterion: str) -> None:
-    """Say so if nothing but the end of the path has stopped a criterion."""
+def warn_if_still_better(data: Data, loss: float, size: int, criterion: str) -> None:
+    """Say so if nothing but the end of the path has stopped a criterion at this model."""
     most = most_features(data, criterion)
-    exact = data.is_exact(model.squared_residual)
-    if data.saturates and len(model.support) == most > len(data.include) and not exact:
+    if data.saturates and size == most > len(data.include) and not data.is_exact(loss):
         bayesian = Either("SparseBayesRegressor", "--method rmp")
         names = ("cv",) if criterion == "ric" else ("ric", "cv")
         others = [part for name in names for part in (Parameter("criterion", name), ", ")]

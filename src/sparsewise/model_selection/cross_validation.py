@@ -10,10 +10,10 @@ from joblib import Parallel, delayed
 
 from sparsewise._typing import Array
 from sparsewise._util.progress import Counted, waiting
+from sparsewise.criteria.early_stopping import AHEAD, as_far_as, effortless, worth
 from sparsewise.engine.halting import interrupted
 from sparsewise.model_selection.choice import PathOf, at_most, best_by_size, most_features
 from sparsewise.model_selection.data import Data
-from sparsewise.model_selection.early_stopping import AHEAD, as_far_as, effortless, worth
 from sparsewise.model_selection.folds import good_enough, held_out_errors, in_folds, mean_and_error
 from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Path, Solution
@@ -63,7 +63,9 @@ def cross_validate(
     # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
     at_once = Parallel(n_jobs=n_jobs, prefer="threads")
     included, last = len(data.include), -1
-    extend_to = max(worth(included), effortless(data)) if max_features is None else max_features
+    extend_to = max_features
+    if extend_to is None:
+        extend_to = max(worth(included), effortless(data.rows, data.candidates))
     while extend_to > last:
         wanted = extend_to
         with waiting("cross-validating", len(splits), unasked=True) as wait:

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from sparsewise._typing import Array
 from sparsewise._util.progress import Counted, waiting
-from sparsewise.criteria.ric import CHARGES, score
+from sparsewise.criteria.ric import CHARGES, by_charge
 from sparsewise.engine.halting import interrupted
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.folds import good_enough, held_out_errors, in_folds, mean_and_error
@@ -51,9 +51,7 @@ class ChargeErrors(NamedTuple):
 
 def charges_between(data: Data) -> Array:
     """Those of AIC, BIC and RIC, and the geometric means between them."""
-    targets = data.independent_targets
-    scores = (score(name, data.rows, data.candidates, targets=targets) for name in CHARGES)
-    named = np.unique([one.charge for one in scores])
+    named = np.unique([by_charge(name, data.criteria()).charge for name in CHARGES])
     between = np.sqrt(named[1:] * named[:-1])
     return np.sort(np.concatenate([named, between]))
 

@@ -220,9 +220,9 @@ class Data(ABC):
             targets=self.independent_targets,
         )
 
-    def is_exact(self, rss: float) -> bool:
-        """Whether a squared residual is but rounding error."""
-        return bool(self.criteria().is_exact(rss))
+    def is_exact(self, loss: float) -> bool:
+        """Whether a loss is rounding error."""
+        return bool(self.criteria().is_exact(loss))
 
     def factor(self, columns: Array) -> tuple[Array, Array]:
         """Q and R of these as unit columns: each adds a direction to an orthonormal basis."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sparsewise._typing import Array
 from sparsewise._util.text import count, listing
-from sparsewise.criteria.information import BY_RESIDUAL, NAMES
+from sparsewise.criteria.information import BY_LOSS, NAMES
 from sparsewise.errors import InputError
 from sparsewise.plots import style
 from sparsewise.plots.fitted import fitted
@@ -413,8 +413,8 @@ def _by_size(
     best = np.fmax if name in LARGEST_IS_BEST else np.fmin  # of what is known
     by_size = np.array([best.reduce(values[path["size"] == k], initial=np.nan) for k in sizes])
     size = len(description.features)
-    if name in BY_RESIDUAL:
-        by_size[sizes == size] = model.criteria_.values(name, description.loss, size)
+    if name in BY_LOSS:
+        by_size[sizes == size] = model.criteria_[name].value(description.loss, model.solution_.df)
     elif description.log_evidence is not None:
         by_size[sizes == size] = description.log_evidence - description.price * size
     return by_size

@@ -67,7 +67,8 @@ def met(model: SparseLinearModel) -> Met:
     solution = model.solution_
     path = solution.path
     models = [path.initial, *path.models()]
-    chosen = Model(solution.support, solution.coef, float(solution.residual_norm) ** 2)
+    loss = float(solution.residual_norm) ** 2
+    chosen = Model(solution.support, solution.coef, loss, solution.df)
     scale = spreads(model)
     turns = range(len(models))
     # An algorithm ends where its choice is; a choice among the sizes of a path is met there first.

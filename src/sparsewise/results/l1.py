@@ -183,7 +183,7 @@ class L1Path(L1Solution):
     @cached_property
     def points(self) -> list[Model]:
         """The model at each of the `penalties`; in between, coefficients are linear in λ."""
-        end = Model(self.support, self.coef, self.residual_norm * self.residual_norm)
+        end = Model(self.support, self.coef, self.residual_norm * self.residual_norm, self.df)
         return self._along([self.path.initial, *self.path.models()], end)
 
     @property
@@ -214,7 +214,8 @@ class L1Path(L1Solution):
         # ‖r‖² is linear in λ² between two bends.
         highest, least = self._norms[i : i + 2]
         norm = between(highest, least, squares_apart(upper, penalty, lower))
-        return Model(np.flatnonzero(coef), coef, norm * norm)
+        support = np.flatnonzero(coef)
+        return Model(support, coef, norm * norm, support.size)
 
     def at_residual(self, residual: float) -> Model:
         """The model on the path with this ‖r‖: the solution of `bpdn`."""

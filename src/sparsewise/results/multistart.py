@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsewise._typing import Array
 from sparsewise._util.text import count
-from sparsewise.criteria.ric import Score
+from sparsewise.criteria.base import Sample
+from sparsewise.criteria.chance import chance
+from sparsewise.criteria.ric import RIC
 from sparsewise.design.base import square_sums
 from sparsewise.problem.problem import Problem, problem_of
 from sparsewise.results.check import MultistartCheck
@@ -24,7 +27,7 @@ CLOSE = 1e-6
 """Figures that differ by less, relatively, are the same to anybody who reads them."""
 
 Figure = Callable[[float, int], float]
-"""Of ‖r‖² and size."""
+"""Of loss and degrees of freedom."""
 
 
 class Start(NamedTuple):
@@ -50,14 +53,14 @@ class MultistartSolution(UncertainSolution):
         as well: near 0 for a fit that means nothing.
     starts : tuple of Start
         What each start came to.
-    goal : Score
-        How a model's score comes from its ‖r‖² and size.
+    goal : RIC
+        The criterion: how a model's score comes from its loss and degrees of freedom.
     """
 
     score: float
     chance: float
     starts: tuple[Start, ...]
-    goal: Score
+    goal: RIC
 
     @property
     def times_found(self) -> int:
@@ -82,7 +85,7 @@ class MultistartSolution(UncertainSolution):
         data = problem_of(A, y, self.coef)
         plain, again = self._check_fit(data), _Recomputed(data, self)
         sigma, covariance = again.sigma_error(), again.covariance_error()
-        score, chance = again.score_error(), again.chance_error()
+        score, odds = again.score_error(), again.chance_error()
         fall = again.possible_fall()
         settled = self.stop not in (Stop.CALLBACK, Stop.INTERRUPTED)
         support_ok = plain.support_ok and not again.fit.dependent
@@ -92,7 +95,7 @@ class MultistartSolution(UncertainSolution):
             and sigma.holds
             and covariance.holds
             and score.holds
-            and chance.holds
+            and odds.holds
             and (fall.holds or not settled),
             residual_norm=plain.residual_norm,
             residual_error=plain.residual_error,
@@ -102,7 +105,7 @@ class MultistartSolution(UncertainSolution):
             sigma_error=sigma.error,
             covariance_error=covariance.error,
             score_error=score.error,
-            chance_error=chance.error,
+            chance_error=odds.error,
             possible_fall=fall.error,
         )
 
@@ -124,14 +127,11 @@ class _Recomputed:
     def __init__(self, data: Problem, told: MultistartSolution) -> None:
         self.data, self.told = data, told
         self.fit = Fit(data, told.support, told.include, told.exclude)
-        self.goal = told.goal._replace(
-            rows=data.design.rows,
-            columns=data.shape[1] - len(told.exclude),
-            parts=2 if data.is_complex else 1,
-            targets=data.independent_targets,
-            exact=self.fit.tolerance.exact,
-        )
-        nothing = data.is_zero and told.goal.noise is None
+        noise, exact = told.goal.sample.noise, self.fit.tolerance.exact
+        self.sample = Sample.of(data, told.exclude, noise=noise, exact=exact)
+        self.goal = replace(told.goal, sample=self.sample)
+        self.chance = partial(chance, self.sample)
+        nothing = data.is_zero and noise is None
         self.sigma = 0.0 if nothing else self._of_norm(self._sigma) * data.scale
 
     def sigma_error(self) -> _Off:
@@ -140,7 +140,7 @@ class _Recomputed:
         slack = self._slack(self._sigma) * self.data.scale / unit
         off = _difference(self.told.sigma, self.sigma) / unit
         if self.told.sigmas is not None:
-            each = each_sigma(self.data, self.goal, self.fit.r, self.fit.size)
+            each = each_sigma(self.data, self.sample, self.fit.r, self.fit.size)
             # What rounding leaves open of a residual of all is more in one of a few.
             slack *= len(each)
             unlike = np.abs(self.told.sigmas - each) / np.where(each > 0, each, 1.0)
@@ -157,9 +157,9 @@ class _Recomputed:
         """That of log₁₀ of the odds."""
         if self.data.is_zero:
             return _Off(abs(self.told.chance), 0.0)
-        chance = self._of_norm(self.goal.chance)
-        slack = CLOSE * (1 + abs(chance)) + self._slack(self.goal.chance)
-        return _Off(_difference(self.told.chance, chance), slack)
+        odds = self._of_norm(self.chance)
+        slack = CLOSE * (1 + abs(odds)) + self._slack(self.chance)
+        return _Off(_difference(self.told.chance, odds), slack)
 
     def covariance_error(self) -> _Off:
         """The largest of its entries, relative to the standard deviations they belong to."""
@@ -181,17 +181,17 @@ class _Recomputed:
         score = self._of_norm(self.goal.cost)
         falls = [0.0]
         for change in changes_of_one(self.fit):
-            norm = math.sqrt(max(change.rss, 0.0)) + self.fit.rounding
+            norm = math.sqrt(max(change.loss, 0.0)) + self.fit.rounding
             lower = self.goal.cost(norm**2, len(change.columns))
             falls += [score - lower] if lower < score else []
         return _Off(max(falls), CLOSE * (1 + abs(score)) + self._slack(self.goal.cost))
 
     def _sigma(self, rss: float, size: int) -> float:
-        return math.sqrt(self.goal.variance(rss, size))
+        return math.sqrt(self.sample.noise_variance(rss, size))
 
     def _of_norm(self, figure: Figure, off: float = 0.0) -> float:
         """A figure of ‖r‖² and size, were ‖r‖ off by so much."""
-        return figure(max(self.fit.norm + off, 0.0) ** 2, self.fit.size)
+        return float(figure(max(self.fit.norm + off, 0.0) ** 2, self.fit.size))
 
     def _slack(self, figure: Figure) -> float:
         """By how much rounding errors of ‖r‖ may change a figure."""
@@ -199,15 +199,15 @@ class _Recomputed:
         return _difference(low, high)
 
 
-def each_sigma(data: Problem, goal: Score, R: Array, size: int) -> Array:
+def each_sigma(data: Problem, sample: Sample, R: Array, size: int) -> Array:
     """σ of each target: known, or what a model of this size leaves, the rows of R."""
-    if goal.noise is not None or data.is_zero:
-        return math.sqrt(goal.noise or 0.0) * data.noise_scales
+    if sample.noise is not None or data.is_zero:
+        return math.sqrt(sample.noise or 0.0) * data.noise_scales
     assert data.scales is not None
     rss = square_sums(R.T)
     return np.array(
         [
-            math.sqrt(goal.variance(float(one), size)) * scale
+            math.sqrt(sample.noise_variance(float(one), size)) * scale
             for one, scale in zip(rss, data.scales[:, 0] * data.Y.any(axis=1), strict=True)
         ]
     )

@@ -14,11 +14,12 @@ from sparsewise.results.step import Action, Step
 
 
 class Model(NamedTuple):
-    """A model met on the way: its columns, all coefficients, and its loss (‖r‖²)."""
+    """A model on a path: its columns, all coefficients, loss (‖r‖²) and degrees of freedom."""
 
     support: Array
     coef: Array
     loss: float
+    df: float
 
     @property
     def squared_residual(self) -> float:
@@ -31,7 +32,7 @@ class Stretch(NamedTuple):
 
     An entry of ``columns`` is the column of a step, or a tuple of several. ``coefs[i]`` belongs to
     the model after step i, in the order in which its columns came (and may be longer); of several
-    targets, one a row.
+    targets, one a row. ``dfs`` are degrees of freedom; None: as many as columns.
     """
 
     action: Action
@@ -39,19 +40,32 @@ class Stretch(NamedTuple):
     losses: Sequence[float] | Array
     coefs: Sequence[Array] | Array
     log_evidences: Sequence[float] | Array | None = None
+    dfs: Sequence[float] | Array | None = None
 
     def step(self, i: int, size: int, units: Units) -> Step:
         """Step i, which led to a model of this size, in the units of the data."""
         assert self.action != "start"
-        loss, columns = units.squared(self.losses[i]), self.columns_of(i)
+        loss, columns, df = units.squared(self.losses[i]), self.columns_of(i), self.df(i, size)
         if self.log_evidences is None:
-            return Step(self.action, columns, loss, size)
-        return Step(self.action, columns, loss, size, float(self.log_evidences[i]))
+            return Step(self.action, columns, loss, size, df)
+        return Step(self.action, columns, loss, size, df, float(self.log_evidences[i]))
+
+    def df(self, i: int, size: int) -> float:
+        """The degrees of freedom after step i, which led to a model of this size."""
+        return size if self.dfs is None else float(self.dfs[i])
 
     def columns_of(self, i: int) -> tuple[int, ...]:
         """The columns of step i."""
         columns: Any = self.columns[i]
         return tuple(map(int, columns)) if isinstance(columns, tuple) else (int(columns),)
+
+
+class _Met(NamedTuple):
+    """A model on a path, in the units of the engine."""
+
+    loss: float
+    coef: Array
+    df: float
 
 
 class Path(Sequence[Step]):
@@ -105,10 +119,20 @@ class Path(Sequence[Step]):
         return np.array([self.initial.loss, *(step.loss for step in self.steps)])
 
     @property
+    def dfs(self) -> Array:
+        """Degrees of freedom at the start and after each step."""
+        return np.array([self.initial.df, *(step.df for step in self.steps)])
+
+    @property
+    def n_columns(self) -> Array:
+        """The number of columns at the start and after each step; `sizes` are those met."""
+        return np.array([len(self.start), *(step.size for step in self.steps)])
+
+    @property
     def residual_norms(self) -> Array:
         """‖r‖ at the start and after each step: in range where its square may not be."""
-        rss = np.array([met[0] for _, _, met in self._replay()])
-        return np.sqrt(np.maximum(rss, 0.0)) * self._units.scale
+        losses = np.array([met.loss for _, _, met in self._replay()])
+        return np.sqrt(np.maximum(losses, 0.0)) * self._units.scale
 
     @property
     def norms(self) -> Array:
@@ -136,7 +160,7 @@ class Path(Sequence[Step]):
         """
         wanted = set(steps)
         found = {
-            number: (np.array(order, np.int64), met[1][..., : len(order)])
+            number: (np.array(order, np.int64), met.coef[..., : len(order)])
             for number, (_, order, met) in enumerate(self._replay())
             if number in wanted
         }
@@ -149,25 +173,24 @@ class Path(Sequence[Step]):
 
     def at(self, k: int) -> Model:
         """The best model with k features met on the way, with its coefficients."""
-        best: tuple[float, list[int], Array] | None = None
-        for _, order, (loss, coef) in self._replay():
-            if len(order) == k and (best is None or loss < best[0]):
-                best = (loss, list(order), coef)
+        best: tuple[list[int], _Met] | None = None
+        for _, order, met in self._replay():
+            if len(order) == k and (best is None or met.loss < best[1].loss):
+                best = list(order), met
         if best is None:
             raise InputError(
                 f"No model with {k} features was met", "path.sizes lists those that were."
             )
-        loss, order, x = best
-        return self._model(order, (loss, x))
+        return self._model(*best)
 
-    def _model(self, order: list[int], met: tuple[float, Array]) -> Model:
+    def _model(self, order: list[int], met: _Met) -> Model:
         """Columns, loss and coefficients in the units of the data."""
         columns = np.array(order, dtype=np.int64)
-        coef = self._units.coef(columns, met[1][..., : len(order)])
-        return Model(np.sort(columns), coef, self._units.squared(met[0]))
+        coef = self._units.coef(columns, met.coef[..., : len(order)])
+        return Model(np.sort(columns), coef, self._units.squared(met.loss), met.df)
 
-    def _replay(self) -> Iterator[tuple[Step | None, list[int], tuple[float, Array]]]:
-        """The first model, then each step, with columns after it and (loss, coefs)."""
+    def _replay(self) -> Iterator[tuple[Step | None, list[int], _Met]]:
+        """The first model, then each step, with the columns after it and what it led to."""
         order = list(self.start)
         steps = self._stretches[1:] if order else self._stretches
         yield None, order, self._first()
@@ -179,14 +202,14 @@ class Path(Sequence[Step]):
                     elif column not in order:  # Matching Pursuit takes an atom again and again
                         order.append(column)
                 step = stretch.step(i, len(order), self._units)
-                yield step, order, (float(stretch.losses[i]), stretch.coefs[i])
+                yield step, order, _Met(float(stretch.losses[i]), stretch.coefs[i], step.df)
 
-    def _first(self) -> tuple[float, Array]:
-        """Loss and coefficients before the first step."""
+    def _first(self) -> _Met:
+        """Loss, coefficients and degrees of freedom before the first step."""
         if self.start:
             first = self._stretches[0]
-            return float(first.losses[0]), first.coefs[0]
-        return self._empty_loss, np.empty((*self._units.each, 0))
+            return _Met(float(first.losses[0]), first.coefs[0], first.df(0, len(self.start)))
+        return _Met(self._empty_loss, np.empty((*self._units.each, 0)), 0)
 
     def __len__(self) -> int:
         return sum(len(s.columns) for s in self._stretches if s.action != "start")

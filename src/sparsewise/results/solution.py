@@ -39,6 +39,8 @@ class Solution:
         Coefficients, zero outside the support.
     residual_norm : float
         ‖y - A coef‖; of several targets, their root mean square, weighted as `Targets` says.
+    df : float
+        Degrees of freedom: as many as chosen columns, unless their coefficients are shrunk.
     path : Path
         Every step, and the best model of each size met.
     stop : Stop
@@ -57,6 +59,7 @@ class Solution:
     support: Array
     coef: Array
     residual_norm: float
+    df: float
     path: Path
     stop: Stop
     n_passes: int
@@ -77,7 +80,7 @@ class Solution:
 
     @property
     def counts_features(self) -> bool:
-        """Whether degrees of freedom are features, so that criteria of fit and size apply."""
+        """Whether degrees of freedom are known, so that criteria of loss and df apply."""
         return self.least_squares
 
     @property

@@ -24,6 +24,8 @@ class Step(NamedTuple):
         What is left unexplained after it; for least squares ‖r‖².
     size : int
         The number of columns in the model after it.
+    df : float
+        Its degrees of freedom: as many as columns, unless coefficients are shrunk.
     log_evidence : float
         That of a Bayesian model, at the σ of the solution (inferred before the first step where it
         was not given), else NaN.
@@ -33,6 +35,7 @@ class Step(NamedTuple):
     columns: tuple[int, ...]
     loss: float
     size: int
+    df: float
     log_evidence: float = math.nan
 
     @property

@@ -30,7 +30,7 @@ class Swap(NamedTuple):
     into: int
     fall: float
 
-    def is_operator(self, columns: Array) -> tuple[int, ...]:
+    def columns_after(self, columns: Array) -> tuple[int, ...]:
         """The columns after the exchange, ascending."""
         return tuple(sorted({*columns.tolist(), self.into} - {self.out}))
 
@@ -54,10 +54,10 @@ class Exchanges(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A support after one column came, went or was exchanged, and the ‖r‖² it leaves."""
+    """A support after one column came, went or was exchanged, and its loss, ‖r‖²."""
 
     columns: tuple[int, ...]
-    rss: float
+    loss: float
 
 
 def changes_of_one(fit: Fit) -> Iterator[Change]:
@@ -78,7 +78,7 @@ def changes_of_one(fit: Fit) -> Iterator[Change]:
         i = int(np.argmax(losses <= losses.min() * (1 + tie)))
         yield Change((*columns[:i], *columns[i + 1 :]), rss + float(losses[i]))
     if (swap := exchanges_of_one(fit).best) is not None:
-        yield Change(swap.is_operator(fit.columns), rss - swap.fall)
+        yield Change(swap.columns_after(fit.columns), rss - swap.fall)
 
 
 def _gains(fit: Fit) -> Array:
@@ -125,7 +125,7 @@ def exchanges_of_one(fit: Fit) -> Exchanges:
     better.sort(key=lambda swap: -swap.fall)
     best, ties = None, []
     for swap in [*better, *close[:MOST_TIES]]:
-        verdict = fit.against(swap.is_operator(fit.columns))
+        verdict = fit.against(swap.columns_after(fit.columns))
         if verdict > 0:
             best = swap
             break
@@ -138,7 +138,7 @@ def lowest_of_equals(fit: Fit) -> tuple[int, ...]:
     """The support, its columns exchanged for lower ones as long as these fit as well."""
     while not fit.dependent:
         ties = exchanges_of_one(fit).ties
-        lower = [swap.is_operator(fit.columns) for swap in ties if swap.into < swap.out]
+        lower = [swap.columns_after(fit.columns) for swap in ties if swap.into < swap.out]
         if not lower:
             break
         fit = fit.with_columns(min(lower))

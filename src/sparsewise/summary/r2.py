@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sparsewise.criteria.information import EXACT
+from sparsewise.criteria.base import EXACT
 
 WITHOUT_INTERCEPT = "without an intercept, R² compares with 0 rather than with the mean"
 

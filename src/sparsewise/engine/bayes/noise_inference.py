@@ -20,7 +20,8 @@ from sparsewise._util.parameters import (
 )
 from sparsewise._util.progress import Waiting, waiting
 from sparsewise._util.text import count
-from sparsewise.criteria.ric import score
+from sparsewise.criteria.base import Sample
+from sparsewise.criteria.ric import RIC, by_charge
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.bayes.evidence import Evidence
 from sparsewise.engine.bayes.noise import (
@@ -217,12 +218,8 @@ class NoiseInference:
     def _found(self, price: float) -> Met:
         """The model of least risk inflation, with the σ² it leaves and γ = |x|²."""
         data, include, exclude = self._data, self.log.include, self.log.exclude
-        goal = score(
-            "ric", data.design.rows, data.shape[1] - len(exclude), dtype=data.dtype,
-            targets=data.independent_targets,
-        )  # fmt: skip
-        charge = max(goal.charge, 2 * price / data.targets)
-        goal = goal._replace(charge=charge, exact=max(data.tolerances.exact, self._loud))
+        sample = Sample.of(data, exclude, exact=max(data.tolerances.exact, self._loud))
+        goal = RIC(sample, max(by_charge("ric", sample).charge, 2 * price / data.targets))
         search = Multistart(condensed(data), goal, include=sorted(include), exclude=exclude)
         large = not plan.updates_jointly(data.shape)
         found = straight_ahead(search) if large else None
@@ -233,7 +230,7 @@ class NoiseInference:
         columns = [j for j in found.support if j not in include]
         coef = active.coef
         gamma = np.array([np.vdot(coef[j], coef[j]).real for j in columns])
-        noise = max(goal.variance(found.rss, found.size), self._rule.least)
+        noise = max(sample.noise_variance(found.rss, found.size), self._rule.least)
         gamma = gamma.astype(data.inverse_norms.dtype)
         return Met(noise, np.array(columns, np.int64), gamma, -math.inf)
 
@@ -298,14 +295,15 @@ def straight_ahead(search: Multistart) -> Found | None:
     That is, if it is no accident, and no other column more, less or instead makes it better. Hard
     problems, where forward steps go wrong, leave columns that others better.
     """
-    score, include, exclude = search.score, search.include, search.exclude
-    way = forward_screening(search.model(include), score, search.stopping(most=search.most))
+    criterion, include, exclude = search.criterion, search.include, search.exclude
+    way = forward_screening(search.model(include), criterion, search.stopping(most=search.most))
     support = sorted(way.order[: way.best])
     fit = Fit(search.problem, np.array(support, np.int64), include, exclude)
     rss = fit.norm**2
-    cost = score.cost(rss, way.best)
-    if score.chance(rss, way.best) > PLAIN:
+    found = Found(float(criterion.cost(rss, way.best)), tuple(support), rss)
+    if search.chance_of(found) > PLAIN:
         return None
-    if any(score.cost(one.rss, len(one.columns)) < cost for one in changes_of_one(fit)):
+    changes = changes_of_one(fit)
+    if any(criterion.cost(one.loss, len(one.columns)) < found.cost for one in changes):
         return None
-    return Found(cost, tuple(support), rss)
+    return found

@@ -7,12 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsewise._typing import Array
-from sparsewise.criteria.ric import Score
+from sparsewise.criteria.base import Criterion
+from sparsewise.criteria.early_stopping import AHEAD_IN_SCREENING, worth
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.stopping import StoppingCriterion
-
-AHEAD = 16
-"""Steps that the way goes on for at least, past the best model on it."""
 
 NEARBY = 256
 """Columns near to being taken, at least, of each stretch of the way."""
@@ -37,17 +35,17 @@ class ForwardScreening(NamedTuple):
 
 
 def forward_screening(
-    active: ActiveSet, score: Score, stopping: StoppingCriterion
+    active: ActiveSet, criterion: Criterion, stopping: StoppingCriterion
 ) -> ForwardScreening:
     """Go forward from a model, in longer and longer stretches, to twice the size of the best."""
-    least, best = score.cost(active.rss, active.size), active.size
+    least, best = criterion.cost(active.rss, active.size), active.size
     near = [active.gains()]
-    while active.size < stopping.most and active.size <= 2 * best + AHEAD:
+    while active.size < stopping.most and active.size <= worth(best, AHEAD_IN_SCREENING):
         before = active.size
-        active.grow(stopping, steps=max(before, AHEAD))
+        active.grow(stopping, steps=max(before, AHEAD_IN_SCREENING))
         rss = [float(loss) for one in active.log.stretches for loss in one.losses]
         sizes = active.size - np.arange(len(rss))[::-1]
-        costs = score.costs(np.array(rss), sizes)
+        costs = criterion.cost(rss, sizes)
         if costs.min() < least:
             least, best = float(costs.min()), int(sizes[np.argmin(costs)])
         near.append(active.gains())

@@ -15,7 +15,9 @@ from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_constraints, check_function, check_whole, shown
 from sparsewise._util.progress import unseen, waiting
-from sparsewise.criteria.ric import CHARGES, ByCharge, Score, score
+from sparsewise.criteria.base import Sample
+from sparsewise.criteria.chance import chance
+from sparsewise.criteria.ric import CHARGES, RIC, by_charge
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.bayes.joint_updates import relevant, rough_posterior
 from sparsewise.engine.bayes.noise import relative_noise
@@ -78,8 +80,8 @@ class Multistart:
     ----------
     problem : Problem
         Design and target.
-    score : Score
-        What models cost.
+    criterion : RIC
+        What models cost, for a target of norm one.
     include, exclude : sequence of int
         Columns that must, and must not, be in the model.
     tell : callable, optional
@@ -96,13 +98,14 @@ class Multistart:
     def __init__(
         self,
         problem: Problem,
-        score: Score,
+        criterion: RIC,
         *,
         include: Sequence[int] = (),
         exclude: Sequence[int] = (),
         tell: Callable[[Found], bool | None] | None = None,
     ) -> None:
-        self.problem, self.score, self.tell = problem, score, tell
+        self.problem, self.criterion, self.tell = problem, criterion, tell
+        self.sample = criterion.sample
         self.include, self.exclude = list(include), list(exclude)
         self.found: list[Found] = []
         self._ends: dict[tuple[int, ...], Found] = {}
@@ -110,9 +113,9 @@ class Multistart:
         self._wait, self._words = unseen(), "searching"
         empty = self.model(self.include)
         self.best = self._found(empty.order, empty.rss)
-        rows = min(problem.shape[0], int(score.rows))
+        rows = min(problem.shape[0], int(self.sample.rows))
         # Unknown noise takes a row to tell it from.
-        rows -= score.noise is None
+        rows -= self.sample.noise is None
         self.most = max(min(rows, problem.shape[1]), len(self.include))
         self._empty, self._size = empty, empty.rss
         self._columns = np.empty(0, np.int64)
@@ -120,11 +123,15 @@ class Multistart:
     @property
     def chance(self) -> float:
         """log₁₀ of the odds that as many columns fit noise as closely as the best model."""
-        return self.score.chance(self.best.rss, self.best.size)
+        return self.chance_of(self.best)
+
+    def chance_of(self, found: Found) -> float:
+        """The same of another model."""
+        return chance(self.sample, found.rss, found.size)
 
     def run(self, effort: int, seed: int) -> Stop:
         """So many starts at most; why there are no more."""
-        if self._size <= self.score.exact:
+        if self._size <= self.sample.exact:
             return Stop.EXACT_FIT
         with waiting("searching", unasked=True) as self._wait:
             return self._from_starts(effort, seed)
@@ -178,20 +185,20 @@ class Multistart:
         """Whether it may be there by chance, where the best model so far can't."""
         if found.cost <= self.best.cost or self.chance >= PLAIN:
             return False
-        return self.score.chance(found.rss, found.size) > PLAIN
+        return self.chance_of(found) > PLAIN
 
     # ------------------------------------------------------------------ the stages of a start
 
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
-        columns, rows = self._columns, max(self.score.rows - len(self.include), 1.0)
+        columns, rows = self._columns, max(self.sample.rows - len(self.include), 1.0)
         gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
         if i % 2:
             gamma = gamma * (self._guess + 0.5)
-        held = self.score.noise is not None or i % 2 == 1
+        held = self.sample.noise is not None or i % 2 == 1
         noise = (SMALL_NOISE if i % 2 else LARGE_NOISE) * self._size / rows
-        if self.score.noise is not None:
-            noise = self.score.noise
+        if self.sample.noise is not None:
+            noise = self.sample.noise
         left = relevant(
             self._B, self._R, gamma.astype(self._guess.dtype), noise,
             held=held, rows=rows, check_interrupt=self._heed,
@@ -217,7 +224,7 @@ class Multistart:
             if stretch.action == "drop":
                 rss += list(map(float, stretch.losses))
                 dropped += list(map(int, stretch.columns))
-        costs = self.score.costs(np.array(rss), len(order) - np.arange(len(rss)))
+        costs = self.criterion.cost(rss, len(order) - np.arange(len(rss)))
         at = len(costs) - 1 - int(np.argmin(costs[::-1]))  # of equal ones the smallest
         gone = set(dropped[:at])
         return self._found((j for j in order if j not in gone), rss[at], active.log.stretches)
@@ -227,24 +234,24 @@ class Multistart:
         while True:
             self._heed()
             found = min(self._polished(found), found, key=lambda one: one.cost)
-            extend_to = self._changed(found)
-            if extend_to.support == found.support:
+            changed = self._changed(found)
+            if changed.support == found.support:
                 return found
-            found = extend_to
+            found = changed
 
     def _polished(self, found: Found) -> Found:
         """Forward and back from a model until that leads to no better one."""
         for _ in range(ROUNDS):
             self._heed()
-            extend_to = self._forth_and_back(found)
-            if not extend_to.cost < found.cost:
+            better = self._forth_and_back(found)
+            if not better.cost < found.cost:
                 break
-            found = extend_to
+            found = better
         return found
 
     def _forth_and_back(self, found: Found) -> Found:
         """RMP₀ from a model at the threshold it implies; the best model on the way back."""
-        threshold = self.score.threshold(found.rss, found.size)
+        threshold = self.criterion.threshold(found.rss, found.size)
         stopping = self.stopping(most=self.most, gain=threshold, loss=threshold)
         self._active = active = self.model(found.support)
         seen: set[frozenset[int]] = set()
@@ -265,14 +272,15 @@ class Multistart:
             return found
         fit = Fit(self.problem, np.array(found.support, np.int64), self.include, self.exclude)
         costs = {
-            one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes_of_one(fit)
+            one.columns: self.criterion.cost(one.loss, len(one.columns))
+            for one in changes_of_one(fit)
         }
         support = min(costs, key=costs.__getitem__, default=found.support)
         if costs.get(support, np.inf) < found.cost:
             active = self.model(support, basis=False)
-            extend_to = self._found(active.order, active.rss)
-            if extend_to.cost < found.cost:
-                return extend_to
+            changed = self._found(active.order, active.rss)
+            if changed.cost < found.cost:
+                return changed
         return self._lowest(found, fit)
 
     def _lowest(self, found: Found, fit: Fit) -> Found:
@@ -286,11 +294,11 @@ class Multistart:
         """Whether one column more, less or exchanged may cost less: a quick look, mostly no."""
         active, rss, size = self.model_of(found), found.rss, found.size
         gain, losses = float(active.gains().max()), active.loose_losses().values()
-        added = self.score.cost(rss - gain, size + 1) if gain > 0 else np.inf
-        dropped = self.score.cost(rss + min(losses), size - 1) if losses else np.inf
-        if min(added, dropped) < self.score.cost(rss * (1 + QUICKLY), size):
+        added = self.criterion.cost(rss - gain, size + 1) if gain > 0 else np.inf
+        dropped = self.criterion.cost(rss + min(losses), size - 1) if losses else np.inf
+        if min(added, dropped) < self.criterion.cost(rss * (1 + QUICKLY), size):
             return True
-        return rss > self.score.exact and active.replacements().size > 0
+        return rss > self.sample.exact and active.replacements().size > 0
 
     # ------------------------------------------------------------------ what they are made of
 
@@ -323,14 +331,15 @@ class Multistart:
     def _found(self, columns: Iterable[int], rss: float, way: Iterable[Stretch] = ()) -> Found:
         """A model, kept if it is the best so far: should somebody halt the search, it is told."""
         support = tuple(sorted(columns))
-        found = Found(self.score.cost(rss, len(support)), support, rss, tuple(way))
+        cost = float(self.criterion.cost(rss, len(support)))
+        found = Found(cost, support, rss, tuple(way))
         best = getattr(self, "best", found)
         self.best = min(best, found, key=lambda one: (one.cost, one.size))
         return found
 
     def stopping(self, most: int, gain: float = 0.0, loss: float = -1.0) -> StoppingCriterion:
         """Add what gains more, and drop what loses less than that; by default all that there is."""
-        gain = max(gain, self.score.exact)
+        gain = max(gain, self.sample.exact)
         return StoppingCriterion(
             most=most, enough=-1.0, gain=gain, loss=loss if loss < 0 else gain,
             ceiling=np.inf, full=Stop.SPARSITY, small=Stop.DELTA,
@@ -341,7 +350,7 @@ class Multistart:
         if plan.updates_jointly(self.problem.shape):
             return self._empty.open_columns()
         forward = forward_screening(
-            self.model(self.include), self.score, self.stopping(most=self.most)
+            self.model(self.include), self.criterion, self.stopping(most=self.most)
         )
         return np.intersect1d(forward.nearby, self._empty.open_columns())
 
@@ -391,7 +400,7 @@ def search(
     A: Any,
     y: ArrayLike | Targets,
     *,
-    criterion: ByCharge | float,
+    criterion: str | float,
     sigma: float | None,
     effort: int,
     include: Iterable[int],
@@ -406,11 +415,8 @@ def search(
     check_charge(criterion)
     forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
-    m = data.shape[1] - len(barred)
-    goal = score(
-        criterion, data.design.rows, m, noise=noise, dtype=data.dtype, error=data.design.error,
-        targets=data.independent_targets,
-    )  # fmt: skip
+    sample = Sample.of(data, barred, noise=noise)
+    goal = by_charge(criterion, sample)
 
     def tell(found: Found) -> bool | None:
         return None if callback is None else callback(Start(found.support, found.cost))
@@ -422,9 +428,9 @@ def search(
     active = retraced(data, multistart)
     rss, size = active.rss, active.size
     if sigma is None:
-        sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
+        sigma = 0.0 if data.is_zero else sample.noise_variance(rss, size) ** 0.5 * data.scale
     sigma = float(sigma)
-    sigmas = None if data.scales is None else each_sigma(data, goal, active.residual, size)
+    sigmas = None if data.scales is None else each_sigma(data, sample, active.residual, size)
     return active.solution(
         algorithm,
         stop,
@@ -432,8 +438,8 @@ def search(
         sigma=sigma,
         sigmas=sigmas,
         covariance=active.covariance(sigma),
-        score=goal.cost(rss, size),
-        chance=0.0 if data.is_zero else goal.chance(rss, size),
+        score=float(goal.cost(rss, size)),
+        chance=0.0 if data.is_zero else chance(sample, rss, size),
         starts=tuple(Start(one.support, one.cost) for one in multistart.found),
         goal=goal,
     )

@@ -1,0 +1,150 @@
+"""The steps open to a stepwise search, what they cost, and which of them to take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from sparsewise._typing import Array
+from sparsewise.criteria.base import Criterion, OwnCriterion
+from sparsewise.criteria.information import BY_LOSS, Criteria
+from sparsewise.engine.active_set import ActiveSet
+from sparsewise.errors import InputError, Parameter
+from sparsewise.problem.problem import Problem
+from sparsewise.results import Stop
+
+Cost = Callable[[float, float], float]
+"""What a model of this loss (‖r‖²) and df (its number of columns) costs: less is better."""
+
+
+class Moves(NamedTuple):
+    """Steps of one kind that are open to a model, in the units of the data.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        The columns that can be added (ascending), or dropped (in the order in which they came).
+    change : ndarray
+        By how much ‖r‖² would fall, or grow.
+    rss : ndarray
+        The ‖r‖² that each step leads to.
+    cost : ndarray
+        The criterion there.
+    """
+
+    columns: Array
+    change: Array
+    rss: Array
+    cost: Array
+
+
+class Round(NamedTuple):
+    """What is known before a decision, in the units of the data.
+
+    Attributes
+    ----------
+    rss, cost : float
+        ‖r‖² and criterion of the model as it is.
+    order : list of int
+        Its columns in the order in which they came.
+    additions, deletions : Moves
+        Every step that can be taken.
+    """
+
+    rss: float
+    cost: float
+    order: list[int]
+    additions: Moves
+    deletions: Moves
+
+
+def decide(
+    criterion: Criterion, active: ActiveSet, gain: float, loss: float
+) -> Literal["add", "drop"] | Stop:
+    """What to do, given the best gain and the least loss (negative: there is none).
+
+    The criterion is that of a target of norm one.
+    """
+    rss, df, rounding = active.rss, active.size, active.problem.tolerances
+    here = criterion.cost(rss, df)
+    # What the models next to this one cost at most, whatever rounding has done.
+    up = down = math.inf
+    if gain >= 0:
+        up = criterion.cost((rss - gain) * (1 + rounding.tie), df + 1)
+    if loss >= 0:
+        down = criterion.cost((rss + loss) * (1 + rounding.tie), df - 1)
+        needless = rss + loss <= rounding.exact and down <= here
+        if needless or here == math.inf == min(up, down):
+            return "drop"
+    if min(up, down) < here:
+        return "drop" if down <= up else "add"
+    return Stop.EXACT_FIT if rss <= rounding.exact else Stop.CRITERION
+
+
+def look_around(criterion: Criterion, active: ActiveSet) -> Round:
+    """The model as it is and all that are one step away, in the units of the data."""
+    units, exact = active.problem.units, active.problem.tolerances.exact
+
+    def moves(columns: Iterable[int], change: Iterable[float], step: int) -> Moves:
+        """The steps to models that have one column more, or less; 0: the model as it is."""
+        j, changes = np.array(list(columns), np.int64), list(change)
+        after = (active.rss - step * one for one in changes)
+        losses = np.array([units.squared(0.0 if one <= exact else one) for one in after])
+        costs = criterion.cost(losses, active.size + step) if losses.size else losses
+        return Moves(j, np.array([units.squared(one) for one in changes]), losses, costs)
+
+    gains, losses = active.gains(), active.loose_losses()
+    free, here = np.flatnonzero(gains >= 0), moves([-1], [0.0], 0)
+    return Round(
+        float(here.rss[0]),
+        float(here.cost[0]),
+        active.order,
+        moves(free, gains[free], 1),
+        moves(losses.keys(), losses.values(), -1),
+    )
+
+
+def check_criterion(criterion: object) -> None:
+    """Refuse what is neither the name of a criterion nor a function."""
+    if not callable(criterion) and criterion not in BY_LOSS:
+        raise InputError(
+            f"must be one of {', '.join(BY_LOSS)}, or a function of loss and df, "
+            f"not {criterion!r}.",
+            parameter="criterion",
+        )
+
+
+def criteria_on(
+    data: Problem, criterion: str | Cost, excluded: list[int]
+) -> tuple[Criterion, Criterion]:
+    """The criterion for a target of norm one, and in the units of the data.
+
+    By name they differ by a constant or not at all, and no scale leaves the range of numbers. The
+    columns `excluded` are no part of the data.
+    """
+    if callable(criterion):
+        exact = data.tolerances.exact
+        return OwnCriterion(criterion, exact, data.units.squared), OwnCriterion(criterion)
+    variance = _full_variance(data, excluded) if criterion == "cp" else None
+    criteria = Criteria.of(data, excluded, variance=variance)
+    total = data.units.squared(1.0)
+    scaled = None if variance is None else variance * total
+    return criteria[criterion], replace(criteria, total=total, variance=scaled)[criterion]
+
+
+def _full_variance(data: Problem, excluded: list[int]) -> float:
+    """s² of Mallows' Cp: the residual variance with every column, or as many as are independent."""
+    full = ActiveSet(data)
+    full.add(j for j in range(data.shape[1]) if j not in excluded)
+    left = data.design.rows - full.size
+    if left <= 0:
+        raise InputError(
+            f"cp needs the residual variance of the full model, and {full.size} columns leave none "
+            f"of {data.design.rows:g} rows",
+            ("take another ", Parameter("criterion"), ", such as ric."),
+        )
+    return full.rss / left
