@@ -9,7 +9,7 @@ import sparsewise as sw
 from sparsewise.algorithms import ALGORITHMS
 from sparsewise.design import Centred, DenseDesign, Rows, Weighted
 from sparsewise.engine.l1.homotopy import in_double
-from sparsewise.model_selection.table import Table
+from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem.problem import problem
 from sparsewise.tolerances import tolerances
 from tests.problems import WORDS, Problem, normal
@@ -105,7 +105,7 @@ def test_a_fit_is_exact_to_the_error():
     found = sw.forward(DenseDesign(p.A, error=ERROR), y, residual=0)
     assert found.stop is sw.Stop.EXACT_FIT
     assert found.support.tolist() == [2, 3]
-    data = Table(X=p.A, y=y, weights=None, intercept=False, include=[], exclude=[])
+    data = TabularData(X=p.A, y=y, weights=None, intercept=False, include=[], exclude=[])
     assert not data.is_exact(1e-14 * data.total)
     vars(data)["reduced"] = data.reduced._replace(design=DenseDesign(p.A, error=ERROR))
     assert data.is_exact(1e-14 * data.total)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from sparsewise import plan
 from sparsewise.criteria.early_stopping import (
     AHEAD,
     AHEAD_IN_SCREENING,
-    EFFORTLESS,
     EarlyStopping,
     as_far_as,
     early_stopping,
@@ -93,4 +93,4 @@ def test_what_takes_no_time(n, m):
     k = effortless(n, m)
     assert k >= AHEAD
     if k > AHEAD:
-        assert n * k * (m + k) <= EFFORTLESS < n * (k + 1) * (m + k + 1)
+        assert n * k * (m + k) <= plan.EFFORTLESS < n * (k + 1) * (m + k + 1)

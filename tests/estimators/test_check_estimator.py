@@ -30,7 +30,7 @@ from sparsewise import (
 )
 from sparsewise.model_selection.choice import PATHS
 from sparsewise.model_selection.cross_validation import _fold_errors
-from sparsewise.model_selection.table import Table
+from sparsewise.model_selection.tabular_data import TabularData
 from tests.estimators.conftest import (
     BY_FOLDS,
     SETTINGS,
@@ -198,7 +198,7 @@ def test_folds_at_a_time():
 def test_folds_in_other_processes():
     """All that a fold needs can be sent there."""
     X, y = table()
-    data = Table.of(X, y, COUNTS.astype(float), intercept=True, include=[1], exclude=[2])
+    data = TabularData.of(X, y, COUNTS.astype(float), intercept=True, include=[1], exclude=[2])
     sent = pickle.loads(pickle.dumps((data, PATHS["both"])))
     rows = np.arange(60)
     args = rows[:40], rows[40:]
@@ -396,7 +396,7 @@ def assert_unfitted(model, X, y):
 PLACES = [
     "sparsewise.estimators.base.SparseLinearModel._validate_params",
     "sparsewise.estimators.inputs.validate_data",
-    "sparsewise.model_selection.table.reduce",
+    "sparsewise.model_selection.tabular_data.reduce",
     "sparsewise.estimators.base._noise_and_covariance",
     "sparsewise.model_selection.data.Data.criteria",
 ]

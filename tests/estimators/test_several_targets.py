@@ -32,7 +32,7 @@ from sparsewise import (
 )
 from sparsewise.errors import InputError
 from sparsewise.model_selection.leave_one_out import leave_one_out
-from sparsewise.model_selection.table import Table
+from sparsewise.model_selection.tabular_data import TabularData
 from tests.estimators.conftest import (
     L1,
     SETTINGS,
@@ -290,7 +290,7 @@ def test_charges_by_cross_validation():
     for train, test, told_of in zip(
         *zip(*KFold(3).split(X), strict=True), errors.by_fold, strict=True
     ):
-        data = Table.of(X[train], Y[train], None, intercept=True, include=[], exclude=[])
+        data = TabularData.of(X[train], Y[train], None, intercept=True, include=[], exclude=[])
         found = model._search(data, errors.charges[-1], effort=4, seed=0)
         level = Y[train].mean(axis=0)
         expected = level + (X[test] - X[train].mean(axis=0)) @ found.coef
@@ -303,7 +303,7 @@ def test_leaving_rows_out(weights):
     """Each row predicted by a fit without one of its copies."""
     X, Y = problem_of_three(n=20, m=6, k=2)
     weights = None if weights is None else weights[:20]
-    data = Table.of(X, Y, weights, intercept=True, include=[], exclude=[])
+    data = TabularData.of(X, Y, weights, intercept=True, include=[], exclude=[])
     model = StepwiseRegressor(sparsity=3).fit(X, Y, sample_weight=weights)
     path = model.solution_.path
     counts = np.ones(20) if weights is None else weights

@@ -19,7 +19,7 @@ from sparsewise.algorithms.solve import EFFORT
 from sparsewise.io.model import LinearModel
 from sparsewise.model_selection.cv_penalty import charges_between
 from sparsewise.model_selection.folds import held_out_errors
-from sparsewise.model_selection.table import Table
+from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.results import Stop
 from tests.estimators.conftest import assert_close, assert_same, table
 
@@ -122,7 +122,7 @@ def test_shrinkage_of_orthogonal_features():
 def test_residual_and_check_are_those_of_the_shrunk_model():
     model = SparseRegressor().fit(X, Y)
     assert model.solution_.residual_norm == pytest.approx(np.linalg.norm(Y - model.predict(X)))
-    data = Table.of(X, Y, None, intercept=True, include=[], exclude=[])
+    data = TabularData.of(X, Y, None, intercept=True, include=[], exclude=[])
     solution = model.solution_
     assert solution.check(data.design, data.target).ok
     assert solution.fitted.check(data.design, data.target).ok
@@ -263,7 +263,7 @@ def test_verbose():
 
 
 def test_charges_between_the_criteria():
-    data = Table.of(X, Y, None, intercept=True, include=[], exclude=[])
+    data = TabularData.of(X, Y, None, intercept=True, include=[], exclude=[])
     named = sorted([2.0, math.log(60), 2 * math.log(8)])
     between = [math.sqrt(a * b) for a, b in pairwise(named)]
     assert_close(charges_between(data), sorted([*named, *between]))
@@ -313,8 +313,10 @@ def test_a_feature_of_include_that_is_constant_in_a_fold():
 
 
 def test_errors_of_held_out_rows():
-    fold = Table.of(X[:40], Y[:40], None, intercept=True, include=[], exclude=[])
-    held = Table.of(X[40:], Y[40:], np.arange(20.0) + 1, intercept=True, include=[], exclude=[])
+    fold = TabularData.of(X[:40], Y[:40], None, intercept=True, include=[], exclude=[])
+    held = TabularData.of(
+        X[40:], Y[40:], np.arange(20.0) + 1, intercept=True, include=[], exclude=[]
+    )
     coefs = np.array([[1.0, 0.0], [2.0, 0.5]])
     columns = np.array([1, 4])
     Z = X[40:][:, columns] - X[:40][:, columns].mean(axis=0)

@@ -30,7 +30,7 @@ from sparsewise import errors
 from sparsewise.criteria.base import Criterion
 from sparsewise.errors import InputError, InputWarning
 from sparsewise.estimators import base, inputs, relevance_vector, state
-from sparsewise.model_selection import table as tables
+from sparsewise.model_selection import tabular_data as tables
 from sparsewise.problem import preprocessing as reduction
 from tests.hostile.campaign import Case, family, fault, oracle
 from tests.hostile.refusals import one_sentence

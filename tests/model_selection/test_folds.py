@@ -13,9 +13,9 @@ from sklearn.model_selection import (
 
 from sparsewise import SparseRegressor, StepwiseRegressor
 from sparsewise.model_selection import folds
+from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.folds import fold_of_rows, in_folds
-from sparsewise.model_selection.table import Table
-from sparsewise.model_selection.triangles import Triangles
+from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem import preprocessing as reduction
 
 N, M = 200, 6
@@ -49,7 +49,7 @@ def rows(seed=0):
 
 def whole(weights=None):
     X, y, _ = rows()
-    return Table.of(X, y, weights, intercept=True, include=[], exclude=[])
+    return TabularData.of(X, y, weights, intercept=True, include=[], exclude=[])
 
 
 @pytest.mark.parametrize("name", PARTITIONS)
@@ -74,7 +74,7 @@ def test_the_same_errors_as_from_rows(name, weighted, kind, intercept, monkeypat
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_each_fold_is_condensed_once(name):
     data, splits = in_folds(whole(), PARTITIONS[name])
-    assert isinstance(data, Triangles)
+    assert isinstance(data, CondensedData)
     table = whole()
     for (train, test), (of_rows, held) in zip(splits, table.splits(PARTITIONS[name]), strict=True):
         assert data.part(train).count == len(of_rows)
@@ -85,7 +85,7 @@ def test_each_fold_is_condensed_once(name):
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_splits_are_made_of_rows(name):
     data, splits = in_folds(whole(), OTHERS[name])
-    assert isinstance(data, Table)
+    assert isinstance(data, TabularData)
     assert fold_of_rows(splits, N) is None
 
 
@@ -100,16 +100,16 @@ def test_groups_of_any_splitter():
 
 def test_a_small_table_stays_as_it_is(monkeypatch):
     monkeypatch.setattr(reduction, "COPIED", 1 << 30)
-    assert isinstance(in_folds(whole(), 4)[0], Table)
+    assert isinstance(in_folds(whole(), 4)[0], TabularData)
 
 
 def test_a_tall_table_is_condensed_for_its_folds_alone(monkeypatch):
     monkeypatch.setattr(reduction, "COPIED", 1 << 30)
     monkeypatch.setattr(folds, "MANY", N * M)
     assert not whole().reduced.condensed
-    assert isinstance(in_folds(whole(), 4)[0], Triangles)
+    assert isinstance(in_folds(whole(), 4)[0], CondensedData)
     monkeypatch.setattr(folds, "TALL", N / M + 1)
-    assert isinstance(in_folds(whole(), 4)[0], Table)
+    assert isinstance(in_folds(whole(), 4)[0], TabularData)
     monkeypatch.setattr(folds, "TALL", 1)
     monkeypatch.setattr(folds, "NARROW", M - 1)
-    assert isinstance(in_folds(whole(), 4)[0], Table)
+    assert isinstance(in_folds(whole(), 4)[0], TabularData)

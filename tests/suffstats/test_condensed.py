@@ -14,9 +14,9 @@ from sparsewise.algorithms import ALGORITHMS
 from sparsewise.criteria.information import BY_LOSS
 from sparsewise.design import DenseDesign
 from sparsewise.model_selection.choice import forward_path
+from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.cross_validation import cross_validate
-from sparsewise.model_selection.table import Table
-from sparsewise.model_selection.triangles import Triangles
+from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem.preprocessing import reduce
 from tests.problems import BY_COLUMNS, L1, Problem, normal, words
 
@@ -123,8 +123,8 @@ def test_criteria_and_folds(intercept, weighted):
     for at in np.split(np.arange(N), [3, 100]):
         condensed.update(X[at], y[at], None if w is None else w[at], fold=labels[at])
     constraints = {"intercept": intercept, "include": [2], "exclude": [5]}
-    triangles = Triangles(condensed=condensed, **constraints)
-    table = Table.of(X, y, w, **constraints)
+    triangles = CondensedData(condensed=condensed, **constraints)
+    table = TabularData.of(X, y, w, **constraints)
     assert triangles.rows == table.rows
     assert triangles.is_weighted == table.is_weighted
     for name in BY_LOSS:
@@ -354,7 +354,7 @@ def test_one_column_of_targets_is_the_target_itself():
 def test_squared_errors_of_each_target(weighted, intercept):
     X, Y, w = targets()
     w = w if weighted else np.ones(N)
-    data = Triangles(condensed=in_chunks(X, Y, w), intercept=intercept, include=[], exclude=[])
+    data = CondensedData(condensed=in_chunks(X, Y, w), intercept=intercept, include=[], exclude=[])
     columns = np.array([1, 7])
     coefs = np.random.default_rng(0).standard_normal((2, 4, 3))
     means, level = data.reduced.means, data.reduced.level
@@ -365,7 +365,7 @@ def test_squared_errors_of_each_target(weighted, intercept):
     errors = data.squared_errors(columns, coefs, means[columns], level)
     np.testing.assert_allclose(errors, np.einsum("n,nst->st", w, apart**2))
     for t in range(3):
-        single = Triangles(
+        single = CondensedData(
             condensed=in_chunks(X, Y[:, t], w), intercept=intercept, include=[], exclude=[]
         )
         of_one = single.squared_errors(columns, coefs[..., t], means[columns], level[t])

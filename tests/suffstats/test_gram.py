@@ -17,7 +17,7 @@ from sparsewise.algorithms import ALGORITHMS
 from sparsewise.criteria.information import BY_LOSS
 from sparsewise.errors import InputError
 from sparsewise.model_selection.choice import forward_path
-from sparsewise.model_selection.triangles import Triangles
+from sparsewise.model_selection.condensed_data import CondensedData
 from tests.estimators import conftest as settings
 from tests.estimators.conftest import WITHOUT_FOLDS, assert_same, make, over
 from tests.problems import FAMILIES, L1, WORDS, Problem, normal
@@ -164,7 +164,7 @@ def test_exact_fits_are_exact_to_the_digits_of_sums(intercept, kind):
 
 def test_criteria_are_those_of_the_rows():
     X, y, w = table()
-    full = Triangles(
+    full = CondensedData(
         condensed=sw.Condensed().update(X, y, w), intercept=True, include=[], exclude=[]
     )
     sums = replace(full, condensed=from_rows(X, y, w))

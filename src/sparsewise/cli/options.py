@@ -274,12 +274,12 @@ def reading(words: str, size: int) -> Iterator[Callable[[int], None]]:
 def reduced(table: Table | Stream, intercept: bool) -> Reduced:
     """Return the table without weights and intercept, as the algorithms see it."""
     from sparsewise.io.tables import Stream
-    from sparsewise.model_selection.triangles import Triangles
+    from sparsewise.model_selection.condensed_data import CondensedData
     from sparsewise.problem.preprocessing import reduce
 
     if isinstance(table, Stream):
         rows = condensed(table)
-        return Triangles(condensed=rows, intercept=intercept, include=[], exclude=[]).reduced
+        return CondensedData(condensed=rows, intercept=intercept, include=[], exclude=[]).reduced
     return reduce(table.X, table.y, table.weights, intercept)
 
 

@@ -63,7 +63,7 @@ def describe(model: SparseLinearModel) -> Description:
         price=decision.price,
         criterion=decision.criterion,
         criteria=criteria,
-        folds=decision.folds,
+        validation_curve=decision.folds,
         facts=tuple(_facts(model, decision, is_exact, no_std, criteria)),
         stop=solution.stop,
         path=tuple(_path(model, is_exact)),

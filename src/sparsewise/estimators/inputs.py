@@ -38,9 +38,9 @@ from sparsewise.estimators.chunks import (
 from sparsewise.estimators.dtypes import check_real
 from sparsewise.estimators.frames import frame_kind
 from sparsewise.estimators.state import forget
+from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
-from sparsewise.model_selection.table import Table
-from sparsewise.model_selection.triangles import Triangles
+from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.suffstats.condensed import (
     Condensed,
     check_alike,
@@ -120,7 +120,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         if groups is not None:
             groups = column_or_1d(groups)
             check_consistent_length(table[0], groups)
-        data = Table.of(*table, counts, groups=groups, **self._model())
+        data = TabularData.of(*table, counts, groups=groups, **self._model())
         self._look_over(data)
         return data
 
@@ -292,7 +292,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         if self._one_target is not None and rows.n_targets is not None:  # one column, that is
             rows = rows.copy()
             rows.n_targets = None
-        data = Triangles(condensed=rows, **self._model())
+        data = CondensedData(condensed=rows, **self._model())
         self._look_over(data)
         return data
 
@@ -344,7 +344,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         if self._one_target is not None:
             target = target.reshape(n)
         counts = None if weights is None else checked_weights(here(weights), n)
-        data = Table.of(design, target, counts, **self._model())
+        data = TabularData.of(design, target, counts, **self._model())
         self._look_over(data)
         self._note_ = design.note
         return data

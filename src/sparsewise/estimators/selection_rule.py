@@ -18,7 +18,7 @@ from sparsewise.estimators.pursuit import PursuitRegressor
 from sparsewise.estimators.sparse_bayes import SparseBayesRegressor
 from sparsewise.estimators.sparse_regressor import SparseRegressor
 from sparsewise.estimators.stepwise import StepwiseRegressor
-from sparsewise.summary.contents import Fact, Folds
+from sparsewise.summary.contents import Fact, ValidationCurve
 
 
 class Decision(NamedTuple):
@@ -30,7 +30,7 @@ class Decision(NamedTuple):
         As a sentence.
     criterion : str or None
         The criterion that has chosen, if one has.
-    folds : Folds or None
+    folds : ValidationCurve or None
         What cross-validation told, if that has chosen.
     left_out : float or None
         The mean squared error of rows left out one at a time, if that has chosen.
@@ -46,7 +46,7 @@ class Decision(NamedTuple):
 
     rule: str
     criterion: str | None = None
-    folds: Folds | None = None
+    folds: ValidationCurve | None = None
     left_out: float | None = None
     log_evidence: float | None = None
     price: float = 0.0
@@ -114,7 +114,7 @@ def _(model: StepwiseRegressor) -> Decision:
     name = NAMES[model.criterion]
     if model.criterion == "cv":
         errors = model.cv_errors_
-        folds = Folds(errors.sizes, errors.mean, errors.std, model.one_standard_error)
+        folds = ValidationCurve(errors.sizes, errors.mean, errors.std, model.one_standard_error)
         return Decision(_folds(model), "cv", folds, facts=_capped(model))
     if model.direction == "both" and model.criterion in BY_LOSS:
         change = "raises" if model.criterion == "adjusted_r2" else "lowers"

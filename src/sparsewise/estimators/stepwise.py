@@ -26,11 +26,11 @@ from sparsewise.estimators.by_folds import ByFolds
 from sparsewise.estimators.chunks import number_of_folds
 from sparsewise.estimators.r_trace import Trace
 from sparsewise.model_selection import choice
-from sparsewise.model_selection.cross_validation import Errors, cross_validate
+from sparsewise.model_selection.cross_validation import CVErrors, cross_validate
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.leave_one_out import NEEDS_ROWS, leave_one_out
 from sparsewise.model_selection.residual_variance import residual_variance
-from sparsewise.model_selection.table import Table
+from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.results import Solution, Stop
 
 CRITERIA = (*BY_LOSS, "loo", "cv")
@@ -115,7 +115,7 @@ class StepwiseRegressor(ByFolds):
     ----------
     delta_ : float or None
         The δ used; None where something else has chosen.
-    cv_errors_ : Errors
+    cv_errors_ : CVErrors
         By size, with ``criterion="cv"``.
     loo_ : float
         The mean squared error of rows left out, of the choice, with ``criterion="loo"``.
@@ -229,7 +229,7 @@ class StepwiseRegressor(ByFolds):
     def _by_folds(self, data: Data, most: int) -> Solution:
         """As many features as predict the folds best."""
         path = choice.PATHS[self.direction]
-        self.cv_errors_: Errors = cross_validate(
+        self.cv_errors_: CVErrors = cross_validate(
             data, path, self.cv, self.one_standard_error, self.n_jobs, self.max_features
         )
         chosen, followed = self.cv_errors_.chosen, self.cv_errors_.followed
@@ -404,7 +404,7 @@ class StepwiseRegressor(ByFolds):
 
     def _cv_columns(self, sizes: list[int]) -> dict[str, list[float | None]]:
         """The error of folds left out, and its standard error, for models of these sizes."""
-        errors: Errors | None = getattr(self, "cv_errors_", None)
+        errors: CVErrors | None = getattr(self, "cv_errors_", None)
         if errors is None:
             return {}
         at = {int(size): i for i, size in enumerate(errors.sizes)}
@@ -423,9 +423,9 @@ class StepwiseRegressor(ByFolds):
             path = self.solution_.path
             unknown = np.full(1 + len(path), np.nan)
             data = self._data_
-            usable = isinstance(data, Table) and data.is_finite()
+            usable = isinstance(data, TabularData) and data.is_finite()
             self._loo_ = leave_one_out(data, path) if usable else unknown
-            is_same = np.isfinite(self._loo_).any() or not isinstance(data, Table)
+            is_same = np.isfinite(self._loo_).any() or not isinstance(data, TabularData)
             if self.criteria_.variance is None and is_same:
                 variance = residual_variance(data)
                 self.criteria_ = replace(self.criteria_, variance=variance)

@@ -19,7 +19,7 @@ from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Path, Solution
 
 
-class Errors(NamedTuple):
+class CVErrors(NamedTuple):
     """Mean squared errors of rows that were left out, by size of the model.
 
     Of several targets, the mean over these, weighed as in the fit.
@@ -53,7 +53,7 @@ def cross_validate(
     one_standard_error: bool,
     n_jobs: int | None,
     max_features: int | None = None,
-) -> Errors:
+) -> CVErrors:
     """Errors of every size, and the best; or the smallest within a standard error of it.
 
     Paths are followed to `max_features`; if that is None, to twice as many features as the least
@@ -79,7 +79,7 @@ def cross_validate(
         extend_to = worth(included + int(np.argmin(mean)))
     fine = good_enough(data, mean, std, one_standard_error)
     sizes = included + np.arange(mean.size)
-    return Errors(sizes, by_fold, mean, std, int(sizes[np.argmax(fine)]), wanted)
+    return CVErrors(sizes, by_fold, mean, std, int(sizes[np.argmax(fine)]), wanted)
 
 
 def _fold_errors(

@@ -23,15 +23,15 @@ from sparsewise.problem.problem import problem
 from sparsewise.problem.targets import independent_rows
 from sparsewise.results import Solution
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Data(ABC):
     """Rows of a regression, and the constraints on a model of them.
 
-    They are a table (`selection/table.py`), or triangles that are left of one
-    (`selection/triangles.py`).
+    They are a table (`tabular_data.py`), or triangles that are left of one
+    (`condensed_data.py`).
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Data(ABC):
     include, exclude : list of int
         Features that must, and must not, be in the model.
     factors : list of (columns, R)
-        Triangles that `factor` has made, for `triangle` to look at.
+        CondensedData that `factor` has made, for `triangle` to look at.
     warnings : list of InputWarning
         What the user was warned of.
     """
@@ -203,7 +203,7 @@ class Data(ABC):
         """Whether all features together fit any target."""
         return self.rows - self.intercept <= self.candidates
 
-    def run(self, algorithm: Callable[..., Found], **parameters: Any) -> Found:
+    def run(self, algorithm: Callable[..., Result], **parameters: Any) -> Result:
         """What an algorithm makes of the data, with the constraints on the features."""
         constraints = {"include": self.include, "exclude": self.exclude}
         return algorithm(self.design, self.target, **parameters, **constraints)

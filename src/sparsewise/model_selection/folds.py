@@ -9,9 +9,9 @@ import numpy as np
 from sparsewise._typing import Array
 from sparsewise._util.text import count
 from sparsewise.errors import InputError, Parameter
+from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
-from sparsewise.model_selection.table import Table
-from sparsewise.model_selection.triangles import Triangles
+from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem.preprocessing import NARROW
 from sparsewise.suffstats.condensed import Condensed
 
@@ -38,8 +38,8 @@ def in_folds(data: Data, cv: Any) -> tuple[Data, list[tuple[Any, Any]]]:
     if any(data.count_of(train) < fewest or not data.count_of(test) for train, test in splits):
         wrong = f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict"
         raise InputError(("A fold of ", Parameter("cv"), wrong, ": give other folds."))
-    is_long = isinstance(data, Table) and (data.reduced.condensed or is_tall(data.X))
-    if isinstance(data, Table) and is_long and not data.multi_target:
+    is_long = isinstance(data, TabularData) and (data.reduced.condensed or is_tall(data.X))
+    if isinstance(data, TabularData) and is_long and not data.multi_target:
         fold = fold_of_rows(splits, data.count)
         if fold is not None:
             return _condensed(data, fold)
@@ -68,13 +68,13 @@ def fold_of_rows(splits: list[tuple[Array, Array]], n: int) -> Array | None:
     return fold
 
 
-def _condensed(table: Table, fold: Array) -> tuple[Data, list[tuple[Any, Any]]]:
+def _condensed(table: TabularData, fold: Array) -> tuple[Data, list[tuple[Any, Any]]]:
     """A triangle for each fold, and the same splits."""
     condensed = Condensed().update(table.X, table.y, table.weights, fold=fold)
     model = {name: getattr(table, name) for name in ("intercept", "include", "exclude")}
     labels = range(fold.min(), fold.max() + 1)
     splits = [([j for j in labels if j != i], [i]) for i in labels if i >= 0]
-    return Triangles(condensed=condensed, **model), splits
+    return CondensedData(condensed=condensed, **model), splits
 
 
 def held_out_errors(data: Data, fold: Data, held: Data, columns: Array, coefs: Array) -> Array:

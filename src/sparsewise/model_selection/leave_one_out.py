@@ -11,7 +11,7 @@ import numpy as np
 from sparsewise._typing import Array
 from sparsewise.errors import InputError, Parameter, Words
 from sparsewise.model_selection.data import Data
-from sparsewise.model_selection.table import Table
+from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.results import Path
 
 ALONE = 1e-12
@@ -33,7 +33,7 @@ def leave_one_out(data: Data, path: Path) -> Array:
     whose squared residual is not that of the path: then the path is one of other data. The errors
     of several targets are weighed as their residuals are.
     """
-    if not isinstance(data, Table):
+    if not isinstance(data, TabularData):
         raise InputError(*NEEDS_ROWS)
     errors, losses = np.full(1 + len(path), np.nan), path.losses.tolist()
     unsure = math.sqrt(data.design.tolerances.eps) * data.total
@@ -75,7 +75,7 @@ def _in_turn(run: list[list[int]]) -> list[list[int]]:
     return [full[: len(order)] for order in run]
 
 
-def _along(data: Table, order: Array) -> tuple[Array, list[float]]:
+def _along(data: TabularData, order: Array) -> tuple[Array, list[float]]:
     """Error and squared residual of the model of the first k of these columns, for each k."""
     Q, R = data.factor(order)
     Y = data.targets

@@ -121,7 +121,7 @@ class CriterionDisplay:
         criteria = _own(description, path) if criteria is None else criteria
         names = [criteria] if isinstance(criteria, str) else list(criteria)
         _check_names(model, names, path)
-        chosen, folds = len(description.features), description.folds
+        chosen, folds = len(description.features), description.validation_curve
         sizes = np.unique([*path["size"], chosen]).astype(int)
         values = {name: _by_size(model, description, name, path, sizes) for name in names}
         errors = {}
@@ -405,8 +405,8 @@ def _by_size(
     sizes: Array,
 ) -> Array:
     """The best value of each size met, and at the chosen size that of the choice."""
-    if name == "cv" and description.folds is not None:
-        return _at(sizes, description.folds.sizes, description.folds.mean)
+    if name == "cv" and description.validation_curve is not None:
+        return _at(sizes, description.validation_curve.sizes, description.validation_curve.mean)
     values = path[name]
     if name == "log_evidence":
         values = values - description.price * path["size"]

@@ -7,10 +7,18 @@ from sparsewise.summary.contents import (
     Coefficient,
     Description,
     Fact,
-    Folds,
     PathRow,
     Response,
+    ValidationCurve,
 )
 from sparsewise.summary.plain_text import Summary
 
-__all__ = ["Coefficient", "Description", "Fact", "Folds", "PathRow", "Response", "Summary"]
+__all__ = [
+    "Coefficient",
+    "Description",
+    "Fact",
+    "PathRow",
+    "Response",
+    "Summary",
+    "ValidationCurve",
+]

@@ -61,7 +61,7 @@ class PathRow(NamedTuple):
     log_evidence: float | None
 
 
-class Folds(NamedTuple):
+class ValidationCurve(NamedTuple):
     """Cross-validation by size: mean squared errors, their standard errors, and the rule."""
 
     sizes: Array
@@ -99,7 +99,7 @@ class Description:
         The criterion that has chosen, if one has.
     criteria : mapping of str to float
         The criteria of a least-squares model.
-    folds : Folds or None
+    validation_curve : ValidationCurve or None
         What cross-validation told, if it has chosen.
     facts : tuple of Fact
         What is said in sentences.
@@ -123,7 +123,7 @@ class Description:
     price: float
     criterion: str | None
     criteria: Mapping[str, float]
-    folds: Folds | None
+    validation_curve: ValidationCurve | None
     facts: tuple[Fact, ...]
     stop: Stop
     path: tuple[PathRow, ...]

@@ -1,4 +1,4 @@
-"""Triangles in place of a table: all of it but the rows themselves."""
+"""Rows that were condensed to triangles: all that a fit needs, without the rows themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparsewise.suffstats.condensed import Condensed, Label
 
 
 @dataclass(frozen=True, kw_only=True)
-class Triangles(Data):
+class CondensedData(Data):
     """Rows that were condensed, fold by fold.
 
     Parameters

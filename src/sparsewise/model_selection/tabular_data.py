@@ -23,7 +23,7 @@ BLOCK = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table(Data):
+class TabularData(Data):
     """Features, target and weights of rows.
 
     Parameters
@@ -47,7 +47,7 @@ class Table(Data):
     groups: Array | None = None
 
     @classmethod
-    def of(cls, X: Any, y: Array, weights: Array | None, **others: Any) -> Table:
+    def of(cls, X: Any, y: Array, weights: Array | None, **others: Any) -> TabularData:
         """The rows of a table that count: those of weight zero are left out."""
         whole = cls(X=X, y=y, weights=weights, **others)
         if weights is None or weights.all():
