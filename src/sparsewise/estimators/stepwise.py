@@ -18,7 +18,7 @@ from sparsewise._util.text import printable
 from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, stepwise
 from sparsewise.algorithms.forward_backward_path import ExtendTo
 from sparsewise.criteria.information import BY_RESIDUAL
-from sparsewise.errors import Either, InputError, Parameter
+from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.available import UnavailableError
 from sparsewise.estimators.base import LIKE_LASSO, known
 from sparsewise.estimators.by_folds import ByFolds
@@ -357,7 +357,7 @@ class StepwiseRegressor(ByFolds):
         variance = residual_variance(data)
         if variance is None:
             wrong = f"{data.rows:g} rows can't tell the noise of {data.candidates} features: give "
-            other = Either("SparseBayesRegressor", "--method rmp")
+            other = Parameter("SparseBayesRegressor")
             raise InputError((wrong, Parameter("delta"), ", or use ", other, "."))
         return math.sqrt(variance * math.log(data.rows))
 

@@ -18,7 +18,7 @@ from sparsewise.algorithms.forward_backward_path import (
 )
 from sparsewise.algorithms.forward_backward_path import forward_path as follow_forward
 from sparsewise.criteria.information import first_least
-from sparsewise.errors import Either, InputWarning, Parameter
+from sparsewise.errors import InputWarning, Parameter
 from sparsewise.model_selection.data import Data
 from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Model, Path, Solution, Step, Stop
@@ -179,7 +179,7 @@ def warn_if_still_better(data: Data, model: Model, criterion: str) -> None:
     most = most_features(data, criterion)
     exact = data.is_exact(model.squared_residual)
     if data.saturates and len(model.support) == most > len(data.include) and not exact:
-        bayesian = Either("SparseBayesRegressor", "--method rmp")
+        bayesian = Parameter("SparseBayesRegressor")
         names = ("cv",) if criterion == "ric" else ("ric", "cv")
         others = [part for name in names for part in (Parameter("criterion", name), ", ")]
         warning = InputWarning(
