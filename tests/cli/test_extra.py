@@ -54,9 +54,7 @@ def test_estimators_summaries_and_models_do_without(tmp_path):
     assert done.stdout.count("x4") >= 3
 
 
-@pytest.mark.parametrize(
-    "command", ["fit --example diabetes", "algorithms", "predict m.json t.csv"]
-)
+@pytest.mark.parametrize("command", ["fit --example diabetes", "algorithms", "predict m t"])
 def test_the_command_line_says_what_to_install(tmp_path, command):
     done = without(MAIN, tmp_path, *command.split())
     assert (done.returncode, done.stdout) == (2, "")

@@ -53,12 +53,10 @@ def add(command: Command) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run ``sparsewise warm-up``."""
-    warm_up(args.types or TYPES[:1])
+    warm_up(args.types or TYPES[:1], partial(print, flush=True))
 
 
-def warm_up(
-    types: Sequence[str], report: Callable[[str], object] = partial(print, flush=True)
-) -> None:
+def warm_up(types: Sequence[str], report: Callable[[str], object]) -> None:
     """Compile what the algorithms need for entries of these types, and report each call."""
     look_up(types, TYPES, "type of entries")
     compile_first()
