@@ -1,4 +1,4 @@
-# make run          install into .venv and fit the built-in example
+# make run          install with the command line into .venv and fit the built-in example
 # make test         lint, types, import rules and tests
 # make test-oldest  tests with the oldest releases of what we need, in .venv-oldest
 # make fuzz         hostile cases by the thousand: make fuzz CASES=20000 SEED=1
@@ -77,7 +77,7 @@ $(VENV)/.made $(OLDEST)/.made:
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.made
 	@echo "Installing sparsewise into $(VENV) (a minute or so, the first time only)"
-	$(PIP) --editable .
+	$(PIP) --editable ".[cli]"
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made

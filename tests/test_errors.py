@@ -5,18 +5,18 @@ import pickle
 
 import pytest
 
-from sparsewise.errors import Either, InputError, InputTypeError, InputWarning, Parameter
+from sparsewise.errors import InputError, InputTypeError, InputWarning, Parameter
 
 FAULT = InputError(
     "needs more rows than features",
-    ("use ", Parameter("criterion", "cv"), " or ", Either("SparseBayesRegressor", "rmp"), "."),
+    ("use ", Parameter("criterion", "cv"), " or ", Parameter("SparseBayesRegressor"), "."),
     parameter="criterion",
 )
 
 
 def in_options(part):
-    if isinstance(part, Either):
-        return part.command_line
+    if part.name == "SparseBayesRegressor":
+        return "rmp"
     return f"--{part.name}" if part.value is None else f"--{part.name} {part.value}"
 
 

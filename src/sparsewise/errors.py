@@ -19,28 +19,19 @@ class Parameter(NamedTuple):
     value: Any = None
 
 
-class Either(NamedTuple):
-    """Words that differ: those of Python, and those of the command line."""
-
-    python: str
-    command_line: str
-
-
-Part = str | Parameter | Either
+Part = str | Parameter
 Words = str | tuple[Part, ...]
 """A clause: plain text, or text with parameters in it."""
 
-Spelling = Callable[[Parameter | Either], str]
+Spelling = Callable[[Parameter], str]
 
 
-def in_python(part: Parameter | Either) -> str:
+def in_python(parameter: Parameter) -> str:
     """A parameter as a keyword argument."""
-    if isinstance(part, Either):
-        return part.python
-    if part.value is None:
-        return part.name
-    value = f'"{part.value}"' if isinstance(part.value, str) else repr(part.value)
-    return f"{part.name}={value}"
+    name, value = parameter
+    if value is None:
+        return name
+    return f'{name}="{value}"' if isinstance(value, str) else f"{name}={value!r}"
 
 
 def spelled(words: Words, spelling: Spelling = in_python) -> str:

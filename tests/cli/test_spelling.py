@@ -8,7 +8,7 @@ import pytest
 import sparsewise
 from sparsewise import cli
 from sparsewise.cli.spelling import OPTIONS, as_option, sentence
-from sparsewise.errors import Either, InputError, InputWarning, Parameter
+from sparsewise.errors import InputError, InputWarning, Parameter
 from sparsewise.estimators.base import SparseLinearModel
 from sparsewise.estimators.describe import describe
 from tests.cli import test_fit as test_cli
@@ -27,7 +27,8 @@ run, plain_terminal = test_cli.run, test_cli.plain_terminal
         (Parameter("sample_weight"), "sample_weight", "--weights"),
         (Parameter("algorithm", "rmp"), 'algorithm="rmp"', "--method rmp"),
         (Parameter("max_iter", 9), "max_iter=9", "max_iter=9"),  # no option: as it is
-        (Either("StepwiseRegressor", "--method forward"), "StepwiseRegressor", "--method forward"),
+        (Parameter("StepwiseRegressor"), "StepwiseRegressor", "--method forward"),
+        (Parameter("certify", True), "certify=True", "sparsewise certify"),
     ],
 )
 def test_each_spells_a_parameter_its_own_way(part, python, option):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sparsewise.cli.warm_up import NOT_KEPT, TYPES, warm_up
+from sparsewise.cli.warm_up_command import NOT_KEPT, TYPES, warm_up
 from sparsewise.kernels import kept_in, load_homotopy, load_kernels, load_leaps
 from tests.cli import test_fit as test_cli
 from tests.kernels.tracing import INTERPRETED
@@ -36,17 +36,19 @@ def test_types_are_known(refuse):
 
 def test_as_a_module():
     done = subprocess.run(
-        [sys.executable, "-m", "sparsewise.cli.warm_up", "int8"],
+        [sys.executable, "-m", "sparsewise", "warm-up", "int8"],
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "int8" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_nowhere_to_keep_it(monkeypatch):
-    monkeypatch.setattr("sparsewise.cli.warm_up.kept_in", lambda: None)
-    monkeypatch.setattr("sparsewise.cli.warm_up._calls", lambda dtype: [("nothing", os.getpid)])
+    monkeypatch.setattr("sparsewise.cli.warm_up_command.kept_in", lambda: None)
+    monkeypatch.setattr(
+        "sparsewise.cli.warm_up_command._calls", lambda dtype: [("nothing", os.getpid)]
+    )
     told = []
     warm_up(["float32"], told.append)
     assert [told[0].split()[0], NOT_KEPT in told[1]] == ["float32", True]

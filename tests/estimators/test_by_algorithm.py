@@ -14,7 +14,8 @@ from sparsewise import (
     StepwiseRegressor,
 )
 from sparsewise.algorithms import Family
-from sparsewise.errors import Either, InputError, Parameter
+from sparsewise.cli.spelling import as_option
+from sparsewise.errors import InputError
 from sparsewise.estimators import for_algorithm
 from sparsewise.estimators.by_algorithm import parameters_of
 from tests.estimators.conftest import table
@@ -101,7 +102,7 @@ def test_the_estimator_behind_it(name, words, expected):
 
 
 def in_options(part):
-    return part.command_line if isinstance(part, Either) else f"--{part.name}"
+    return f"--{part.name}"
 
 
 @pytest.mark.parametrize(
@@ -192,16 +193,10 @@ def test_advice_in_both_spellings():
     """What an estimator says can be said by the command line, too."""
     with pytest.warns(UserWarning, match="use criterion") as caught:
         StepwiseRegressor(criterion="aic").fit(*table(20, 60, noise=1.0))
-
-    def in_options(part):
-        if isinstance(part, Parameter) and part.value is not None:
-            return f"--{part.name} {part.value}"
-        return part.command_line if isinstance(part, Either) else f"--{part.name}"
-
     warning = caught[0].message
     assert str(warning).endswith(
         'use criterion="ric", criterion="cv", SparseBayesRegressor, or sparsity.'
     )
-    assert warning.sentence(in_options).endswith(
+    assert warning.sentence(as_option).endswith(
         "use --criterion ric, --criterion cv, --method rmp, or --sparsity."
     )

@@ -406,7 +406,7 @@ def test_pieces_with_several_targets(tmp_path, pieces, form, rows):
 PEAK = """
 import sys
 from pathlib import Path
-from sparsewise.io.tables import open_table, scan, scan as stored, stream
+from sparsewise.io.tables import open_table, scan, stored_files as stored, stream
 stored.READ, stored.PIECE, stored.BLOCK, stream.CHUNK = 2**22, 2**20, 2**20, 2**20
 first, folder = sys.argv[1:]
 for path, keep in ((first, iter), (folder, iter), (folder, list)):

@@ -15,7 +15,7 @@ from itertools import cycle
 from typing import Any, Protocol
 
 from sparsewise._util.text import count, printable
-from sparsewise.errors import ClusterError, Either, InputError
+from sparsewise.errors import ClusterError, InputError
 
 PATIENCE = 60.0
 """Seconds to wait for workers when all of them have gone: others may be started in their place."""
@@ -263,8 +263,8 @@ def connect(address: str, patience: float = 5.0) -> Any:
     try:
         from dask.distributed import Client
     except ImportError:
-        needs = " needs the package distributed: pip install 'sparsewise[dask]'"
-        raise InputError((Either("dask", "--dask"), needs)) from None
+        needs = "needs the package distributed: pip install 'sparsewise[dask]'"
+        raise InputError(needs, parameter="dask") from None
     try:
         _probe(address, patience)
         return Client(address, timeout=patience)

@@ -8,7 +8,8 @@ Whoever does work that may take long says so::
 
 Nothing happens unless it takes longer than `PATIENCE`, in the main thread of the main process,
 with stderr a terminal: then a line appears there, and vanishes at the end. What is done inside
-has a line below. ``SPARSEWISE_PROGRESS=0`` in the environment switches it off.
+has a line below. ``SPARSEWISE_PROGRESS=0`` in the environment switches it off. Rich draws the
+lines: without it (the extra ``cli``) nothing is shown.
 """
 
 from __future__ import annotations
@@ -225,11 +226,11 @@ class Board:
 
     @contextmanager
     def _drawing(self) -> Iterator[None]:
-        """One thread at a time; should the terminal be gone, the work goes on without."""
+        """One thread at a time; without a terminal, or without Rich, the work goes on."""
         with self._lock:
             try:
                 yield
-            except (OSError, ValueError):
+            except (OSError, ValueError, ImportError):
                 self.hushed, self._bars = True, None
                 with suppress(OSError, ValueError):
                     self._ending.close()

@@ -58,6 +58,8 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
 
 def width(text: str) -> int:
     """How many places of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
 

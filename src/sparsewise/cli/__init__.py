@@ -6,7 +6,7 @@ an option means another. One file for each command.
 Exit codes: 0 done, 1 an error of ours or of a cluster, 2 bad input (one line on standard error),
 130 Ctrl-C.
 What is heavy (numba, polars, rich, scikit-learn) is imported where it is used, so that ``--help``
-answers at once.
+answers at once. Polars and Rich are the extra ``cli``; help and ``warm-up`` do without.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _replace_unwritable_characters()
         args = build_parser().parse_args(argv)
         debug = getattr(args, "debug", False)
+        if args.needs_extra:
+            _check_extra()
         code: int = args.run(args) or 0
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -94,11 +96,25 @@ def build_parser() -> argparse.ArgumentParser:
         epilog="Try: sparsewise fit --example diabetes",
     )
     parser.add_argument("--version", action="version", version=f"sparsewise {__version__}")
-    parser.set_defaults(run=lambda args: parser.print_help())
+    parser.set_defaults(run=lambda args: parser.print_help(), needs_extra=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     for module in COMMANDS:
         module.add(partial(commands.add_parser, parents=[common]))
+    for command in commands.choices.values():
+        command.set_defaults(needs_extra=command.get_default("needs_extra") is None)
     return parser
+
+
+def _check_extra() -> None:
+    """Raise an error if Polars or Rich is not installed, before anything is read or fitted."""
+    try:
+        import polars as polars
+        import rich as rich
+    except ImportError as error:
+        raise InputError(
+            f"the command line needs {error.name}, which is not installed; "
+            'install it with: pip install "sparsewise[cli]"'
+        ) from None
 
 
 def _complain(message: str, code: int) -> int:

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from sparsewise._util.text import count, look_up, printable
 from sparsewise.cli.options import Command, at_least
+from sparsewise.cli.spelling import OPTIONS
 from sparsewise.errors import InputError
 from sparsewise.experiments.catalogue import DECLARED, GROUPS, named
 
 if TYPE_CHECKING:
     from sparsewise.experiments.conduct import Outcome
     from sparsewise.experiments.declaration import Experiment
+
+OPTIONS.update(jobs="--jobs", resume="--resume", folder="--out")
 
 
 def add(command: Command) -> None:

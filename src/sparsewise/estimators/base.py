@@ -29,7 +29,7 @@ from sparsewise._util.text import listing
 from sparsewise.algorithms import ALGORITHMS, Algorithm
 from sparsewise.criteria.information import BY_LOSS
 from sparsewise.design.choose import is_dask_array
-from sparsewise.errors import Either, InputError, Parameter
+from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.available import Available
 from sparsewise.estimators.frames import Frame, as_frame, wanted_kind
 from sparsewise.estimators.inputs import ACCEPTED, Intake
@@ -420,8 +420,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
                 "standard deviations need more rows, or fewer features."
             )
         wrong = "The coefficients are shrunk, and have no standard deviations: use "
-        stepwise = Either("StepwiseRegressor", "--method forward")
-        bayesian = Either("SparseBayesRegressor", "--method rmp")
+        stepwise, bayesian = Parameter("StepwiseRegressor"), Parameter("SparseBayesRegressor")
         use = Parameter("debias", True), ", ", stepwise, " or ", bayesian, " for these."
         return InputError((wrong, *use))
 

@@ -12,7 +12,7 @@ from sparsewise._util.predictive_std import typical
 from sparsewise._util.text import printable, shortened
 from sparsewise.criteria.base import EXACT
 from sparsewise.criteria.information import BY_LOSS, NAMES
-from sparsewise.errors import Either, InputWarning, Words
+from sparsewise.errors import InputWarning, Parameter, Words
 from sparsewise.estimators.base import OUT_OF_RANGE, SparseLinearModel
 from sparsewise.estimators.selection_rule import Decision, decide
 from sparsewise.results import Stop
@@ -301,7 +301,7 @@ def _subset(model: SparseLinearModel) -> Iterator[Fact]:
         reason = model.uncertified_.rstrip(".")
         yield "subset", f"not certified: {reason[:1].lower()}{reason[1:]}"
     elif model.certify is False and model.solution_.support.size and model.criteria_.total > 0:
-        ask = Either("certify=True", "sparsewise certify")
+        ask = Parameter("certify", True)
         rest = " asks whether other features, as many, fit better"
         yield "subset", ("not looked at: ", ask, rest)
 

@@ -19,7 +19,7 @@ from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, step
 from sparsewise.criteria.base import Formula
 from sparsewise.criteria.early_stopping import ExtendTo, as_far_as, early_stopping
 from sparsewise.criteria.information import BY_LOSS, GCV
-from sparsewise.errors import Either, InputError, Parameter
+from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.available import UnavailableError
 from sparsewise.estimators.base import LIKE_LASSO, known
 from sparsewise.estimators.by_folds import ByFolds
@@ -347,7 +347,7 @@ class StepwiseRegressor(ByFolds):
         variance = residual_variance(data)
         if variance is None:
             wrong = f"{data.rows:g} rows can't tell the noise of {data.candidates} features: give "
-            other = Either("SparseBayesRegressor", "--method rmp")
+            other = Parameter("SparseBayesRegressor")
             raise InputError((wrong, Parameter("delta"), ", or use ", other, "."))
         return math.sqrt(variance * math.log(data.rows))
 

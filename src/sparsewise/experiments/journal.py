@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from sparsewise._util.files import write_whole
 from sparsewise._util.text import printable
-from sparsewise.errors import Either, InputError
+from sparsewise.errors import InputError, Parameter
 
 Record = dict[str, Any]
 """What is kept of a unit: its settings, values and error, and how long it took."""
@@ -23,8 +23,8 @@ LOCK = ".lock"
 SEAL = '{{"crc32": "{:08x}", '
 """How a line begins: a checksum of what the record is without it."""
 
-RESUME = Either("resume=True", "--resume")
-OUT = Either("folder", "--out")
+RESUME = Parameter("resume", True)
+OUT = Parameter("folder")
 
 
 class Journal:

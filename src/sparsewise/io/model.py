@@ -27,11 +27,8 @@ FloatArray = npt.NDArray[np.float64]
 Scalar = str | float | int | bool | None
 
 FORMAT = "sparsewise-model"
-VERSION, VERSION_OF_SEVERAL, VERSION_OF_FILLED = 1, 2, 3
-"""Of the format: models of one target, of several, and those that fill missing values.
-
-Each is written in the lowest that will do, as it always was.
-"""
+VERSION = 1
+"""The version of the format."""
 MISSING_LEVEL = "missing"
 """What a missing value is called where it is a level, or has a feature of its own."""
 NOT_OURS = "this is not a model that sparsewise saved"
@@ -268,10 +265,7 @@ class LinearModel:
 
     def to_json(self) -> str:
         """The model as JSON: ASCII, a line for each field; `from_json` reads it back exactly."""
-        version = VERSION if isinstance(self.target, str) else VERSION_OF_SEVERAL
-        if any(source.fill is not None for source in self.encoding):
-            version = VERSION_OF_FILLED
-        content = {"format": FORMAT, "version": version, **_plain(self)}
+        content = {"format": FORMAT, "version": VERSION, **_plain(self)}
         content["sha256"] = _checksum(content)
         lines = (f" {json.dumps(name)}: {_dump(value)}" for name, value in content.items())
         return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -340,14 +334,8 @@ def _plain(model: LinearModel) -> dict[str, Any]:
 
 
 def _plain_source(source: Source) -> dict[str, Any]:
-    plain: dict[str, Any] = {"column": source.name}
-    if source.levels is not None:
-        plain["levels"] = source.levels
-    if source.fill is not None:
-        plain["fill"] = source.fill
-    if source.indicator:
-        plain["indicator"] = True
-    return plain
+    name, levels, fill, indicator = vars(source).values()
+    return {"column": name, "levels": levels, "fill": fill, "indicator": indicator}
 
 
 def _dump(content: Any) -> str:
@@ -397,33 +385,26 @@ def _unsealed(content: Any) -> dict[str, Any]:
     """The fields of a model, without what only guards them."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(NOT_OURS)
-    version = content.get("version")
-    _check_version(version)
+    _check_version(content.get("version"))
     if content.get("sha256") != _checksum(content):
         raise InputError("the model was changed after it was saved: save it again from the fit")
     names = {one.name for one in fields(LinearModel)}
     found = content.keys() - {"format", "version", "sha256"}
     if found != names:
         odd = sorted(found ^ names)
-        raise _broken(f"its fields are not those of version {version}: {listing(odd)}")
-    multi_target = isinstance(content["target"], list)
-    if version != VERSION_OF_FILLED and multi_target != (version == VERSION_OF_SEVERAL):
-        kind = "text" if version == VERSION else "a list"
-        raise _broken(f"target must be {kind}, in version {version}")
+        raise _broken(f"its fields are not those of version {VERSION}: {listing(odd)}")
     return {name: content[name] for name in names}
 
 
 def _check_version(version: Any) -> None:
-    known = VERSION, VERSION_OF_SEVERAL, VERSION_OF_FILLED
-    if type(version) is int and version in known:
+    if type(version) is int and version == VERSION:
         return
-    reads = f"{min(known)} to {max(known)}"
-    if type(version) is int and version > max(known):
+    if type(version) is int and version > VERSION:
         raise InputError(
             f"the model was written by a newer sparsewise: its format version is "
-            f"{str(version)[:9]}, and this one reads {reads}; update sparsewise"
+            f"{str(version)[:9]}, and this one reads {VERSION}; update sparsewise"
         )
-    raise InputError(f"the model's format version is unknown: this sparsewise reads {reads}")
+    raise InputError(f"the model's format version is unknown: this sparsewise reads {VERSION}")
 
 
 def _broken(why: str) -> InputError:
@@ -558,14 +539,12 @@ def _encoding(values: Any, features: Sequence[str]) -> tuple[Source, ...]:
 def _source(value: Any) -> Source:
     if isinstance(value, Source):
         value = _plain_source(value)
-    known = {"column", "levels", "fill", "indicator"}
-    if not isinstance(value, dict) or not {"column"} <= value.keys() <= known:
-        raise _broken("encoding must tell a column, and its levels if it has any")
-    name, fill, indicator = value["column"], value.get("fill"), value.get("indicator", False)
-    name = _text(name, "column")
+    if not isinstance(value, dict) or value.keys() != {"column", "levels", "fill", "indicator"}:
+        raise _broken("encoding must tell a column, its levels, fill and indicator")
+    name, fill, indicator = _text(value["column"], "column"), value["fill"], value["indicator"]
     _require(isinstance(indicator, bool), "indicator must be true or false")
-    _require(not indicator or "fill" in value, "what has an indicator must be filled")
-    if "levels" not in value:
+    _require(not indicator or fill is not None, "what has an indicator must be filled")
+    if value["levels"] is None:
         return Source(name, None, None if fill is None else _number(fill, "fill"), indicator)
     levels = _texts(value["levels"], "levels")
     _require(len(levels) > 1, "a column of text must have two levels or more")

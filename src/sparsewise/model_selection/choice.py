@@ -16,7 +16,7 @@ from sparsewise.algorithms.forward_backward_path import forward_backward_path
 from sparsewise.algorithms.forward_backward_path import forward_path as follow_forward
 from sparsewise.criteria.base import Criterion, first_least
 from sparsewise.criteria.early_stopping import ExtendTo
-from sparsewise.errors import Either, InputWarning, Parameter
+from sparsewise.errors import InputWarning, Parameter
 from sparsewise.model_selection.data import Data
 from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Model, Path, Solution, Step, Stop
@@ -176,7 +176,7 @@ def warn_if_still_better(data: Data, loss: float, size: int, criterion: str) -> 
     """Say so if nothing but the end of the path has stopped a criterion at this model."""
     most = most_features(data, criterion)
     if data.saturates and size == most > len(data.include) and not data.is_exact(loss):
-        bayesian = Either("SparseBayesRegressor", "--method rmp")
+        bayesian = Parameter("SparseBayesRegressor")
         names = ("cv",) if criterion == "ric" else ("ric", "cv")
         others = [part for name in names for part in (Parameter("criterion", name), ", ")]
         warning = InputWarning(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from sparsewise.errors import Either, Parameter, Spelling, Words, in_python, spelled
+from sparsewise.errors import Parameter, Spelling, Words, in_python, spelled
 
 
 class Stop(Enum):
@@ -66,7 +66,7 @@ class Stop(Enum):
         "no single step lowers the criterion",
         (
             "Begin elsewhere (",
-            Either("start=None: with all features", "--start all or --start none"),
+            Parameter("start=None: with all features"),
             ") to see if there is a better model yet.",
         ),
     )
