@@ -27,8 +27,8 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
-        description="Reproduce the tables and figures of Ament and Gomes (2021) beside the paper's, "
-        "show what solve recovers on the same draws without being told anything, or run "
+        description="Reproduce the tables and figures of Ament and Gomes (2021) beside the "
+        "paper's, show what solve recovers on the same draws without being told anything, or run "
         "experiments of your own; and write a report.",
         epilog="table1 and table2 have recovery probabilities, phase is Fig. 2, timing Fig. 3, "
         "bounds Fig. 1, boston Fig. 4; all is all of these in one report. beyond has solve beside "
@@ -112,7 +112,8 @@ def _run(args: argparse.Namespace) -> int:
 
 def _short(names: Sequence[str], experiments: Sequence[Experiment]) -> str:
     """What the folder is called after."""
-    return "-".join(names) if names[0] in {*DECLARED, *GROUPS} else experiments[0].name
+    known = all(name in {*DECLARED, *GROUPS} for name in names)
+    return "-".join(dict.fromkeys(names)) if known else experiments[0].name
 
 
 def _adapted(experiments: Sequence[Experiment], args: argparse.Namespace) -> list[Experiment]:

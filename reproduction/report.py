@@ -156,8 +156,8 @@ def _settings(outcome: Outcome) -> list[Part]:
         f"Seed {facts['seed']}: the same seed gives the same numbers, whatever the number of "
         "processes; times differ.",
         f"Versions: {plain(versions)}.",
-        "All numbers: `results.csv` (a row for each cell and algorithm) and `values.csv` (a row for "
-        "each realisation).",
+        "All numbers: `results.csv` (a row for each cell and algorithm) and `values.csv` (a row "
+        "for each realisation).",
     ]
     head = ["experiment", "cells", "algorithms", "realisations", "time"]
     return [heading(2, "Settings and time"), table(head, rows), items(said)]

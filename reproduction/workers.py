@@ -142,7 +142,7 @@ def _side_by_side(calls: Mapping[int, Callable[[], Result]], pool: Pool, most: i
 def _until_broken(
     calls: Mapping[int, Callable[[], Result]], left: list[int], executor: Executor, most: int
 ) -> Iterator[tuple[int, Result | BaseException]]:
-    """Numbers with results or errors; stops when the pool is broken. `left` loses what was begun."""
+    """Numbers with results or errors, until the pool breaks; `left` loses what was begun."""
     running: dict[Future[Result], int] = {}
     broken = False
     while running or (left and not broken):

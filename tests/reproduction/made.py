@@ -1,7 +1,6 @@
 """Outcomes with known numbers, made up rather than run."""
 
 from reproduction.run import Outcome
-from reproduction.tables import tidy, values
 
 FACTS = {"seconds": 75.0, "seed": 7, "jobs": 2, "cores": 2, "python": "3.11", "numpy": "2.0"}
 
@@ -29,7 +28,7 @@ def outcome(folder, experiments, find):
             found = find(unit)
             failed = isinstance(found, str)
             records.append(record(unit, {} if failed else found, found if failed else None))
-    return Outcome(folder, list(experiments), tidy(records), values(records), dict(FACTS))
+    return Outcome(folder, list(experiments), records, dict(FACTS))
 
 
 def found_beyond(unit):

@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 import pytest
 
 from reproduction import comparison
@@ -28,7 +27,6 @@ from reproduction.comparison import (
     rows,
     sentences,
 )
-from reproduction.run import adapted
 from reproduction.paper import (
     BOSTON,
     BOUNDS,
@@ -41,6 +39,7 @@ from reproduction.paper import (
     TABLE_2,
     TIMING,
 )
+from reproduction.run import adapted
 from tests.reproduction.made import like_the_paper, outcome, recovered
 
 
@@ -222,20 +221,20 @@ def test_claims_need_their_algorithms(tmp_path):
     assert verdicts(claims) == [None]
     only = replace(TIMING, contenders=(RMP0,))
     assert timing_claims(outcome(tmp_path, [only], like_the_paper).results) == []
-    assert timing_claims(pl.DataFrame()) == phase_claims(pl.DataFrame()) == []
-    assert boston_claims(pl.DataFrame()) == bounds_claims(pl.DataFrame()) == []
+    assert timing_claims([]) == phase_claims([]) == []
+    assert boston_claims([]) == bounds_claims([]) == []
 
 
 def test_errors_are_interpolated_split_by_split():
-    values = pl.DataFrame(
-        {
-            "algorithm": ["FR"] * 5,
-            "split": [0, 0, 0, 1, 1],
-            "size": [2.0, 8.0, 8.0, 4.0, 16.0],
-            "rmse": [6.0, 3.0, 5.0, 4.0, 2.0],
-        }
-    )
-    curves = errors_at(values, (2, 4, 8, 16))["FR"]
+    found = [
+        {"size": [2.0, 8.0, 8.0, 0.0], "rmse": [6.0, 3.0, 5.0, 9.0]},
+        {"size": [4.0, 16.0], "rmse": [4.0, 2.0]},
+    ]
+    records = [
+        {"settings": {"contender": "FR", "cell": {"split": i}}, "values": values}
+        for i, values in enumerate(found)
+    ]
+    curves = errors_at(records, (2, 4, 8, 16))["FR"]
     # Two models of one size count as their mean, and half way in the logarithm is half way.
     expected = [[6, 5, 4, np.nan], [np.nan, 4, 3, 2]]
     np.testing.assert_allclose(curves, expected)
@@ -244,34 +243,31 @@ def test_errors_are_interpolated_split_by_split():
     np.testing.assert_allclose(error, [np.nan, 0.5, 0.5, np.nan])
 
 
-def test_boston_claims_follow_the_errors(tmp_path):
-    values = outcome(tmp_path, [BOSTON], like_the_paper).values
-    assert verdicts(boston_claims(values)) == [True, True, True, True]
-    better = values.with_columns(
-        pl.when(pl.col("algorithm") == "FSBL")
-        .then(pl.col("rmse") - 1)
-        .when(pl.col("algorithm") == "FR")
-        .then(pl.col("rmse") + 0.5)
-        .otherwise(pl.col("rmse"))
-    )
-    best, forward, fsbl, rmp = boston_claims(better)
+def bent(shift):
+    """Records of Fig. 4 with errors moved by a function of contender and size."""
+
+    def find(unit):
+        values = like_the_paper(unit)
+        pairs = zip(values["size"], values["rmse"], strict=True)
+        rmse = [error + shift(unit.contender.label, size) for size, error in pairs]
+        return values | {"rmse": rmse}
+
+    return outcome(None, [BOSTON], find).records
+
+
+def test_boston_claims_follow_the_errors():
+    assert verdicts(boston_claims(bent(lambda label, size: 0.0))) == [True, True, True, True]
+    shift = {"FSBL": -1.0, "FR": 0.5}
+    best, forward, fsbl, rmp = boston_claims(bent(lambda label, size: shift.get(label, 0.0)))
     assert verdicts([best, forward, fsbl, rmp]) == [False, False, False, True]
     assert "FSBL than RMP₀ at 4 features (0.50 ± 0.00)" in best.here
     assert not any(claim.partly for claim in (best, forward, fsbl))
     assert max(SIZES) == 128
 
 
-def test_boston_claims_that_hold_for_some_sizes_hold_in_part(tmp_path):
-    values = outcome(tmp_path, [BOSTON], like_the_paper).values
-    label, size = pl.col("algorithm"), pl.col("size")
-    bent = values.with_columns(
-        pl.when((label == "FSBL") & (size == 32))
-        .then(pl.col("rmse") - 0.6)
-        .when((label == "FR") & (size == 8))
-        .then(pl.col("rmse") + 0.5)
-        .otherwise(pl.col("rmse"))
-    )
-    best, forward, fsbl, _ = boston_claims(bent)
+def test_boston_claims_that_hold_for_some_sizes_hold_in_part():
+    shift = {("FSBL", 32): -0.6, ("FR", 8): 0.5}
+    best, forward, fsbl, _ = boston_claims(bent(lambda *where: shift.get(where, 0.0)))
     for claim in (best, forward, fsbl):
         assert claim.agrees is False
         assert claim.partly
@@ -279,8 +275,8 @@ def test_boston_claims_that_hold_for_some_sizes_hold_in_part(tmp_path):
 
 
 def test_the_printed_theorem_is_said_not_to_hold(tmp_path):
-    values = outcome(tmp_path, [replace(BOUNDS, realizations=25)], like_the_paper).values
-    [claim] = bounds_claims(values)
+    records = outcome(tmp_path, [replace(BOUNDS, realizations=25)], like_the_paper).records
+    [claim] = bounds_claims(records)
     assert claim.agrees is False
     assert "k >= 2" in claim.here
     assert "k = 1," not in claim.here

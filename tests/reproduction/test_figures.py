@@ -5,22 +5,21 @@ from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
-import polars as pl
 import pytest
 
-from reproduction import beyond, drawings, told_drawings
-from reproduction.run import adapted
+from reproduction import beyond, figures, figures_by_information, style
 from reproduction.declaration import Contender
-from reproduction.style import OURS
 from reproduction.paper import ALL, EXPERIMENTS, PAPER, TABLE_1
+from reproduction.run import adapted
 from reproduction.shared_support import SHARED
+from reproduction.style import OURS
 from tests.reproduction.made import found_beyond, like_the_paper, outcome, recovered
 from tests.reproduction.small import OMP, small
 
 
 def drawn(experiment, find=like_the_paper):
     made = outcome(None, [experiment], find)
-    return drawings.pictures(experiment, made.results, made.values)
+    return figures.pictures(experiment, made.results, made.records)
 
 
 def by_k(unit):
@@ -31,7 +30,7 @@ def by_k(unit):
 def test_every_experiment_of_the_paper_has_a_figure(name, tmp_path):
     [picture] = drawn(adapted(EXPERIMENTS[name], quick=True))
     assert picture.name == name
-    drawings.save(picture, tmp_path)
+    figures.save(picture, tmp_path)
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / f"{name}.svg").read_text()
     assert "<svg" in svg
@@ -43,7 +42,7 @@ def test_every_experiment_of_the_paper_has_a_figure(name, tmp_path):
 def test_every_experiment_beyond_the_paper_has_a_figure(name, tmp_path):
     [picture] = drawn(adapted(beyond.EXPERIMENTS[name], quick=True), found_beyond)
     assert picture.name == name
-    drawings.save(picture, tmp_path)
+    figures.save(picture, tmp_path)
     assert "<svg" in (tmp_path / f"{name}.svg").read_text()
     assert drawn(adapted(beyond.EXPERIMENTS[name], quick=True), lambda unit: "ValueError: no") == []
 
@@ -63,7 +62,7 @@ def test_lines_for_numbers_of_targets(tmp_path):
         np.testing.assert_allclose(
             lines["2"].get_ydata(), [recovered_part(2 / k) for k in SHARED.grid["k"]]
         )
-    drawings.save(picture, tmp_path)
+    figures.save(picture, tmp_path)
     assert "<svg" in (tmp_path / "shared-support.svg").read_text()
     assert drawn(SHARED, lambda unit: "ValueError: no") == []
 
@@ -84,7 +83,7 @@ def test_lines_by_what_is_told():
     panels = picture.figure.axes
     assert [ax.get_title(loc="left") for ax in panels] == [f"k = {k}" for k in range(12, 29, 4)]
     assert dots(panels[0], OURS) == [1.0]
-    others = dots(panels[0], told_drawings.BY_GROUP["the noise (paper)"])
+    others = dots(panels[0], figures_by_information.BY_GROUP["the noise (paper)"])
     np.testing.assert_allclose(others, 0.6, atol=1e-3)
     rings = [line for line in panels[0].get_lines() if line.get_markerfacecolor() == "none"]
     assert [line.get_xdata()[0] for line in rings if line.get_marker() == "o"] == [
@@ -129,7 +128,7 @@ def test_the_same_results_give_the_same_files(tmp_path):
     for folder in (tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
         [picture] = drawn(adapted(EXPERIMENTS["phase"], quick=True))
-        drawings.save(picture, folder)
+        figures.save(picture, folder)
         texts.append((folder / "phase.svg").read_bytes())
     assert texts[0] == texts[1]
 
@@ -190,7 +189,7 @@ def test_two_axes_give_heat_maps_and_three_give_several():
         "noise": (1, 2, 3, 4, 5, 6, 7),
     }
     many = drawn(small(contenders=[OMP], grid=grid), by_k)
-    assert len(many) == drawings.MOST_FIGURES
+    assert len(many) == figures.MOST_FIGURES
 
 
 def test_uneven_values_get_cells_of_one_size():
@@ -213,14 +212,14 @@ def test_failed_units_leave_gaps_and_a_failed_run_no_figure(tmp_path):
         return "ValueError: no" if bad else by_k(unit)
 
     [picture] = drawn(experiment, find)
-    drawings.save(picture, tmp_path)
+    figures.save(picture, tmp_path)
     grid = picture.figure.axes[0].collections[0].get_array()
     assert np.ma.count_masked(grid) == 2 or np.isnan(np.ma.filled(grid, np.nan)).sum() == 2
     assert drawn(experiment, lambda unit: "ValueError: no") == []
     for declared in EXPERIMENTS.values():
         quick = adapted(declared, quick=True)
         assert drawn(quick, lambda unit: "ValueError: no") == []
-        assert drawings.pictures(quick, pl.DataFrame(), pl.DataFrame()) == []
+        assert figures.pictures(quick, [], []) == []
 
 
 def test_names_that_look_like_formulas_or_paths_are_harmless(tmp_path):
@@ -228,7 +227,7 @@ def test_names_that_look_like_formulas_or_paths_are_harmless(tmp_path):
     experiment = replace(small(contenders=[odd]), name="../a b", title="$\\frac{")
     [picture] = drawn(experiment, by_k)
     assert picture.name == "_a_b"
-    drawings.save(picture, tmp_path)
+    figures.save(picture, tmp_path)
     assert (tmp_path / "_a_b.svg").exists()
 
 
@@ -237,22 +236,22 @@ def test_long_names_leave_room_for_what_follows(tmp_path):
     experiment = replace(small(grid=axes, contenders=[OMP], realizations=1), name="\U0001d4b3" * 80)
     pictures = drawn(experiment, by_k)
     assert len({picture.name for picture in pictures}) == len(pictures) > 1
-    drawings.save(pictures[0], tmp_path)
+    figures.save(pictures[0], tmp_path)
 
 
 def test_contenders_keep_their_looks():
     labels = ["OMP", *(f"mine {i}" for i in range(7))]
     experiment = small(contenders=[Contender(label, "omp") for label in labels])
-    looks = [drawings.look(experiment, label) for label in labels]
-    assert looks[0] == drawings.LOOKS["OMP"]
+    looks = [style.look(experiment, label) for label in labels]
+    assert looks[0] == style.LOOKS["OMP"]
     assert len(set(looks)) == len(looks)
 
 
 def test_labels_are_moved_apart_no_further_than_needed():
-    assert drawings.spread([0.1, 0.5], 0.1) == [0.1, 0.5]
+    assert figures.spread([0.1, 0.5], 0.1) == [0.1, 0.5]
     np.testing.assert_allclose(
-        drawings.spread([0.5, 0.5, 0.52], 0.1), [0.40667, 0.50667, 0.60667], atol=1e-4
+        figures.spread([0.5, 0.5, 0.52], 0.1), [0.40667, 0.50667, 0.60667], atol=1e-4
     )
-    moved = drawings.spread([0.0, 0.05, 0.16, 0.9], 0.1)
+    moved = figures.spread([0.0, 0.05, 0.16, 0.9], 0.1)
     assert np.diff(moved).min() >= 0.1 - 1e-12
     assert moved[-1] == 0.9

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import polars as pl
+import numpy as np
 import pytest
 
 from reproduction import beyond, paper, shared_support
@@ -17,9 +17,7 @@ from reproduction.beyond import (
     UNCORRELATED,
 )
 from reproduction.catalogue import DECLARED, is_among, named
-from reproduction.run import adapted, conduct
 from reproduction.generators import draw, generator
-from reproduction.shared_support import SHARED
 from reproduction.goals import (
     false_claims,
     false_features,
@@ -29,6 +27,8 @@ from reproduction.goals import (
     sizes,
     transition_claims,
 )
+from reproduction.run import adapted, run
+from reproduction.shared_support import SHARED
 from tests.reproduction.made import found_beyond, outcome, recovered
 
 
@@ -130,20 +130,22 @@ def test_aims_need_solve():
 
 
 def test_false_features_are_counted_with_their_errors():
-    values = pl.DataFrame(
-        {"algorithm": ["solve"] * 4, "n": [64] * 4, "m": [128] * 4, "size": [0.0, 0.0, 1.0, 1.0]}
-    )
-    one = false_features(values)["solve"][64, 128]
+    def records(size, label="solve"):
+        settings = {"contender": label, "cell": {"n": 64, "m": 128}}
+        return [{"settings": settings, "values": {"size": size}}]
+
+    sizes = [0.0, 0.0, 1.0, 1.0]
+    one = false_features(records(sizes))["solve"][64, 128]
     assert (one.mean, one.draws) == (0.5, 4)
     assert one.error == pytest.approx((1 / 3) ** 0.5 / 2)
     assert one.text == "0.500 ± 0.289"
-    [claim] = false_claims(values)
+    [claim] = false_claims(records(sizes))
     assert claim.agrees is False
-    [claim] = false_claims(values.head(3))
+    [claim] = false_claims(records(sizes[:3]))
     assert claim.agrees is True
-    assert false_features(values.head(1))["solve"][64, 128].error == 0
-    assert false_features(pl.DataFrame()) == {}
-    assert false_claims(values.with_columns(algorithm=pl.lit("abess"))) == []
+    assert false_features(records(sizes[:1]))["solve"][64, 128].error == 0
+    assert false_features([]) == {}
+    assert false_claims(records(sizes, "abess")) == []
 
 
 def test_the_transition_is_ahead_at_every_ratio_or_not():
@@ -165,7 +167,7 @@ def test_the_transition_is_ahead_at_every_ratio_or_not():
     [claim] = by_edge(lambda unit: 0.35 if is_ahead(unit) else 0.25)
     assert (claim.agrees, claim.partly) == (False, True)
     assert claim.here.endswith("which could be chance, at n/m = 0.9.")
-    assert transition_claims(pl.DataFrame()) == []
+    assert transition_claims([]) == []
 
 
 # --- real draws -----------------------------------------------------------------------------------
@@ -175,15 +177,15 @@ def rates(folder, experiment, realizations, labels, **grid):
     smaller = replace(
         experiment.only(labels), realizations=realizations, grid=experiment.grid | grid
     )
-    found = conduct([smaller], folder, jobs=1)
-    assert found.failed.is_empty()
+    found = run([smaller], folder, jobs=1)
+    assert not found.failed
     return found
 
 
 def test_solve_told_nothing_is_ahead_of_the_paper_s_nine(tmp_path):
     labels = ["solve", "RMP_σ", "OMP"]
     found = rates(tmp_path, UNCORRELATED, 12, labels, k=(20,)).results
-    by = dict(found.select("algorithm", "rate").iter_rows())
+    by = {row["algorithm"]: row["rate"] for row in found}
     assert by["solve"] >= 0.9
     assert by["RMP_σ"] <= 0.7
     assert by["OMP"] <= 0.3
@@ -191,20 +193,20 @@ def test_solve_told_nothing_is_ahead_of_the_paper_s_nine(tmp_path):
 
 def test_correlated_and_noisy(tmp_path):
     found = rates(tmp_path / "correlated", CORRELATED, 12, ["solve"], k=(5,)).results
-    assert found["rate"].item() >= 0.9
+    assert found[0]["rate"] >= 0.9
     found = rates(tmp_path / "noisy", NOISY, 12, ["solve"], noise=(0.4,)).results
-    assert found["rate"].item() >= 0.8
+    assert found[0]["rate"] >= 0.8
 
 
 def test_pure_noise_has_no_true_feature(tmp_path):
     labels = ["solve", "ARDRegression"]
-    values = rates(tmp_path, PURE_NOISE, 8, labels, n=(64,), m=(20,)).values
-    by = false_features(values)
+    records = rates(tmp_path, PURE_NOISE, 8, labels, n=(64,), m=(20,)).records
+    by = false_features(records)
     assert by["solve"][64, 20].mean <= 1
     assert by["ARDRegression"][64, 20].mean >= 5
-    found = values.filter(pl.col("algorithm") == "solve")
-    assert ((found["size"] == 0) == (found["success"] == 1)).all()
-    assert found["error"].is_finite().all()
+    [found] = [one["values"] for one in records if one["settings"]["contender"] == "solve"]
+    assert [size == 0 for size in found["size"]] == [success == 1 for success in found["success"]]
+    assert np.isfinite(found["error"]).all()
 
 
 def test_all_contenders_take_part_in_every_cell(tmp_path):
@@ -213,5 +215,5 @@ def test_all_contenders_take_part_in_every_cell(tmp_path):
 
     wanted, _ = attended([replace(NOISY, realizations=1, grid=NOISY.grid | {"noise": (0.1,)})])
     assert len(wanted[0].contenders) >= len(EVERYBODY) - 2
-    found = conduct(wanted, tmp_path, jobs=1)
-    assert found.failed["error_message"].to_list() == []
+    found = run(wanted, tmp_path, jobs=1)
+    assert [row["error_message"] for row in found.failed] == []

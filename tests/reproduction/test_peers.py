@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from sklearn.linear_model import ARDRegression, LassoCV, OrthogonalMatchingPursuitCV
 
-from sparsewise import ALGORITHMS
-from sparsewise.errors import InputError
 from reproduction import peers
-from reproduction.run import attended
 from reproduction.declaration import Contender
 from reproduction.generators import draw, generator
 from reproduction.peers import PEERS, Peer, absent, competitor
-from reproduction.tasks import recovery
-from reproduction.tasks import perform
+from reproduction.run import attended
+from reproduction.tasks import perform, recovery
+from sparsewise import ALGORITHMS
+from sparsewise.errors import InputError
 from tests.reproduction.small import OMP, small
 
 NOWHERE = Peer("no_such_package", lambda A, y: y, brought_by="sparsewise[bench]")

@@ -8,7 +8,14 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from reproduction.benchmarks import prediction
-from reproduction.benchmarks.prediction import Source, encoded, false_features, held_out, page, products
+from reproduction.benchmarks.prediction import (
+    Source,
+    encoded,
+    false_features,
+    held_out,
+    page,
+    products,
+)
 
 
 def test_a_table_is_encoded():

@@ -7,15 +7,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from sparsewise.errors import InputError
 from reproduction import beyond, peers
-from reproduction.run import adapted, conduct
 from reproduction.declaration import Contender
 from reproduction.document import inline, plain
 from reproduction.paper import EXPERIMENTS, TABLE_1
 from reproduction.peers import absent
-from reproduction.shared_support import SHARED
 from reproduction.report import write_report
+from reproduction.run import adapted, run
+from reproduction.shared_support import SHARED
+from sparsewise.errors import InputError
 from tests.reproduction.made import found_beyond, like_the_paper, outcome, recovered
 from tests.reproduction.small import OMP, small
 
@@ -155,10 +155,10 @@ def test_some_algorithms_alone(tmp_path):
 
 def test_an_experiment_of_one_s_own_from_a_real_run(tmp_path):
     experiment = small(realizations=6)
-    made = conduct([experiment], tmp_path, seed=7, jobs=1)
+    made = run([experiment], tmp_path, seed=7, jobs=1)
     text, page = written(made)
     assert "paper" not in text.lower()
-    for row in made.results.to_dicts():
+    for row in made.results:
         assert f"{row['rate']:.3f} ({row['low']:.3f}–{row['high']:.3f})" in text
     assert "(figures/small.png)" in text
     assert "intervals are wide" in text

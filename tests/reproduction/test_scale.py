@@ -10,7 +10,15 @@ import pytest
 from reproduction.benchmarks import chunk_peers, on_dask, scale
 from reproduction.benchmarks.chunk_peers import Table, contenders, least_squares, peers, table
 from reproduction.benchmarks.cost_model import TOGETHER, Asked, Cost, Machine, tall, wide
-from reproduction.benchmarks.on_dask import Case, Run, Sizes, Watched, dask_page, model_page, plan_page
+from reproduction.benchmarks.on_dask import (
+    Case,
+    Run,
+    Sizes,
+    Watched,
+    dask_page,
+    model_page,
+    plan_page,
+)
 from reproduction.benchmarks.scale import condensing, run_and_watch
 
 PLAIN = Machine(fold=1e10, merge=1e10, product=1e10, memory=1e10, link=1e9, task=1e-3, trip=1e-3)

@@ -7,16 +7,24 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import Matern
 
-from sparsewise import ALGORITHMS, Targets, forward, omp
 from reproduction.declaration import Cell, Contender, Unit
 from reproduction.generators import FAMILIES, draw, generator
-from reproduction.tasks import boston, deltas, kernel_regression, split
 from reproduction.measure import noted
 from reproduction.paper import BOSTON, BOUNDS
-from reproduction.tasks import bounds
 from reproduction.shared_support import SHARED
-from reproduction.tasks import recovery
-from reproduction.tasks import TASKS, described, entries, perform
+from reproduction.tasks import (
+    TASKS,
+    boston,
+    bounds,
+    deltas,
+    described,
+    entries,
+    kernel_regression,
+    perform,
+    recovery,
+    split,
+)
+from sparsewise import ALGORITHMS, Targets, forward, omp
 from tests.reproduction.small import BP, OMP, RMP, small
 
 

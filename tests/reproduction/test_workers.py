@@ -4,28 +4,26 @@ import json
 import math
 import os
 import resource
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from joblib import parallel_config
-from joblib.parallel import ThreadingBackend
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sparsewise import ALGORITHMS, omp
-from sparsewise.errors import InputError
 from reproduction.declaration import Contender
 from reproduction.generators import FAMILIES
-from reproduction.units import Journal, alone
-from reproduction.workers import run_units
 from reproduction.tasks import TASKS
+from reproduction.workers import run_units
+from sparsewise import ALGORITHMS, omp
+from sparsewise.errors import InputError
 from tests.reproduction.small import OMP, small
 
 
 def run(path, experiment=None, *, seed=0, jobs=1, units=None, **more):
     units = list((experiment or small()).units()) if units is None else units
-    return run_units(units, Journal(path / "journal.jsonl"), seed=seed, jobs=jobs, **more)
+    return run_units(units, path, seed=seed, jobs=jobs, **more)
 
 
 def numbers(records):
@@ -40,8 +38,8 @@ def numbers(records):
     ]
 
 
-def lines(path):
-    return (path / "journal.jsonl").read_bytes().splitlines()
+def files(path):
+    return sorted(path.glob("*.json"))
 
 
 # --- the same numbers -----------------------------------------------------------------------------
@@ -111,186 +109,93 @@ def test_what_is_added_here_is_known_to_the_workers(tmp_path, monkeypatch):
     assert numbers(found) == numbers(run(tmp_path / "one", experiment))
 
 
-@pytest.mark.parametrize("backend", ["threading", "sequential"])
-def test_another_backend_of_joblib_may_take_over(tmp_path, expected, backend):
-    with parallel_config(backend, n_jobs=2):
-        assert numbers(run(tmp_path, jobs=None)) == expected
-
-
-def test_a_backend_that_tells_all_at_the_end_gets_little_at_a_time(tmp_path, expected):
-    """As joblib's multiprocessing and Ray's."""
-
-    class Piecewise(ThreadingBackend):
-        supports_return_generator = False
-
-    calls = []
-    with parallel_config(Piecewise(), n_jobs=2):
-        found = run(tmp_path, jobs=None, on_unit=lambda *_: calls.append(len(lines(tmp_path))))
-    assert numbers(found) == expected
-    assert calls == [1, 2, 3, 4, 5, 6]
-
-
-# --- the journal ----------------------------------------------------------------------------------
+# --- files of units -------------------------------------------------------------------------------
 
 
 def test_every_unit_is_on_the_disk_when_it_is_told(tmp_path):
     kept = []
-    records = run(tmp_path, on_unit=lambda unit, record: kept.append(lines(tmp_path)[-1]))
-    written = [json.loads(line) for line in kept]
-    assert all(len(line.pop("crc32")) == 8 for line in written)
-    assert written == records[::-1]
+    records = run(tmp_path, on_unit=lambda unit, record: kept.append((files(tmp_path), record)))
+    assert [len(there) for there, _ in kept] == [1, 2, 3, 4, 5, 6]
+    assert [record for _, record in kept] == records[::-1]
+    assert {path.read_text() for path in files(tmp_path)} == {json.dumps(one) for one in records}
 
 
 def test_what_is_done_is_not_repeated(tmp_path, monkeypatch):
     records = run(tmp_path)
     monkeypatch.setattr("reproduction.workers.perform", None)
-    before = lines(tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in files(tmp_path)}
     assert run(tmp_path) == records
     assert run(tmp_path, jobs=2) == records
-    assert lines(tmp_path) == before
+    assert {path: path.stat().st_mtime_ns for path in files(tmp_path)} == before
 
 
-@pytest.mark.parametrize("cut", [1, 2, 40, 300])
-def test_a_last_line_that_was_cut_off(tmp_path, expected, cut):
-    """As by a kill while it was written; to the newline, its content is whole."""
+OTHER = {
+    "seed": {"seed": 1},
+    "realisations": {"experiment": small(realizations=5)},
+    "signal": {"experiment": small(signal="normal")},
+    "parameters": {"experiment": small(contenders=[replace(OMP, parameters={"sparsity": 2})])},
+    "threshold": {"experiment": small(contenders=[replace(OMP, threshold=0.5)])},
+    "grid": {"experiment": small(grid=small().grid | {"noise": (1e-3,)})},
+}
+
+
+@pytest.mark.parametrize("change", OTHER.values(), ids=OTHER)
+def test_other_settings_reuse_nothing(tmp_path, change):
     run(tmp_path)
-    path = tmp_path / "journal.jsonl"
-    path.write_bytes(path.read_bytes()[:-cut])
     done = []
-    again = run(tmp_path, on_start=lambda total, before: done.append((total, before)))
-    assert numbers(again) == expected
-    assert done == [(6, 6 if cut == 1 else 5)]
-    run(tmp_path, on_start=lambda total, before: done.append((total, before)))
-    assert done[1] == (6, 6)
+    run(tmp_path, **change, on_start=lambda total, before: done.append(before))
+    assert done == [0]
+
+
+def test_two_of_one_label_have_files_of_their_own(tmp_path):
+    twins = [Contender("a/b", "omp", {"sparsity": k}) for k in (1, 2)]
+    records = run(tmp_path, small(contenders=twins))
+    assert len(files(tmp_path)) == 4
+    assert run(tmp_path, small(contenders=twins)) == records
 
 
 DAMAGE = {
-    "nothing": b"",
+    "empty": b"",
     "zeros": b"\0" * 50,
     "not UTF-8": b'{"settings": "\xff"}',
-    "half a line": b'{"settings": {"experiment": "small", "ta',
+    "cut off": b'{"settings": {"experiment": "small", "ta',
     "not a record": b"[1, 2, 3]",
-    "no error": b'{"settings": {}, "values": {"size": [1]}}',
-    "no values": b'{"settings": {}, "values": {}, "error": null}',
-    "words for numbers": b'{"settings": {}, "values": {"size": ["a"]}, "error": null}',
+    "no values": b'{"settings": {}, "values": {}, "error": null, "seconds": 1}',
     "endless lists": b"[" * 100_000,
+    "words for numbers": (b'"size": [', b'"size": ["a", '),
+    "not a number": (b'"size": [', b'"size": [NaN, '),
+    "a value too many": (b'"size": [', b'"size": [1.0, '),
+    "other settings": (b'"seed": 0', b'"seed": 1'),
+    "no time": (b'"seconds": ', b'"minutes": '),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_good_lines_after_a_damaged_one_count(tmp_path, damage):
-    records = run(tmp_path)
-    whole = lines(tmp_path)
-    (tmp_path / "journal.jsonl").write_bytes(b"\n".join([*whole[:2], damage, *whole[3:], b""]))
+def test_a_file_that_cannot_be_read_is_run_again(tmp_path, expected, damage, capsys):
+    run(tmp_path)
+    path = files(tmp_path)[0]
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(*damage) if isinstance(damage, tuple) else damage)
     done = []
     again = run(tmp_path, on_start=lambda total, before: done.append(before))
-    assert numbers(again) == numbers(records)
-    assert done == [5]
-    assert len(Journal(tmp_path / "journal.jsonl").records) == 6
+    assert (numbers(again), done) == (expected, [5])
+    told = capsys.readouterr().err
+    assert told.startswith("can't read ")
+    assert f"{path.name}, so its unit is run again: " in told
+    assert told.count("\n") == 1
+    run(tmp_path, on_start=lambda total, before: done.append(before))
+    assert (done, capsys.readouterr().err) == ([5, 6], "")
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """A journal as bytes, and what it tells; one unit has failed."""
-    folder = tmp_path_factory.mktemp("written")
-    bad = Contender("bad", "omp", {"residual": -1.0})
-    units = [*small(realizations=2).units(), *small("bad", [bad], realizations=2).units()]
-    run(folder, units=units)
-    path = folder / "journal.jsonl"
-    return path.read_bytes(), Journal(path).records
-
-
-def test_no_bit_changes_unnoticed(tmp_path, written):
-    """What a bit spoils is done again: a unit, or two that are no longer on lines of their own."""
-    content, records = written
-    path, rng = tmp_path / "journal.jsonl", np.random.default_rng(14)
-    for place in rng.permutation(8 * len(content))[:4000]:
-        damaged = bytearray(content)
-        damaged[place // 8] ^= 1 << (place % 8)
-        path.write_bytes(damaged)
-        found = Journal(path).records
-        assert all(records[key] == record for key, record in found.items())
-        assert len(found) >= len(records) - 2
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_damaged_journal_gives_the_same_results(tmp_path, expected, seed):
+@pytest.mark.parametrize("cut", [0, 1, 100, -1])
+def test_drafts_of_a_killed_run_are_no_units(tmp_path, expected, cut):
     run(tmp_path)
-    path, rng = tmp_path / "journal.jsonl", np.random.default_rng(seed)
-    damaged = bytearray(path.read_bytes())
-    for place in rng.integers(len(damaged), size=3):
-        damaged[place] ^= 1 << rng.integers(8)
-    path.write_bytes(damaged)
-    assert numbers(run(tmp_path)) == expected
-
-
-def test_lines_in_another_order_and_twice(tmp_path, written):
-    content, records = written
-    lines = content.splitlines(keepends=True)
-    (tmp_path / "journal.jsonl").write_bytes(b"".join([*lines[::-1], *lines[:3]]))
-    assert Journal(tmp_path / "journal.jsonl").records == records
-
-
-def test_lines_with_the_line_ends_of_windows(tmp_path, written):
-    content, records = written
-    (tmp_path / "journal.jsonl").write_bytes(content.replace(b"\n", b"\r\n"))
-    assert Journal(tmp_path / "journal.jsonl").records == records
-
-
-def test_lines_that_run_into_each_other(tmp_path, written):
-    content, records = written
-    first, second, *rest = content.splitlines()
-    mixed = [first[:50] + second[:70], first[50:] + second[70:], *rest, b""]
-    (tmp_path / "journal.jsonl").write_bytes(b"\n".join(mixed))
-    found = Journal(tmp_path / "journal.jsonl").records
-    assert list(found.values()) == list(records.values())[2:]
-
-
-def test_journals_of_earlier_releases(tmp_path, monkeypatch):
-    """They have no checksums."""
-    records = run(tmp_path)
-    old = [json.dumps(record).encode() for record in records]
-    (tmp_path / "journal.jsonl").write_bytes(b"\n".join([*old, b""]))
-    monkeypatch.setattr("reproduction.workers.perform", None)
-    assert run(tmp_path) == records
-
-
-ODD = {
-    "NaN": {"values": {"size": [float("nan")]}},
-    "too large": {"values": {"size": [10**400]}},
-    "lengths": {"values": {"size": [1.0, 2.0], "error": [1.0]}},
-    "seconds": {"seconds": "long"},
-    "another field": {"more": 1},
-    "endless setting": {"settings": {"a": float("inf")}},
-}
-
-
-@pytest.mark.parametrize("change", ODD.values(), ids=ODD)
-def test_old_lines_that_no_table_could_be_made_of(tmp_path, change):
-    good = {"settings": {"a": 1}, "values": {"size": [1.0]}, "error": None, "seconds": 1.0}
-    lines = [json.dumps(one) for one in (good, good | {"settings": {"a": 2}} | change)]
-    (tmp_path / "journal.jsonl").write_text("\n".join(lines))
-    assert list(Journal(tmp_path / "journal.jsonl").records.values()) == [good]
-
-
-def test_an_empty_journal(tmp_path, expected):
-    (tmp_path / "journal.jsonl").touch()
-    assert numbers(run(tmp_path)) == expected
-
-
-def test_a_journal_that_is_a_folder(tmp_path):
-    (tmp_path / "journal.jsonl").mkdir()
-    with pytest.raises(InputError, match=r"^can't read .*journal\.jsonl: Is a directory$"):
-        run(tmp_path)
-
-
-def test_a_failure_does_not_undo_a_success(tmp_path):
-    journal = Journal(tmp_path / "journal.jsonl")
-    good = {"settings": {"a": 1}, "values": {"size": [1.0]}, "error": None}
-    bad = {"settings": {"a": 1}, "values": {}, "error": "ValueError: no"}
-    for record in (bad, good, bad):
-        journal.add(record)
-    assert Journal(journal.path).find({"a": 1}) == good
+    path = files(tmp_path)[0]
+    path.with_name(".123.draft").write_bytes(path.read_bytes()[:cut])
+    path.unlink()
+    done = []
+    found = run(tmp_path, on_start=lambda total, before: done.append(before))
+    assert (numbers(found), done) == (expected, [5])
 
 
 @pytest.fixture
@@ -309,33 +214,15 @@ def disk():
 def test_a_full_disk_loses_nothing_that_is_done(tmp_path, expected, disk, jobs):
     told = []
     run(tmp_path, units=list(small().units())[:1])
-    disk.limit(len(lines(tmp_path)[0]) * 3)
-    with pytest.raises(InputError, match=r"^can't write .*journal\.jsonl: .*kept for resume=True$"):
+    disk.limit(files(tmp_path)[0].stat().st_size // 2)
+    with pytest.raises(InputError, match=r"^can't write .*\.json: .*kept for --resume$"):
         run(tmp_path, jobs=jobs, on_unit=lambda unit, record: told.append(record))
     disk.free()
-    assert 1 <= len(told) < 6
     # The limit holds in workers, too, where what they compile may not fit: such units fail.
     good = [record for record in told if record["error"] is None]
-    done = []
-    again = run(tmp_path, on_start=lambda total, before: done.append(before))
-    assert done == [len(good)]
-    assert numbers(again) == expected
-
-
-def test_a_line_that_does_not_fit_is_not_kept_in_part(tmp_path, disk):
-    """Even if all of it fits but its end: then it would be known later, and was never told."""
-    journal = Journal(tmp_path / "journal.jsonl")
-    first = {"settings": {"a": 1}, "values": {"size": [1.0]}, "error": None}
-    second = first | {"settings": {"a": 2}}
-    journal.add(first)
-    before = journal.path.read_bytes()
-    disk.limit(2 * len(before) - 1)
-    with pytest.raises(InputError, match=r"^can't write "):
-        journal.add(second)
-    disk.free()
-    assert journal.path.read_bytes() == before
-    journal.add(second)
-    assert len(Journal(journal.path).records) == 2
+    assert len(good) == len(files(tmp_path)) == 1
+    assert not list(tmp_path.glob(".*"))
+    assert numbers(run(tmp_path)) == expected
 
 
 def test_parameters_that_cannot_be_written_down(tmp_path):
@@ -353,25 +240,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     experiment = small(contenders=[omp], grid=grid)
     records = run(tmp_path, experiment)
     assert records[0]["error"] is None
-    assert (
-        numbers(Journal(tmp_path / "journal.jsonl").records.values())[0][1:]
-        == numbers(records)[0][1:]
-    )
     assert run(tmp_path, experiment)[0]["values"] == records[0]["values"]
-
-
-# --- one run to a folder --------------------------------------------------------------------------
-
-
-def test_a_folder_is_locked_for_one_run(tmp_path):
-    with (
-        alone(tmp_path),
-        pytest.raises(InputError, match=r"^another run is writing to"),
-        alone(tmp_path),
-    ):
-        raise AssertionError("two at once")
-    with alone(tmp_path):
-        pass
 
 
 # --- failures -------------------------------------------------------------------------------------
@@ -437,8 +306,8 @@ def test_a_worker_that_dies_takes_no_other_unit_along(tmp_path, monkeypatch):
     told = []
     found = run(tmp_path, units=units, jobs=2, on_unit=lambda unit, record: told.append(record))
     assert [record["error"] is None for record in found] == [True, False, True, False, True]
-    assert "TerminatedWorkerError" in found[1]["error"]
-    assert len(told) == len(lines(tmp_path)) == 5
+    assert "BrokenProcessPool" in found[1]["error"]
+    assert (len(told), len(files(tmp_path))) == (5, 3)
     (tmp_path / "alone").mkdir()
     assert numbers(found[::2]) == numbers(run(tmp_path / "alone", units=units[::2]))
 
@@ -450,7 +319,7 @@ def test_what_cannot_be_sent_to_a_worker_is_recorded(tmp_path, monkeypatch):
         experiment = small(contenders=[Contender("unsendable", "fails"), OMP])
         found = run(tmp_path, experiment, jobs=2)
     assert [record["error"] is None for record in found] == [False, True] * 2
-    assert "PicklingError" in found[0]["error"]
+    assert "pickle" in found[0]["error"]
 
 
 # --- threads --------------------------------------------------------------------------------------
