@@ -2,6 +2,7 @@
 # make test         lint, types, import rules and tests
 # make test-oldest  tests with the oldest releases of what we need, in .venv-oldest
 # make fuzz         hostile cases by the thousand: make fuzz CASES=20000 SEED=1
+# make reproduce    the paper's experiments: make reproduce NAMES="table1 table2" QUICK=1 JOBS=2
 # make bench        times against peers, into README.md and docs/benchmarks.md
 # make clean        remove the environments and every cache
 #
@@ -11,6 +12,12 @@ PYTHON ?= python3
 WORKERS ?= 2
 CASES ?= 10000
 SEED ?= 0
+NAMES ?= all
+QUICK ?=
+JOBS ?= -1
+OUT ?= results
+RESUME ?= 1
+DASK ?=
 
 VENV := .venv
 OLDEST := .venv-oldest
@@ -18,7 +25,7 @@ BIN := $(VENV)/bin
 INSTALL := -m pip --disable-pip-version-check install --quiet --prefer-binary
 PIP := $(BIN)/python $(INSTALL)
 
-.PHONY: run test test-oldest lint fuzz bench clean
+.PHONY: run test test-oldest lint fuzz reproduce bench clean
 
 run: $(VENV)/.installed
 	$(BIN)/sparsewise fit --example diabetes
@@ -30,9 +37,9 @@ SOURCES_HASH = $(shell $(PYTHON) -c "import hashlib, pathlib; \
   print(hashlib.sha256(b''.join(f.read_bytes() for f in files)).hexdigest()[:16])")
 test fuzz: export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(SOURCES_HASH)
 test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(SOURCES_HASH)-oldest
-test test-oldest fuzz bench: export OPENBLAS_NUM_THREADS := 1
-test test-oldest fuzz bench: export MKL_NUM_THREADS := 1
-test test-oldest fuzz bench: export OMP_NUM_THREADS := 1
+test test-oldest fuzz reproduce bench: export OPENBLAS_NUM_THREADS := 1
+test test-oldest fuzz reproduce bench: export MKL_NUM_THREADS := 1
+test test-oldest fuzz reproduce bench: export OMP_NUM_THREADS := 1
 
 # Whole files to each worker: what a file needs is compiled, and what it shares made, by one of them.
 PYTEST := -m pytest -n $(WORKERS) --dist loadfile
@@ -59,13 +66,18 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Goes on where it was stopped; RESUME= begins anew, in a folder that is empty.
+reproduce: $(VENV)/.installed-reproduction
+	$(BIN)/python -m reproduction $(NAMES) --jobs $(JOBS) --out $(OUT) $(if $(QUICK),--quick) \
+	  $(if $(RESUME),--resume) $(if $(DASK),--dask $(DASK))
+
 bench: $(VENV)/.installed-bench
-	$(BIN)/python -m benchmarks --readme
+	$(BIN)/python -m reproduction.benchmarks --readme
 
 clean:
 	rm -rf $(VENV) $(OLDEST) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf build dist
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find src tests reproduction -name __pycache__ -prune -exec rm -rf {} +
 
 # --- set-up: each stamp is made once, and again when pyproject.toml changes -----------------------
 
@@ -83,6 +95,11 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.made
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.made
 	@echo "Installing sparsewise and what its tests need into $(VENV) (the first time only)"
 	$(PIP) --editable ".[dev]"
+	@touch $@
+
+$(VENV)/.installed-reproduction: pyproject.toml $(VENV)/.made
+	@echo "Installing sparsewise and what its experiments need into $(VENV) (the first time only)"
+	$(PIP) --editable ".[reproduction]"
 	@touch $@
 
 $(VENV)/.installed-bench: pyproject.toml $(VENV)/.made

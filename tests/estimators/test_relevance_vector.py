@@ -21,7 +21,7 @@ from sparsewise.estimators import RelevanceVectorRegressor, relevance_vector
 from sparsewise.estimators.kernel_functions import PROFILES, SAMPLE, Stationary, median_distance
 
 with mock.patch.dict(os.environ):  # importing it sets the number of threads
-    from benchmarks import kernels
+    from reproduction.benchmarks import kernels
 
 BAYESIAN = ["rmp", "fast_sbl", "sbl"]
 STEPWISE = ["rmp0", "foba", "forward"]

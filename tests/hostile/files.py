@@ -1,32 +1,30 @@
-"""Files that were damaged, or made by somebody else: saved models, journals, declarations, drafts.
+"""Files that were damaged, or made by somebody else: saved models, units of a run, drafts.
 
-What is read is what was written, or it is refused in one sentence; of a journal, what can't be read
-is done again. What was written is known, so that nothing of the library is needed to judge.
+What is read is what was written, or it is refused in one sentence; a unit that can't be read is run
+again. What was written is known, so that nothing of the library is needed to judge.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
-import itertools
+import io
 import json
-import math
 import os
+import shutil
 import stat
 from functools import cache
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
-import yaml
 
+from reproduction import units
+from reproduction.declaration import Contender, Experiment
+from reproduction.run import run
 from sparsewise._util.files import write_whole
 from sparsewise.errors import InputError
-from sparsewise.experiments import conduct as conduct_module
-from sparsewise.experiments import journal as journal_module
-from sparsewise.experiments.declaration import Contender, Experiment
-from sparsewise.experiments.journal import Journal
-from sparsewise.experiments.specification import FIELDS, read_specification
 from sparsewise.io.model import LinearModel, Source
 from tests.hostile.campaign import Case, family, fault, oracle
 from tests.hostile.commands import NAMES, folder
@@ -199,79 +197,19 @@ def a_whole_model_is_read(how: str) -> None:
     assert how != "none", "it was refused"
 
 
-# --- journals -------------------------------------------------------------------------------------
+# --- units of a run -------------------------------------------------------------------------------
 
 CONTENDERS = tuple(Contender(label, "omp", {"sparsity": 1 + i}) for i, label in enumerate("ab"))
 EXPERIMENT = Experiment("small", "Small", {"n": (4,), "m": (5,), "k": (1, 2)}, CONTENDERS, 2)
-
-
-def key(settings: dict) -> str:
-    return json.dumps(settings, sort_keys=True)
+JUNK = (b"", b"{}", b"[" * 9999, b"null", b"\xff", b"9" * 5000, b'{"values": {"size": [1.0]}}')
 
 
 @cache
-def journal() -> tuple[bytes, dict[str, dict], Path]:
-    """A journal as bytes, its records by settings, and the folder of the run that wrote it."""
+def whole_run() -> Path:
+    """The folder of a run that nothing was done to."""
     where = Path(folder().name, "run")
-    conduct_module.conduct([EXPERIMENT], where, jobs=1)
-    path = where / "journal.jsonl"
-    failed = {"settings": {"a": 1}, "values": {}, "error": "ValueError: =no", "seconds": 0.5}
-    Journal(path).add(failed)
-    content = path.read_bytes()
-    records = [json.loads(line) for line in content.splitlines()]
-    for record in records:
-        del record["crc32"]
-    return content, {key(record["settings"]): record for record in records}, where
-
-
-@oracle
-def are_records(found: dict[str, dict], written: dict[str, dict], touched: int) -> None:
-    """Each as it was written; only lines that were touched are missing."""
-    for record in found.values():
-        assert written.get(key(record["settings"])) == record, f"changed: {str(record)[:300]}"
-    missing = len(written) - len(found)
-    assert missing <= touched, f"{missing} of {len(written)} are lost by damage to {touched}"
-
-
-@family("journals", share=2)
-def damaged_journals(case: Case) -> None:
-    """Bits, bytes and lines changed: each record is as it was, or is not there."""
-    content, written, _ = journal()
-    lines = content.splitlines(keepends=True)
-    rng = case.rng
-    how = case.choose(
-        "bit", "bit", "bit", "bits", "cut", "bytes", "order", "twice", "mixed", "junk"
-    )
-    case.note(how=how)
-    touched = 0
-    if how == "bit":
-        content, touched = flipped(case, content, 1), 2
-    elif how == "bits":
-        many = case.choose(2, 5, 50)
-        content, touched = flipped(case, content, many), 2 * many
-    elif how == "cut":
-        content, touched = content[: rng.integers(len(content))], len(lines)
-    elif how == "bytes":
-        place, size = rng.integers(len(content)), case.choose(1, 4, 300)
-        content = content[:place] + rng.bytes(size) + content[place + size * case.chance(0.5) :]
-        touched = 3
-    elif how == "order":
-        content = b"".join(lines[i] for i in rng.permutation(len(lines)))
-    elif how == "twice":
-        content = b"".join([*lines, *lines[: rng.integers(len(lines))]])
-    elif how == "mixed":
-        first, second = lines[0], lines[1]
-        at = rng.integers(1, min(len(first), len(second)) - 40)
-        content = b"".join([first[:at] + second[:at], first[at:] + second[at:], *lines[2:]])
-        touched = 2
-    else:
-        odd = case.choose(b"{}\n", b"[" * 9999 + b"\n", b"null\n", b"\xff\n", b"\n\n", b"9" * 5000)
-        place = int(rng.integers(len(lines) + 1))
-        content = b"".join([*lines[:place], odd, *lines[place:]])
-        touched = 1
-    path = Path(folder().name, "damaged.jsonl")
-    path.write_bytes(content)
-    are_records(Journal(path).records, written, touched)
+    run([EXPERIMENT], where, jobs=1)
+    return where
 
 
 @oracle
@@ -288,144 +226,35 @@ def are_the_results(where: Path, before: Path) -> None:
     assert 0 < seconds < 1e10, seconds
 
 
-@family("resumed")
+@family("units", share=2)
 def resumed_runs(case: Case) -> None:
-    """A run goes on with whatever is left of its files, and comes to the same results."""
-    content, _, before = journal()
-    where = Path(folder().name, "resumed")
-    where.mkdir(exist_ok=True)
-    bits = case.choose(1, 1, 3)
-    (where / "journal.jsonl").write_bytes(flipped(case, content, bits))
-    facts = (before / "run.json").read_bytes()
-    odd = case.choose(b'{"seconds": NaN}', b'{"seconds": 1e999}', b"", b"[", b'{"seconds": "1"}')
-    (where / "run.json").write_bytes(odd if case.chance(0.3) else flipped(case, facts, bits))
-    conduct_module.conduct([EXPERIMENT], where, jobs=1, resume=True)
-    are_the_results(where, before)
-
-
-# --- declarations ---------------------------------------------------------------------------------
-
-GOOD = {
-    "n": 12,
-    "m": 20,
-    "k": [1, 2],
-    "noise": 0.005,
-    "realizations": 3,
-    "algorithms": {"OMP": {"algorithm": "omp", "residual": "delta"}},
-}
-VALUES = (
-    *("1", "0", "-1", "1.5", ".inf", "-.inf", ".nan", "1e400", "1e-400", "0x1F", "0b1", "1_000"),
-    *("1:30:00", "2020-01-01", "2020-99-99", "true", "no", "~", "''", "word", "delta", "0.5*delta"),
-    *("[]", "{}", "[1, 2]", "[1, 1]", "[[1]]", "{a: 1}", "[1, x]", "!!binary aGk=", "!!set {1, 2}"),
-    *("!!python/object:os.system {}", "!!python/name:os.system", "!x y", "&a [*a]", "*b", "<<"),
-    *(
-        '"\\ud800"',
-        '"\\x1b[31m"',
-        '"=1+1"',
-        "'\t'",
-        "|\n  text",
-        "9" * 5000,
-        "0x" + "f" * 4900,
-        "?",
-    ),
-    *(
-        "[1.0, 1]",
-        "[1, true]",
-        "100000000000000000000",
-        "1e15",
-        "table1",
-        "../x",
-        "omp",
-        "gaussian",
-    ),
-)
-
-
-@oracle
-def is_the_declaration(found: Experiment, text: str) -> None:
-    """The words of the file, as PyYAML's own loader has them, and every cell of their product."""
-    said = yaml.safe_load(text)
-    for name, values in found.grid.items():
-        many = said[name] if isinstance(said[name], list) else [said[name]]
-        assert [float(one) for one in many] == [float(one) for one in values], name
-    assert len(found.cells()) == math.prod(len(values) for values in found.grid.values())
-    cells = [tuple(cell[name] for name in found.grid) for cell in found.cells()]
-    assert cells == list(itertools.product(*found.grid.values()))
-    assert all(1 <= cell["k"] <= cell["m"] and cell["n"] >= 1 for cell in found.cells())
-    assert found.realizations == said["realizations"] >= 1
-    assert len(found.contenders) == len(said["algorithms"])
-    assert len({one.label for one in found.contenders}) == len(found.contenders)
-    json.dumps([unit.settings(0) for unit in found.units()], allow_nan=False)
-
-
-@oracle
-def too_much_is_refused(text: str, refusal: InputError | None) -> None:
-    """A file that stands for too much is not read to its end."""
-    assert refusal is not None, f"{len(text)} letters were read"
-    assert any(word in str(refusal) for word in ("more than", "too large")), str(refusal)
-
-
-def too_much(case: Case) -> str:
-    """A text of modest size that stands for more than an experiment can be."""
-    fan, levels = case.choose((9, 6), (99, 3), (3, 12))
-    many = int(case.rng.integers(20_001, 30_000))
-    merged = "a0: &a0 {x: 1, y: 2}\n" + "".join(
-        f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * fan)}]}}\n" for i in range(1, levels + 1)
-    )
-    # Most often what is told at once: reading 20,000 entries takes a second.
-    return case.choose(
-        *[merged, "[" * many, "{a: " * many, "- " * many, "? " * many, f"n: {'1:' * many}1"] * 3,
-        f"k: [{'1,' * many}]",
-        "a" * 10 * many,
-    )
-
-
-@family("declarations")
-def declarations(case: Case) -> None:
-    """YAML of any kind: an experiment that is what it says, or a sentence."""
-    how = case.choose("values", "values", "values", "bits", "letters", "much")
+    """Files of units are missing, cut off, overwritten, or exchanged: the results are the same."""
+    before, where = whole_run(), Path(folder().name, "resumed")
+    shutil.rmtree(where, ignore_errors=True)
+    shutil.copytree(before, where)
+    files = sorted((where / "units").iterdir())
+    first, second = (files[i] for i in case.rng.choice(len(files), 2, replace=False))
+    content, other = first.read_bytes(), second.read_bytes()
+    how = case.choose("missing", "cut", "cut", "junk", "exchanged", "draft", "damaged time")
     case.note(how=how)
-    text = yaml.safe_dump(GOOD)
-    if how == "values":
-        lines = {
-            name: yaml.safe_dump(value, default_flow_style=True) for name, value in GOOD.items()
-        }
-        lines = {name: value.replace("\n...", "").strip() for name, value in lines.items()}
-        for _ in range(case.choose(0, 1, 1, 2)):
-            lines[case.choose(*FIELDS)] = case.choose(*VALUES)
-        if case.chance(0.2):
-            value = case.choose(*VALUES)
-            word = case.choose("residual", "sparsity", "threshold", "include", "start", "algorithm")
-            lines["algorithms"] = f"{{OMP: {{algorithm: omp, residual: delta, {word}: {value}}}}}"
-        if case.chance(0.1):
-            del lines[case.choose(*lines)]
-        text = "".join(f"{name}: {value}\n" for name, value in lines.items())
-        if case.chance(0.1):
-            text = case.choose("\ufeff", "\t", "\0", "---\n", "%YAML 1.1\n---\n", "n: 3\n") + text
-        case.note(text=text)
-    elif how == "letters":
-        place = case.rng.integers(len(text))
-        odd = case.choose(
-            "\t", "{", "[", "&a ", "*a", "!", "'", "- ", "? ", ": ", "\x85", "\x07", "#"
-        )
-        text = text[:place] + odd + text[place + case.choose(0, 1, 5) :]
-    elif how == "much":
-        text = too_much(case)
-    data = text.encode()
-    if how == "bits":
-        data = flipped(case, data, case.choose(1, 3))
-    path = Path(folder().name, "mine.yml")
-    path.write_bytes(data)
-    try:
-        found = read_specification(path)
-    except InputError as refusal:
-        on_one_line(refusal)
-        if how == "much":
-            too_much_is_refused(text, refusal)
-        return
-    if how == "much":
-        too_much_is_refused(text, None)
-    is_the_declaration(found, data.decode())
+    if how in ("missing", "draft"):
+        first.unlink()
+    if how == "draft":
+        first.with_name(".1.draft").write_bytes(content)
+    elif how == "cut":
+        first.write_bytes(content[: case.rng.integers(len(content))])
+    elif how == "junk":
+        first.write_bytes(case.choose(*JUNK))
+    elif how == "exchanged":
+        first.write_bytes(other)
+        second.write_bytes(content)
+    elif how == "damaged time":
+        odd = case.choose(b'{"seconds": NaN}', b'{"seconds": 1e999}', b"[", b'{"seconds": "1"}')
+        facts = (before / "run.json").read_bytes()
+        (where / "run.json").write_bytes(odd if case.chance(0.3) else flipped(case, facts, 3))
+    with contextlib.redirect_stderr(io.StringIO()):
+        run([EXPERIMENT], where, jobs=1, resume=True)
+    are_the_results(where, before)
 
 
 # --- saving ---------------------------------------------------------------------------------------
@@ -530,30 +359,16 @@ def a_checksum_that_never_agrees():
     )
 
 
-def whatever_the_checksum(line: bytes) -> bytes:
-    """The text of a record, were its checksum not looked at."""
-    return b"{" + line[len(journal_module.SEAL.format(0)) :]
+@fault(are_the_results, family="units")
+def units_of_other_settings():
+    def whatever_is_there(folder: Path, settings: dict) -> dict | None:
+        try:
+            record = json.loads(units.path_of(folder, settings).read_bytes())
+            return {"seconds": 1.0, "error": None} | record | {"settings": settings}
+        except (OSError, ValueError, RecursionError, TypeError):
+            return None
 
-
-@fault(are_records, family="journals")
-def checksums_of_records_unseen():
-    return mock.patch.object(journal_module, "_unsealed", whatever_the_checksum)
-
-
-@fault(are_the_results, family="resumed")
-def checksums_of_results_unseen():
-    return mock.patch.object(journal_module, "_unsealed", whatever_the_checksum)
-
-
-@fault(is_the_declaration, family="declarations")
-def a_cell_that_is_missing():
-    cells = Experiment.cells
-    return mock.patch.object(Experiment, "cells", lambda self: cells(self)[1:] or cells(self))
-
-
-@fault(too_much_is_refused, family="declarations")
-def no_bound_on_depth():
-    return mock.patch("sparsewise.experiments.specification.MOST_DEPTH", 10**6)
+    return mock.patch.object(units, "load", whatever_is_there)
 
 
 @fault(is_saved, family="saving")

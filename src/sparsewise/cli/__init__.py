@@ -22,7 +22,6 @@ from sparsewise._util.text import printable
 from sparsewise.cli import (
     algorithms_command,
     certify_command,
-    experiments_command,
     fit_command,
     path_command,
     predict_command,
@@ -39,7 +38,6 @@ COMMANDS = (
     path_command,
     certify_command,
     algorithms_command,
-    experiments_command,
     warm_up_command,
 )
 

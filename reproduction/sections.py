@@ -1,0 +1,444 @@
+"""What there is to say of an experiment: a sentence, a table, and what the paper says of it.
+
+One function for each kind of experiment; `KINDS` has them by the names that declarations use.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from reproduction import claims, comparison, goals
+from reproduction.beyond import GROUPS
+from reproduction.catalogue import DECLARED, is_among
+from reproduction.claims import SIZES, Claim
+from reproduction.comparison import kind_of
+from reproduction.declaration import Experiment, equations
+from reproduction.document import Part, heading, items, note, paragraph, plain, table
+from reproduction.measure import duration
+from reproduction.peers import absent
+from reproduction.tables import Row, succeeded
+from reproduction.units import Record
+from sparsewise._util.text import count
+
+MOST_COLUMNS = 12
+NOTHING = "–"
+
+
+class Section(NamedTuple):
+    """What there is to say of an experiment.
+
+    Attributes
+    ----------
+    headline : str
+        All of it in one sentence.
+    before, after : sequence of Part
+        What stands before its figures, and after them.
+    """
+
+    headline: str
+    before: Sequence[Part] = ()
+    after: Sequence[Part] = ()
+
+
+def section(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    """Judge an experiment by its rows of the two tables of an `Outcome`."""
+    if not results:
+        none = paragraph("None of the algorithms chosen takes part in this experiment.")
+        return Section("Nothing was run.", [none])
+    found = KINDS[kind_of(experiment)](experiment, results, records)
+    if smaller := _smaller(experiment):
+        return found._replace(before=[note(smaller), *found.before])
+    return found
+
+
+def _smaller(experiment: Experiment) -> str:
+    """What a quick look at an experiment of the package leaves out."""
+    if not is_among(experiment, DECLARED):
+        return ""
+    whole = DECLARED[experiment.name]
+    sizes = (
+        (experiment.realizations, whole.realizations, "realisation"),
+        (len(experiment.cells()), len(whole.cells()), "cell"),
+    )
+    said = [f"{count(n, what)} in place of {most:,}" for n, most, what in sizes if n < most]
+    if not said:
+        return ""
+    return (
+        f"Smaller than the whole experiment: {' and '.join(said)}. Intervals are wide, and what "
+        "agrees or differs here may do so by chance."
+    )
+
+
+def _by_label(
+    rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str], *, texts: int = 1
+) -> Part:
+    """A table with a line for each contender; `columns` has the heads, the first `texts` words."""
+    body = [
+        [plain(label), *(cells.get(column, NOTHING) for column in columns)]
+        for label, cells in rows.items()
+    ]
+    return table(["algorithm", *columns.values()], body, texts=texts)
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+class Words(NamedTuple):
+    """How claims of one kind are told.
+
+    Attributes
+    ----------
+    head, whose : str
+        What stands above them, and before each.
+    counted : tuple of str
+        What one of them is called, and several.
+    agrees, partly, differs : tuple of str
+        What became of one: as a word, and in a sentence on one and on several.
+    undecided : str
+        The sentence where nothing can be told.
+    """
+
+    head: str
+    whose: str
+    counted: tuple[str, str]
+    agrees: tuple[str, str, str]
+    partly: tuple[str, str, str]
+    differs: tuple[str, str, str]
+    undecided: str
+
+    def of(self, claim: Claim) -> tuple[str, str, str]:
+        """What became of a claim that is decided."""
+        if claim.agrees:
+            return self.agrees
+        return self.partly if claim.partly else self.differs
+
+
+THE_PAPER = Words(
+    head="What the paper says of it",
+    whose="The paper",
+    counted=("statement in the paper", "statements in the paper"),
+    agrees=("Agrees", "agrees", "agree"),
+    partly=("Agrees in part", "agrees in part", "agree in part"),
+    differs=("Differs", "differs", "differ"),
+    undecided="Too little was run to compare it with the paper.",
+)
+AIMS = Words(
+    head="What it is to reach",
+    whose="The aim",
+    counted=("aim", "aims"),
+    agrees=("Reached", "is reached", "are reached"),
+    partly=("Reached in part", "is reached in part", "are reached in part"),
+    differs=("Missed", "is missed", "are missed"),
+    undecided="Too little was run to tell whether its aims are reached.",
+)
+
+
+def _claimed(
+    experiment: Experiment,
+    parts: Sequence[Part],
+    stated: Sequence[Claim],
+    words: Words = THE_PAPER,
+) -> Section:
+    """A section that ends with what is claimed of it."""
+    said = _count_claims(experiment, stated, words)
+    return Section(said, after=[*parts, *_claim_parts(stated, words)])
+
+
+def _claim_parts(stated: Sequence[Claim], words: Words = THE_PAPER) -> list[Part]:
+    lines = [
+        f"**{UNTOLD if claim.agrees is None else words.of(claim)[0]}.** {words.whose}: "
+        f"{claim.paper} Here: {claim.here}"
+        for claim in stated
+    ]
+    return [heading(3, words.head), items(lines)] if lines else []
+
+
+def _count_claims(experiment: Experiment, stated: Sequence[Claim], words: Words) -> str:
+    decided = [claim for claim in stated if claim.agrees is not None]
+    if not decided:
+        return words.undecided
+    found = Counter(words.of(claim) for claim in decided)
+    said = ", ".join(
+        f"{found[one]} {one[1 if found[one] == 1 else 2]}"
+        for one in (words.agrees, words.partly, words.differs)
+        if found[one]
+    )
+    few = " (a smaller run)" if _smaller(experiment) else ""
+    return f"Of {count(len(decided), *words.counted)}, {said}{few}."
+
+
+UNTOLD = "Can't be told"
+
+
+# --- the paper's ----------------------------------------------------------------------------------
+
+
+def _table(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    cells = comparison.compared(results, experiment.name)
+    rows: dict[str, dict[Hashable, str]] = {one.label: {} for one in experiment.contenders}
+    for cell in cells:
+        rows[cell.label] |= {cell.k: _here(cell), (cell.k, "paper"): f"{cell.paper:.2f}"}
+    columns: dict[Hashable, str] = {}
+    for k in experiment.grid["k"]:
+        columns |= {k: f"k = {k}", (k, "paper"): "paper"}
+    said = comparison.sentences(cells)
+    parts = [
+        paragraph(
+            "How often the support is recovered, with the 95 % interval of Wilson, and the paper's "
+            "value. A cell agrees if the two differ by no more than the joint 95 % interval of two "
+            "proportions (1,024 realisations in the paper) and the paper's rounding, 0.005, "
+            "explain; **≠** marks one that does not."
+        ),
+        _by_label(rows, columns),
+        items(said),
+    ]
+    return Section(said[0], before=parts)
+
+
+def _here(cell: comparison.Compared) -> str:
+    here = _rate(cell.rate, *cell.interval)
+    return here if cell.agrees else f"**≠ {here}**"
+
+
+def _timing(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    found = claims.growths(results)
+    rows: dict[str, dict[Hashable, str]] = {}
+    for one in found:
+        rows[one.label] = {m: duration(s) for m, s in one.seconds.items()}
+        if one.fit is not None:
+            rows[one.label]["exponent"] = one.fit.text
+        if one.last is not None:
+            rows[one.label]["last"] = f"{one.last:.2f}"
+    sizes = sorted({m for growth in found for m in growth.seconds})
+    columns: dict[Hashable, str] = {m: f"m = {m}" for m in sizes}
+    fewest = min((row["trials"] for row in succeeded(results, "seconds")), default=0)
+    said = (
+        f"Median times of {count(fewest, 'run')} for each m. The exponent is that of m, fitted by "
+        "least squares to the logarithms, ± its standard error; fixed costs make it small where m "
+        "is small, so that the last column, between the two largest m, tells more of how time "
+        "grows."
+    )
+    table = _by_label(rows, columns | {"exponent": "exponent", "last": "at the end"})
+    return _claimed(experiment, [paragraph(said), table], claims.timing_claims(results))
+
+
+def _phase(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    return _claimed(experiment, _transition_parts(results), claims.phase_claims(results))
+
+
+def _transition_parts(results: list[Row]) -> list[Part]:
+    """Where half of all supports are recovered."""
+    found = claims.transitions(results)
+    ratios = sorted({ratio for one in found for ratio in one.sampling})
+    shown = ratios if len(ratios) <= MOST_COLUMNS else ratios[::2]
+    rows = {
+        one.label: {r: f"{at:.2f}" for r, at in zip(one.sampling, one.sparsity, strict=True)}
+        for one in found
+    }
+    return [
+        paragraph("The sparsity ratio k/n at which half of all supports are recovered:"),
+        _by_label(rows, {ratio: f"n/m = {ratio:g}" for ratio in shown}),
+    ]
+
+
+def _boston(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    curves = claims.errors_at(records, SIZES)
+    rows = {
+        label: {size: f"{m:.2f} ± {e:.2f}" for size, (m, e) in claims.by_size(many).items()}
+        for label, many in curves.items()
+    }
+    splits = max((len(many) for many in curves.values()), default=0)
+    shown = {size: str(size) for size in SIZES if any(size in cells for cells in rows.values())}
+    parts = [
+        note(BOSTON_NOTE),
+        paragraph(
+            "Test RMSE (thousands of dollars) of models with so many features: mean over "
+            f"{count(splits, 'split')} ± standard error, errors interpolated between the models "
+            f"that different δ led to. {NOTHING}: fewer than 9 in 10 splits have models on both "
+            "sides. The splits share their 506 rows, so that the standard errors say how well the "
+            "splits are averaged, not how other data would come out. Errors of two algorithms are "
+            "compared split by split, which tells smaller differences than the table shows."
+        ),
+        _by_label(rows, shown),
+    ]
+    return _claimed(experiment, parts, claims.boston_claims(records))
+
+
+BOSTON_NOTE = (
+    "The data are Harrison and Rubinfeld's (1978), by way of UCI and mlxtend; their column B is a "
+    "function of the share of Black residents, built on the assumption that segregation raises "
+    "prices, so use them for nothing but this comparison: see `reproduction/data/README.md`."
+)
+
+
+def _bounds(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    stated = claims.bounds_claims(records)
+    headline = THE_PAPER.undecided
+    if stated:
+        held = "holds" if stated[0].agrees else "does not hold"
+        headline = f"Thm. 4.5 as printed {held} against what is achieved."
+    return Section(headline, after=[paragraph(BOUNDS_NOTE), *_claim_parts(stated)])
+
+
+BOUNDS_NOTE = (
+    "**Thm. 4.5 (percn) does not hold as printed for k >= 2.** It bounds the probability of "
+    "failure by a k-th power, the probability that all k inner products of a group of columns with "
+    "the noise are large; recovery can fail as soon as one is. With orthonormal columns what is "
+    "achieved is known, and it is below the printed bound. The black line, erf(δ/√2)^m, is proved "
+    "for every k, and still above the older bound: see `docs/guarantees.md`."
+)
+
+
+# --- beyond the paper -----------------------------------------------------------------------------
+
+
+def _beyond(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    """Rates of all, by what they are told, and how long a solution takes."""
+    rates, times = _told(experiment), _told(experiment)
+    for row in succeeded(results, "rate"):
+        label, where = row["algorithm"], goals.place(experiment, row)
+        rates[label] |= {"draws": f"{row['trials']:,}"}
+        rates[label][where] = _rate(row["rate"], row["low"], row["high"])
+        times[label][where] = duration(row["total_seconds"] / row["trials"])
+    told: dict[Hashable, str] = {"told": "told"}
+    cells = goals.heads(experiment)
+    parts = [
+        *_left_out(experiment),
+        paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
+        _by_label(rates, told | {"draws": "draws"} | cells, texts=2),
+        paragraph("Mean time of a solution:"),
+        _by_label(times, told | cells, texts=2),
+    ]
+    stated = goals.rate_claims(experiment, results)
+    return _claimed(experiment, [], stated, AIMS)._replace(before=parts)
+
+
+def _told(experiment: Experiment) -> dict[str, dict[Hashable, str]]:
+    """A row for each contender, with what it is told."""
+    told = {one.label: what for what, group in GROUPS.items() for one in group}
+    return {one.label: {"told": told[one.label]} for one in experiment.contenders}
+
+
+def _left_out(experiment: Experiment) -> list[Part]:
+    """Who could not take part, and why."""
+    present = {one.label for one in experiment.contenders}
+    declared = DECLARED[experiment.name].contenders
+    reasons = [absent(one) for one in declared if one.label not in present]
+    return [note(f"{plain(reason)}.") for reason in reasons if reason]
+
+
+def _false_features(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    """How many features come in where there are none."""
+    rows = _told(experiment)
+    for label, cells in goals.false_features(records).items():
+        for where, many in cells.items():
+            rows[label] |= {"draws": f"{many.draws:,}", where: many.text}
+    columns: dict[Hashable, str] = {"told": "told", "draws": "draws"}
+    parts = [
+        paragraph(
+            "The target is noise alone, independent of all columns: whatever is chosen is false. "
+            "How many features a fit has, mean ± standard error, by rows × columns:"
+        ),
+        *_left_out(experiment),
+        _by_label(rows, columns | goals.sizes(experiment), texts=2),
+    ]
+    stated = goals.false_claims(records)
+    return _claimed(experiment, [], stated, AIMS)._replace(before=parts)
+
+
+def _beyond_phase(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    parts = _transition_parts(results)
+    return _claimed(experiment, parts, goals.transition_claims(results), AIMS)
+
+
+def _shared_support(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    """Rates by k, a line for each contender and number of goals."""
+    rows: dict[str, dict[Hashable, str]] = {}
+    for row in succeeded(results, "rate"):
+        line = rows.setdefault(f"{row['algorithm']}, {count(row['targets'], 'target')}", {})
+        line[row["k"]] = f"{row['rate']:.3f}"
+    parts = [
+        paragraph(
+            f"How often the support is recovered, of {count(experiment.realizations, 'draw')} a "
+            f"cell. All are told δ = 2‖ε‖, the norm of each target's noise being ‖ε‖ = "
+            f"{experiment.grid['noise'][0]:g}: OMP bounds ‖r‖ by it, and the others have σ = δ."
+        ),
+        _by_label(rows, {k: f"k = {k}" for k in experiment.grid["k"]}),
+    ]
+    return _claimed(experiment, [], goals.shared_claims(results), AIMS)._replace(before=parts)
+
+
+# --- one's own ------------------------------------------------------------------------------------
+
+
+def _rates(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
+    """Rates with intervals by the axis that varies; without one, or with more, means."""
+    rows = succeeded(results, "rate")
+    varying = experiment.varying()
+    fixed = {name: many[0] for name, many in experiment.grid.items() if name not in varying}
+    said = [
+        f"Matrices: {plain(experiment.family)}",
+        f"coefficients: {plain(experiment.signal)}",
+        f"{experiment.realizations:,} realisations a cell",
+        *([equations(fixed)] if fixed else []),
+    ]
+    parts = [paragraph("; ".join(said) + ".")]
+    if experiment.realizations < 100:
+        parts.append(note("With few realisations the intervals are wide."))
+    if not rows:
+        parts.append(paragraph("Nothing was run to its end."))
+    elif len(varying) == 1 and len(experiment.grid[varying[0]]) <= MOST_COLUMNS:
+        parts += _rates_by(experiment, rows, varying[0])
+    else:
+        parts += _mean_rates(experiment, rows)
+    return Section(f"{count(len(experiment.cells()), 'cell')}.", before=parts)
+
+
+def _rates_by(experiment: Experiment, rows: Sequence[dict[str, Any]], axis: str) -> list[Part]:
+    found: dict[str, dict[float, str]] = {one.label: {} for one in experiment.contenders}
+    for row in rows:
+        found[row["algorithm"]][row[axis]] = _rate(row["rate"], row["low"], row["high"])
+    heads = {value: f"{axis} = {value:g}" for value in sorted(set(experiment.grid[axis]))}
+    return [
+        paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
+        _by_label(found, heads),
+    ]
+
+
+def _mean_rates(experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[Part]:
+    found = {}
+    for one in experiment.contenders:
+        mine = [row for row in rows if row["algorithm"] == one.label]
+        if mine:
+            successes, trials = (sum(row[name] for row in mine) for name in ("successes", "trials"))
+            [rate, *others] = [_rate(row["rate"], row["low"], row["high"]) for row in mine]
+            found[one.label] = {
+                "cells": str(len(mine)),
+                "recovered": f"{successes / trials:.3f}" if others else rate,
+                "time": duration(sorted(row["seconds"] for row in mine)[len(mine) // 2]),
+            }
+    return [
+        paragraph("How often the support is recovered, over all cells, and the median time:"),
+        _by_label(found, {name: name for name in ("cells", "recovered", "time")}),
+    ]
+
+
+def _rate(rate: float, low: float, high: float) -> str:
+    return f"{rate:.3f} ({low:.3f}–{high:.3f})"
+
+
+KINDS: dict[str, Callable[[Experiment, list[Row], list[Record]], Section]] = {
+    "rates": _rates,
+    "table": _table,
+    "phase": _phase,
+    "timing": _timing,
+    "bounds": _bounds,
+    "boston": _boston,
+    "beyond": _beyond,
+    "false_features": _false_features,
+    "beyond_phase": _beyond_phase,
+    "shared_support": _shared_support,
+}
+"""How each kind of experiment is shown and judged; `drawings.KINDS` has their figures."""
