@@ -90,10 +90,8 @@ def best_subset(
             return stopping.full
         # No result may be worse than that of Forward Regression, nor larger: where that ends early,
         # the fit is exact or the other columns are dependent.
-        targets = active.problem.own_targets  # y itself may belong to rows before condensing
-        greedy = forward(
-            design, targets, sparsity=stopping.most, include=included, exclude=excluded
-        )
+        Y = active.problem.own_targets  # y itself may belong to rows before condensing
+        greedy = forward(design, Y, sparsity=stopping.most, include=included, exclude=excluded)
         search = Search(active.problem, greedy.support.size, include=included, exclude=excluded)
         for size in greedy.path.sizes:
             search.offer(greedy.path.at(size).support)

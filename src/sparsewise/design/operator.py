@@ -88,16 +88,14 @@ class OperatorDesign(Design):
         """The product, checked: `size` finite numbers of the operator's type."""
         result = self._call(name, v)
         if result.size != size:
-            raise self._bad_product(name, f"returned shape {result.shape}, not ({size},)")
+            raise self._failed(name, f"returned shape {result.shape}, not ({size},)")
         if result.dtype.kind not in ("biufc" if self.dtype.kind == "c" else "biuf"):
-            raise self._bad_product(
-                name, f"returned {result.dtype}, though its type is {self.dtype}"
-            )
+            raise self._failed(name, f"returned {result.dtype}, though its type is {self.dtype}")
         with np.errstate(over="ignore", invalid="ignore"):
             values = result.astype(self.dtype).ravel()
             suspicious = not np.isfinite(values.sum())
         if suspicious and not np.isfinite(values).all():
-            raise self._bad_product(name, "returned NaN or infinity")
+            raise self._failed(name, "returned NaN or infinity")
         return values
 
     def _call(self, name: str, v: Array) -> Array:
@@ -112,9 +110,9 @@ class OperatorDesign(Design):
             raise
         except Exception as error:
             message = " ".join(str(error).split()).rstrip(".")
-            raise self._bad_product(name, f"raised {type(error).__name__} ({message})") from error
+            raise self._failed(name, f"raised {type(error).__name__} ({message})") from error
 
-    def _bad_product(self, name: str, what: str) -> InputError:
+    def _failed(self, name: str, what: str) -> InputError:
         return InputError(
             f"is an operator whose {name} {what}",
             "its products must be finite numbers, one for each row or column.",

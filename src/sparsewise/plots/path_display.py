@@ -131,11 +131,9 @@ class PathDisplay:
                 f"draw but the coefficients; use CoefficientDisplay."
             )
         features = np.unique(np.concatenate([each.support for each in models]))
-        units_of_targets = target_spreads(model)
+        coefs, units_of_targets = np.array([each.coef for each in models]), target_spreads(model)
         display = cls(
-            coefs=_over_targets(
-                np.array([each.coef[features] for each in models]), units_of_targets
-            ),
+            coefs=_over_targets(coefs[:, features], units_of_targets),
             sizes=np.array([each.support.size for each in models]),
             squared_residuals=np.array([one.squared_residual for one in models]),
             chosen=chosen,

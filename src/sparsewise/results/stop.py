@@ -124,11 +124,7 @@ class Stop(Enum):
     )
     BY_CHANCE = (
         "as many columns may fit as well by chance",
-        (
-            "Nothing singles these columns out: use more rows or fewer columns, or give ",
-            Parameter("sigma"),
-            ".",
-        ),
+        ("Use more rows or fewer columns, or give ", Parameter("sigma"), " if it is known."),
     )
     UNSETTLED = (
         "nearly dependent columns leave it open",

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsewise._typing import Array
 from sparsewise.engine.l1.cone_program import EPS, ConeProgram, Proof, inner, lstsq
-from sparsewise.engine.l1.conic import ScaledProgram, range_basis, solve_restricted
+from sparsewise.engine.l1.conic import ScaledProgram, range_basis, solve_on
 from sparsewise.engine.l1.l1_solution import LostDigitsError, Minimiser, OutOfReachError
 from sparsewise.engine.l1.polish import newton
 from sparsewise.engine.l1.unpenalised import Unpenalised
@@ -327,7 +327,7 @@ class ComplexPath:
             nu = working.residual() / (self._penalty * self._unit)
             start = partial(ScaledProgram.from_data, x=x, nu=nu)
             try:
-                part = solve_restricted(self.data, weights, columns, bound, start)
+                part = solve_on(self.data, weights, columns, bound, start)
             except OutOfReachError as error:  # with these columns
                 raise LostDigitsError from error
             penalised = np.isin(part.columns, weights.free, invert=True)

@@ -59,9 +59,7 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
         Exactly sparse, with the accuracy that its dual vector proves.
     """
     columns = np.flatnonzero(np.isfinite(weights.unit))
-    return solve_restricted(
-        data, weights, columns, bound, lambda scaled: interior_point(scaled.program, tol)
-    )
+    return solve_on(data, weights, columns, bound, lambda p: interior_point(p.program, tol))
 
 
 class ScaledProgram(NamedTuple):
@@ -90,7 +88,7 @@ class ScaledProgram(NamedTuple):
         return x / self.size, nu if self.basis is None else self.basis.conj().T @ nu
 
 
-def solve_restricted(
+def solve_on(
     data: Problem,
     weights: Weights,
     columns: Array,

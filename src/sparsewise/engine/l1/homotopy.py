@@ -118,7 +118,7 @@ class Homotopy:
         self._span = (0.0, 0.0)
         self.started, self._careful = False, careful
         self._duals: list[Array] = []  # ν along the path, if careful
-        self._growth_limit = self._default_growth_limit
+        self._growth_limit = self._usual_growth
         self._look_ahead = LookAhead(FIRST_LOOKAHEAD)
         large = n * m * self._dtype.itemsize >= LARGE and not self.data.design.is_operator
         self._predicts = large and not (careful or log.callback)
@@ -247,7 +247,7 @@ class Homotopy:
         return min(last, self._factor.rss**0.5 * self.tolerance.quiet / length)
 
     @property
-    def _default_growth_limit(self) -> float:
+    def _usual_growth(self) -> float:
         """The row sum of |U| above which the factor has lost too many digits."""
         return 0.0 if self._careful else self.tolerance.eps**GROWTH
 
@@ -279,17 +279,17 @@ class Homotopy:
 
     def lower(self, bound: float | None = None, to: float = 0.0) -> Stop:
         """Lower λ until ‖r‖² is `bound`, or to the value `to`."""
-        return self._follow_line(0.0, self._unit, bound, to)
+        return self._move(0.0, self._unit, bound, to)
 
     def raise_(self, bound: float) -> Stop:
         """Raise λ until ‖r‖² is `bound`."""
-        return self._follow_line(2 * self.first_penalty + self.penalty, self._unit, bound)
+        return self._move(2 * self.first_penalty + self.penalty, self._unit, bound)
 
     def reweight(self, weights: Weights) -> None:
         """Move to other weights (with the same unpenalised and excluded columns) at the same λ."""
         before = self._unit
         self._set_weights(weights)
-        self._follow_line(self.penalty, before, None)
+        self._move(self.penalty, before, None)
 
     def reach(self, bound: float) -> Stop:
         """Move to the λ at which ‖r‖ meets the bound; infinite if x = 0 meets it."""
@@ -327,9 +327,7 @@ class Homotopy:
 
     # ------------------------------------------------------------------ along one line
 
-    def _follow_line(
-        self, to: float, before: Array, bound: float | None, least: float = 0.0
-    ) -> Stop:
+    def _move(self, to: float, before: Array, bound: float | None, least: float = 0.0) -> Stop:
         """Move from λ and the previous weights to λ = `to` and the new ones; not below `least`."""
         kernels, start = self._kernels, self.penalty
         self._weight = start * before
@@ -520,9 +518,7 @@ class Homotopy:
         self._refresh()
         self._at[kernels.WEAR], self._at[kernels.RSS] = 0.0, factor.rss
         growth = float(np.abs(factor.U[:k, :k]).sum(axis=1).max(initial=0.0))
-        self._growth_limit = (
-            self._default_growth_limit if growth <= self._default_growth_limit else 0.0
-        )
+        self._growth_limit = self._usual_growth if growth <= self._usual_growth else 0.0
         if count[kernels.GIVEN_UP] != kernels.NO_BEND:
             last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
             came = int(state.columns[last] >= 0)  # a column that has just entered is at zero

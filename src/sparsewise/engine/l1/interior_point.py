@@ -22,20 +22,18 @@ def interior_point(program: ConeProgram, tol: float) -> tuple[Array, Array]:
     from scipy import sparse
 
     E, y = embed(program.B), stack(program.y)
-    size, penalised = E.shape[1], np.flatnonzero(program.w)
+    size, J = E.shape[1], np.flatnonzero(program.w)
 
     # Variables: the parts of each x_j, then t_j for each penalised column.
-    fits: list[Any] = [
-        sparse.hstack([sparse.csc_array(E), sparse.csc_array((y.size, penalised.size))])
-    ]
+    fits: list[Any] = [sparse.hstack([sparse.csc_array(E), sparse.csc_array((y.size, J.size))])]
     right, cones = [y], [clarabel.ZeroConeT(y.size)]
     if program.bound > 0:
-        fits.insert(0, sparse.csc_array((1, size + penalised.size)))
+        fits.insert(0, sparse.csc_array((1, size + J.size)))
         right, cones = [np.array([program.bound]), y], [clarabel.SecondOrderConeT(y.size + 1)]
-    sizes, more = _absolute_values(clarabel, program.w.size, penalised, program.is_complex)
+    sizes, more = _absolute_values(clarabel, program.w.size, J, program.is_complex)
     M = sparse.csc_matrix(sparse.vstack([*fits, sizes]))
     rhs = np.concatenate([*right, np.zeros(sizes.shape[0])])
-    cost = np.concatenate([np.zeros(size), program.w[penalised]])
+    cost = np.concatenate([np.zeros(size), program.w[J]])
 
     quadratic = sparse.csc_matrix((cost.size, cost.size))  # none
     solver = clarabel.DefaultSolver(quadratic, cost, M, rhs, cones + more, _settings(clarabel, tol))
@@ -50,21 +48,19 @@ def interior_point(program: ConeProgram, tol: float) -> tuple[Array, Array]:
     return deinterleave(x, program.is_complex), unstack(z, program.is_complex)
 
 
-def _absolute_values(
-    clarabel: Any, k: int, penalised: Array, is_complex: bool
-) -> tuple[Any, list[Any]]:
+def _absolute_values(clarabel: Any, k: int, J: Array, is_complex: bool) -> tuple[Any, list[Any]]:
     """Rows and cones of |x_j| <= t_j: two half-lines, or a three-dimensional second-order cone."""
     from scipy import sparse
 
-    p = penalised.size
+    p = J.size
     if not is_complex:
-        pick = sparse.csc_array((np.ones(p), (np.arange(p), penalised)), shape=(p, k))
+        pick = sparse.csc_array((np.ones(p), (np.arange(p), J)), shape=(p, k))
         eye = sparse.eye_array(p)
         half_lines = sparse.vstack([sparse.hstack([pick, -eye]), sparse.hstack([-pick, -eye])])
         return half_lines, [clarabel.NonnegativeConeT(2 * p)]
     at = 3 * np.arange(p)
     rows = np.concatenate([at, at + 1, at + 2])
-    columns = np.concatenate([2 * k + np.arange(p), 2 * penalised, 2 * penalised + 1])
+    columns = np.concatenate([2 * k + np.arange(p), 2 * J, 2 * J + 1])
     discs = sparse.csc_array((-np.ones(3 * p), (rows, columns)), shape=(3 * p, 2 * k + p))
     return discs, [clarabel.SecondOrderConeT(3)] * p
 

@@ -109,8 +109,13 @@ def l1_solution(
 
 
 def data_penalty(penalty: float, weights: Weights, data: Problem) -> float:
-    """λ in the units of the data, λ ‖y‖/top, by mantissas and exponents: no overflow inside."""
-    (a, i), (b, j), (c, k) = map(math.frexp, (penalty, data.scale, weights.top))
+    """λ in the units of the data, λ ‖y‖/top."""
+    return product_ratio(penalty, data.scale, weights.top)
+
+
+def product_ratio(a: float, b: float, c: float) -> float:
+    """a b/c by mantissas and exponents: infinite only if the result itself overflows."""
+    (a, i), (b, j), (c, k) = map(math.frexp, (a, b, c))
     try:
         return math.ldexp(a * b / c, i + j - k)
     except OverflowError:

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from sparsewise._typing import Array
+from sparsewise.engine.l1.cone_program import EPS, inner
 from sparsewise.engine.l1.l1_solution import least_squares
 from sparsewise.engine.l1.unpenalised import Unpenalised
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.engine.log import Log
 from sparsewise.problem.problem import Problem
 from sparsewise.results import Solution, Stop
-
-EPS = float(np.finfo(float).eps)
 
 ROUNDING = 64
 """In units of eps: smaller changes, relative to the largest coefficient, are rounding."""
@@ -108,8 +107,8 @@ class RemainingColumns:
         """Start from these coefficients of all columns."""
         self.x = x
         order = np.concatenate([self.free.columns, self.columns])
-        rss = _squared(self.y - self.B @ x)
-        self.log.record("start", order, [rss], [self._all_coef()], order.size)
+        r = self.y - self.B @ x
+        self.log.record("start", order, [inner(r, r)], [self._all_coef()], order.size)
 
     def meets(self, bound: float, distance: float, x: Array) -> bool:
         """Whether this distance from the range is within the bound, up to the rounding of U x."""
@@ -128,7 +127,8 @@ class RemainingColumns:
             alive = np.ones(self.columns.size, bool)
             alive[gone] = False
             free = self.free.columns.size
-            losses = [_squared(self.y - self.B[:, alive] @ self.x[alive])] * gone.size
+            r = self.y - self.B[:, alive] @ self.x[alive]
+            losses = [inner(r, r)] * gone.size
             models = Dropped(self._all_coef(), gone + free)
             self.log.record("drop", self.columns[gone], losses, models, free + int(alive.sum()))
             self._keep(alive)
@@ -147,7 +147,7 @@ class RemainingColumns:
         if debias:
             x = least_squares(self.data, columns)
         r = self.data.y - np.column_stack([self.free.unit, self.A]) @ x
-        return self.log.solution(algorithm, stop, columns, x, _squared(r), least_squares=debias)
+        return self.log.solution(algorithm, stop, columns, x, inner(r, r), least_squares=debias)
 
     def _keep(self, alive: Array) -> None:
         self.columns, self.A, self.B = self.columns[alive], self.A[:, alive], self.B[:, alive]
@@ -168,7 +168,3 @@ class Dropped(Sequence[Array]):
 
     def __getitem__(self, i: Any) -> Any:
         return np.delete(self.x, self.gone[: range(len(self))[i] + 1])
-
-
-def _squared(r: Array) -> float:
-    return float(np.vdot(r, r).real)

@@ -13,7 +13,7 @@ from sparsewise._typing import Array
 from sparsewise._util.parameters import check_positive
 from sparsewise.design.base import not_adjoint, precision
 from sparsewise.engine.l1.cone_program import inner
-from sparsewise.engine.l1.l1_solution import Minimiser, l1_solution
+from sparsewise.engine.l1.l1_solution import Minimiser, l1_solution, product_ratio
 from sparsewise.engine.l1.unpenalised import Unpenalised
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.engine.l1.working_set import WorkingSet
@@ -266,12 +266,8 @@ class Lasso:
 
 
 def relative_penalty(penalty: float, top: float, scale: float) -> float:
-    """λ·top/scale, computed so that no intermediate result overflows or underflows."""
-    (p, i), (t, j), (s, k) = math.frexp(penalty), math.frexp(top), math.frexp(scale)
-    try:
-        relative = math.ldexp(p * t / s, i + j - k)
-    except OverflowError:  # x is zero at any penalty as large as this
-        return sys.float_info.max
+    """λ·top/scale, at most the largest float: x is zero at any penalty as large as that."""
+    relative = min(product_ratio(penalty, top, scale), sys.float_info.max)
     if relative < sys.float_info.min:
         raise InputError(
             "is too small beside A and y to differ from 0", "raise it.", parameter="penalty"
