@@ -100,7 +100,7 @@ def weighted(A: np.ndarray, kind: Callable = np.asarray) -> Design:
 def centred(A: np.ndarray, kind: Callable = np.asarray, by_weight: bool = False) -> Design:
     """A as what centring leaves of one more row, and of columns far from zero."""
     weights = counts(len(A) + 1) if by_weight else None
-    rows = Reflection(len(A) + 1, weights).back(A) + 0.0
+    rows = Reflection(len(A) + 1, weights).apply_adjoint(A) + 0.0
     rows = rows if weights is None else (rows.T / np.sqrt(weights)).T
     return Centred(as_design(kind(rows + np.arange(A.shape[1]) % 4)), weights)
 

@@ -1,7 +1,7 @@
-"""Bad input as data: the parameter, what is wrong with it, and what to do.
+"""Errors and warnings as data: the parameter, what is wrong with it, and what to do.
 
-Whoever finds the fault says it once, at the bottom. How a parameter is spelled is for those who
-show the sentence: Python says ``sparsity`` and ``criterion="cv"``, the command line ``--sparsity``
+The code that detects bad input raises one of these. How parameters are spelled is decided where the
+message is shown: Python writes ``sparsity`` and ``criterion="cv"``, the command line ``--sparsity``
 and ``--criterion cv``.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 
 class Parameter(NamedTuple):
-    """A parameter within a sentence, perhaps with a value it may be given."""
+    """A parameter within a message, perhaps with a value."""
 
     name: str
     value: Any = None
@@ -35,7 +35,7 @@ def in_python(parameter: Parameter) -> str:
 
 
 def spelled(words: Words, spelling: Spelling = in_python) -> str:
-    """A clause, in somebody's spelling."""
+    """The text of a clause, with parameters in the given spelling."""
     return "".join(part if isinstance(part, str) else spelling(part) for part in _parts(words))
 
 
@@ -44,12 +44,12 @@ def _parts(words: Words) -> tuple[Part, ...]:
 
 
 class Message(Exception):  # noqa: N818  (an error or a warning)
-    """One sentence for the user: a subject, what is wrong with it, and what to do.
+    """A message to the user: the parameter, what is wrong with it, and what to do.
 
     Attributes
     ----------
     parameter : str or None
-        The parameter at fault: the subject of the sentence.
+        The parameter at fault: the subject of the message.
     wrong : str or tuple
         What is wrong with it; a whole clause where there is no parameter.
     advice : str or tuple
@@ -61,30 +61,30 @@ class Message(Exception):  # noqa: N818  (an error or a warning)
         super().__init__(self.sentence())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The arguments of an exception are its text; what it is made of has to travel, too.
+        # By default only the text would be pickled, not its parts.
         return partial(type(self), parameter=self.parameter), (self.wrong, self.advice)
 
     @property
     def words(self) -> tuple[Part, ...]:
-        """The sentence, to be spelled."""
+        """The parts of the message."""
         subject = () if self.parameter is None else (Parameter(self.parameter), " ")
         advice = ("; ", *_parts(self.advice)) if self.advice else ()
         return (*subject, *_parts(self.wrong), *advice)
 
     def sentence(self, spelling: Spelling = in_python) -> str:
-        """The sentence, in somebody's spelling."""
+        """The text of the message, with parameters in the given spelling."""
         text = spelled(self.words, spelling)
-        # It may quote what a user or a file has given, and none of that should control a terminal.
+        # It may quote user input or a file, which must not control the terminal.
         return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 class InputError(Message, ValueError):
-    """The input can't be used; as text, the sentence in the spelling of Python.
+    """The input can't be used; ``str`` of it is the message in Python's spelling.
 
     Parameters
     ----------
     wrong : str or tuple
-        What is wrong: with the parameter, or a whole clause.
+        What is wrong with the parameter; without one, a whole clause.
     advice : str or tuple
         What to do about it.
     parameter : str, optional
@@ -93,12 +93,12 @@ class InputError(Message, ValueError):
 
 
 class InputTypeError(InputError, TypeError):
-    """The input is of a kind that can't be used."""
+    """The input is of a type that can't be used."""
 
 
 class ClusterError(Message, RuntimeError):
-    """The machines that were to compute can't, or are gone; parameters as for `InputError`."""
+    """The Dask cluster failed or is gone; parameters as for `InputError`."""
 
 
 class InputWarning(Message, UserWarning):
-    """The input can be used, but there is something to know; parameters as for `InputError`."""
+    """The input can be used, but deserves attention; parameters as for `InputError`."""

@@ -1,4 +1,4 @@
-"""What rounding makes of the numbers the engine compares, for unit columns and a unit target."""
+"""Rounding tolerances of the engine's comparisons, for unit columns and a unit target."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 
 
 class Tolerances(NamedTuple):
-    """Pure numbers, one set for each precision: that of a type, or that of data known less well.
+    """Dimensionless tolerances, one set per precision: of a type, or of less precise data.
 
     Attributes
     ----------
     eps : float
-        Distance from 1 to the next number; of data, how far their entries may be off, relatively.
+        Machine epsilon, or the relative error of the data if that is larger.
     exact : float
-        ‖r‖² that counts as an exact fit.
+        ‖r‖² up to which a fit counts as exact.
     dependent : float
-        Energy that rounding may leave of a dependent column: it can't be added.
+        Energy that rounding may leave of a dependent column: a column below it can't be added.
     frail : float
         ‖U‖² = trace (A_S*A_S)⁻¹ at which coefficients have lost half of their digits: columns that
-        make it larger are dependent for all that can be told, in whatever order they came.
+        make it larger are numerically dependent, in whatever order they were added.
     tie : float
-        Scores that differ by less, relatively, are equal for all we can know.
+        Scores that differ by less than this, relatively, are tied.
     trust : float
         An energy below trust·√(energy when last measured) has lost half of its digits.
     drift : float
         Relative error of an energy that can't come from rounding in a few steps.
     faded : float
-        Once ‖r‖² has fallen by this factor, corr carries the errors of larger times.
+        Once ‖r‖² has fallen by this factor, corr carries rounding errors of when it was larger.
     quiet : float
-        Noise below this part of the target is not told from rounding.
+        Noise below this fraction of the target can't be distinguished from rounding.
     """
 
     eps: float
@@ -45,16 +45,16 @@ class Tolerances(NamedTuple):
     quiet: float
 
     def frail_at(self, noise: float) -> float:
-        """The same for damped columns: eps·‖U‖ of the residual is to be far below σ."""
+        """`frail` for damped columns: eps·‖U‖ must stay far below σ."""
         return max(noise, self.eps**0.5) / self.exact if noise else self.frail
 
     def tells_apart(self, size: float) -> bool:
-        """Whether columns with this ‖U‖² are told apart, as all are that came step by step."""
+        """Whether columns with this ‖U‖² are independent, as all are that were added in steps."""
         return size <= self.frail * (1 + self.drift)
 
 
 def tolerances(dtype: np.dtype[Any], error: float = 0.0) -> Tolerances:
-    """The tolerances of a floating-point type, or of data that are off by more than that."""
+    """The tolerances of a floating-point type, or of data with a larger relative error."""
     return _tolerances(dtype.char, error)
 
 

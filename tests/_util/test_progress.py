@@ -53,7 +53,7 @@ def terminal(monkeypatch):
 def work(words="measuring", total=4.0):
     with waiting(words, total) as wait:
         for _ in range(4):
-            wait.tell(1)
+            wait.update(1)
 
 
 # --- when there is something to see ---------------------------------------------------------------
@@ -69,9 +69,9 @@ def test_what_is_done_is_seen_and_vanishes(terminal):
 
 def test_words_may_change_and_be_made_when_needed(terminal):
     with waiting("first") as wait:
-        wait.tell(words="second")
-        wait.tell(words=lambda: "third")
-        wait.tell()
+        wait.update(text="second")
+        wait.update(text=lambda: "third")
+        wait.update()
     assert "second" in terminal.seen
     assert "third" in terminal.seen
     assert "%" not in terminal.seen
@@ -79,10 +79,10 @@ def test_words_may_change_and_be_made_when_needed(terminal):
 
 def test_what_is_done_inside_has_a_line_below(terminal):
     with waiting("outside") as wait:
-        wait.tell()
+        wait.update()
         work("inside")
         assert progress.BOARD._bars is not None
-        wait.tell()
+        wait.update()
     assert terminal.seen.index("outside") < terminal.seen.index("inside")
     assert progress.BOARD._bars is None
 
@@ -111,7 +111,7 @@ def test_threads_tell_of_work_that_the_main_thread_waits_for(terminal):
 def test_an_error_leaves_the_terminal_as_it_was(terminal):
     # What raises comes after what is told: that is the point.
     with pytest.raises(KeyboardInterrupt), waiting("working") as wait:  # noqa: PT012
-        wait.tell()
+        wait.update()
         raise KeyboardInterrupt
     assert progress.BOARD._bars is None
 
@@ -138,7 +138,7 @@ def test_a_terminal_that_is_gone_costs_no_answer(terminal, monkeypatch, after):
 def test_words_that_nobody_sees_are_not_made(terminal, monkeypatch):
     monkeypatch.setattr(progress.sys, "stderr", io.StringIO())
     with waiting("x") as wait:
-        wait.tell(1, lambda: 1 / 0)
+        wait.update(1, lambda: 1 / 0)
 
 
 def test_markup_is_text(terminal):
@@ -175,7 +175,7 @@ def test_nothing_is_written_to_anything_else(terminal, monkeypatch, unasked):
     for stream in (file, None, closed):
         monkeypatch.setattr(progress.sys, "stderr", stream)
         with waiting("x", unasked=unasked) as wait:
-            wait.tell()
+            wait.update()
     assert file.getvalue() == ""
 
 
@@ -201,8 +201,8 @@ def test_nothing_from_other_threads(terminal):
 def test_nothing_from_other_processes(terminal):
     with waiting("x", 4) as wait:
         again = pickle.loads(pickle.dumps(wait))
-        again.tell(1)
-    unseen().tell(1)
+        again.update(1)
+    unseen().update(1)
     assert terminal.getvalue() == ""
     assert not progress.is_worker()
     assert all(Parallel(n_jobs=2, backend="loky")(delayed(progress.is_worker)() for _ in range(2)))
@@ -211,7 +211,7 @@ def test_nothing_from_other_processes(terminal):
 def test_nothing_after_the_end(terminal):
     with waiting("x") as wait:
         pass
-    wait.tell(1)
+    wait.update(1)
     assert terminal.getvalue() == ""
 
 

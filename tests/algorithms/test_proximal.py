@@ -348,20 +348,20 @@ def test_weights_far_apart():
     A, y, _ = sample(19, 20, 4)
     A = A[:, :3]
     data = problem(A * [1e150, 1.0, 1e-150], y)
-    assert check_weights(data, None).usual.all()
+    assert check_weights(data, None).penalised.all()
     coarse = problem((A * [1e25, 1.0, 1e-25]).astype(np.float32), y)
     weights = check_weights(coarse, None)
     assert (weights.unit.astype(np.float32) > 0).all()
-    np.testing.assert_allclose(weights.unit * weights.top * coarse.design.norms(), weights.given)
+    np.testing.assert_allclose(weights.unit * weights.top * coarse.design.norms(), weights.values)
     for factors, w in [
         ([1e-200, 1.0, 1.0], [1e200, 1.0, 1.0]),
         ([1e200, 1.0, 1.0], [1e-200, 1.0, 1.0]),
         ([1e200, 1.0, 1e-200], None),
     ]:
-        with pytest.raises(ValueError, match="weights are beyond the range of numbers"):
+        with pytest.raises(ValueError, match="weights are beyond the floating-point range"):
             check_weights(problem(A * factors, y), w)
     subnormal = problem(A * [1.0, 1.0, 1e-310], y)
-    assert check_weights(subnormal, None).barred.tolist() == [False, False, True]
+    assert check_weights(subnormal, None).excluded.tolist() == [False, False, True]
     for wrong in (["a", "b", "c"], [1j, 1, 1], [{}, 1, 1], np.ma.masked_all(3)):
         with pytest.raises(ValueError, match="weights"):
             check_weights(data, wrong)
@@ -388,7 +388,7 @@ def test_a_finish_that_fails_changes_nothing(monkeypatch):
     with monkeypatch.context() as steps_alone:
         steps_alone.setattr(Lasso, "finish", lambda _: False)
         plain = fista(A, y, penalty=0.1 * highest)
-    monkeypatch.setattr(WorkingSet, "descend", lambda *_: False)
+    monkeypatch.setattr(WorkingSet, "minimise", lambda *_: False)
     found = fista(A, y, penalty=0.1 * highest)
     np.testing.assert_allclose(found.coef, plain.coef, atol=1e-12)
 

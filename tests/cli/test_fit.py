@@ -558,7 +558,7 @@ def test_algorithms(run):
         assert re.search(rf"^  {name} .*\w", out, re.MULTILINE)
     assert re.search(r"^  forward .* sparsity, residual, delta, *$", out, re.MULTILINE)
     assert re.search(r"^  fista .* penalty\*, debias *$", out, re.MULTILINE)
-    assert "there is nothing to be set" in " ".join(out.split())
+    assert "there is nothing to tune" in " ".join(out.split())
     assert re.search(r"^  rmp .* sigma, price *$", out, re.MULTILINE)
     assert re.search(r"^  sbl .* sigma, price, updates *$", out, re.MULTILINE)
     assert re.search(r"^  bpdn .* residual, debias *$", out, re.MULTILINE)
@@ -845,7 +845,7 @@ def test_stepwise_begins_where_r_does_or_where_it_is_told_to(run, refuse):
         path = json.loads(run(*args, "--start", start, "--json"))["path"]
         assert path[0]["size"] == size
     assert run(*args) == run(*args, "--start", "all")
-    assert "Begin elsewhere (--start all or --start none) to see" in " ".join(run(*args).split())
+    assert "Start elsewhere (--start all or --start none) to look" in " ".join(run(*args).split())
     X, y = DIABETES.data, DIABETES.target
     r = StepwiseRegressor("both", start=None).fit(X, y)
     chosen = {DIABETES.feature_names[j] for j in r.get_support(indices=True)}

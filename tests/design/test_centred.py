@@ -32,10 +32,10 @@ def test_the_reflection_and_its_way_back():
     for weights in (None, counts(7)):
         rule = Reflection(7, weights)
         V = normal(rng, 6, 3)
-        whole = rule.back(V)
+        whole = rule.apply_adjoint(V)
         np.testing.assert_allclose(rule.u @ whole, 0, atol=1e-15)
-        np.testing.assert_allclose(np.column_stack([rule.there(v) for v in whole.T]), V, atol=1e-14)
-        np.testing.assert_allclose(rule.there(rule.u), 0, atol=1e-15)
+        np.testing.assert_allclose(np.column_stack([rule.apply(v) for v in whole.T]), V, atol=1e-14)
+        np.testing.assert_allclose(rule.apply(rule.u), 0, atol=1e-15)
         X = 5 + normal(rng, 7, 3)
         rest, means = rule.columns(X)
         np.testing.assert_allclose(rest, reflected(X, weights), atol=1e-14)

@@ -178,11 +178,11 @@ def test_vectors_that_are_large_travel_once(dask_client, monkeypatch):
 
     monkeypatch.setattr(type(design.held.by), "ask", spy)
     np.testing.assert_allclose(design.rmatmat(V), A.T @ V, atol=1e-9)
-    assert sent == ["_itself", "_answer"]
+    assert sent == ["_itself", "_call"]
     assert len(blocks) == 2
     sent.clear()
     design.rmatmat(V[:, :1])
-    assert sent == ["_answer"]
+    assert sent == ["_call"]
 
 
 def test_blocks_stay_where_they_are(dask_client):
@@ -222,7 +222,9 @@ def test_data_that_are_lost(dask_client):
     by = workers()
     answers = by.ask(time.sleep, [1.0])
     dask_client.cancel(answers)
-    with pytest.raises(ClusterError, match=r"^The Dask cluster has lost data that it can't make"):
+    with pytest.raises(
+        ClusterError, match=r"^The Dask cluster has lost data that it can't recompute"
+    ):
         by.results(answers)
 
 

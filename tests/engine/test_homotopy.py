@@ -45,7 +45,7 @@ def assert_optimal(path, tolerance=1e-9):
     """By the conditions in unit columns and a unit target, recomputed."""
     data, weights = path.data, path.weights
     unit = data.design.columns(np.arange(data.shape[1])) * data.inverse_norms
-    w = np.where(weights.barred, np.inf, weights.unit)
+    w = np.where(weights.excluded, np.inf, weights.unit)
     x = dense(path)
     assert reference.kkt(unit, data.y, x, path.penalty, w).worst < tolerance
     squares = float(np.sum((data.y - unit @ x) ** 2))
@@ -104,8 +104,8 @@ def test_turning_where_columns_are_tied(family, seed):
         assert_optimal(path)
         fresh = scratch(path)
         assert path.squared_residual == pytest.approx(fresh.squared_residual, rel=1e-8)
-        cost = np.abs(dense(path)) @ np.where(path.weights.barred, 0, path.weights.unit)
-        other = np.abs(dense(fresh)) @ np.where(path.weights.barred, 0, path.weights.unit)
+        cost = np.abs(dense(path)) @ np.where(path.weights.excluded, 0, path.weights.unit)
+        other = np.abs(dense(fresh)) @ np.where(path.weights.excluded, 0, path.weights.unit)
         assert cost == pytest.approx(other, rel=1e-8, abs=1e-12)
     path.reweight(first)
     assert_optimal(path)
@@ -164,14 +164,14 @@ def test_bends_and_steps_belong_together():
     A, y, _ = make("wide", 0)
     log = Log(problem(A, y), None)
     path = Homotopy(log, check_weights(log.problem, None))
-    assert not path.begun
+    assert not path.started
     assert path.size == 0
     path.lower()
-    assert path.begun
+    assert path.started
     assert path.fits_exactly
     assert path.penalty == 0
-    assert len(path.bends) >= path.size == A.shape[0]
-    assert (np.diff(path.bends) <= 0).all()
+    assert len(path.breakpoints) >= path.size == A.shape[0]
+    assert (np.diff(path.breakpoints) <= 0).all()
 
 
 def test_few_bends_at_a_time(monkeypatch):
@@ -179,10 +179,10 @@ def test_few_bends_at_a_time(monkeypatch):
     A, y, _ = make("neighbours wide", 1)
     whole = begin(A, y, None)
     whole.lower()
-    monkeypatch.setattr(module, "BENDS", 2)
+    monkeypatch.setattr(module, "FIRST_ROOM", 2)
     pieces = begin(A, y, None)
     pieces.lower()
-    assert pieces.bends == whole.bends
+    assert pieces.breakpoints == whole.breakpoints
     np.testing.assert_array_equal(dense(pieces), dense(whole))
 
 

@@ -7,8 +7,7 @@ import pytest
 
 import sparsewise as sw
 from sparsewise import plan
-from sparsewise.engine.l1 import homotopy
-from sparsewise.engine.l1 import path_lookahead as guessed_bends
+from sparsewise.engine.l1 import homotopy, path_lookahead
 from tests.problems import normal
 
 
@@ -36,8 +35,8 @@ def same_path(found, expected):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_path_is_that_of_all_columns(seed, width, few, monkeypatch):
     """Pools that are too narrow are found out, by halving or by looking at columns."""
-    monkeypatch.setattr(guessed_bends, "WIDTH", width)
-    monkeypatch.setattr(guessed_bends, "FEW", few)
+    monkeypatch.setattr(path_lookahead, "POOL_WIDTH", width)
+    monkeypatch.setattr(path_lookahead, "FEW", few)
     A, y, rng = data(seed)
     weights = rng.uniform(0.5, 2, A.shape[1])
     weights[[3, 90]] = 0, np.inf
@@ -77,7 +76,7 @@ def test_weights_that_change(monkeypatch):
 
 def test_a_guess_that_is_wrong_at_once_gives_way_to_a_single_bend(monkeypatch):
     A, y, _ = data(2)
-    monkeypatch.setattr(guessed_bends.GuessedBends, "right", lambda *_: 1)
+    monkeypatch.setattr(path_lookahead.PathLookahead, "count_valid", lambda *_: 1)
     expected, found = both(monkeypatch, lambda: sw.bpdn(A, y, residual=0.3))
     same_path(found, expected)
 
@@ -85,7 +84,7 @@ def test_a_guess_that_is_wrong_at_once_gives_way_to_a_single_bend(monkeypatch):
 def test_worn_factors_are_not_guessed_on(monkeypatch):
     """What made the factor anew stays the way it was: bend by bend."""
     A, y, _ = data(3)
-    monkeypatch.setattr(homotopy, "WORN", 0.0)  # any recipe wears it out
+    monkeypatch.setattr(homotopy, "GROWTH", 0.0)  # any factor counts as inaccurate
     expected, found = both(monkeypatch, lambda: sw.bpdn(A, y, residual=0.3))
     same_path(found, expected)
     assert found.check(A, y).ok

@@ -31,9 +31,9 @@ def off(found: WorkingSet, limits) -> float:
 def test_a_descent_ends_at_the_minimiser(shape, part, seed):
     rng = np.random.default_rng([seed, *shape])
     found = working_set(normal(rng, *shape, kind=complex), normal(rng, shape[0], kind=complex))
-    found.hold(np.arange(shape[1]), np.ones(found.data.shape[1]))
+    found.extend(np.arange(shape[1]), np.ones(found.data.shape[1]))
     limits = part * rng.uniform(0.5, 1, shape[1]) * np.abs(found.correlations()).max()
-    assert found.descend(limits, 1e-9)
+    assert found.minimise(limits, 1e-9)
     assert off(found, limits) <= 1.1e-9
     # No more columns than real equations; fewer where phases leave no choice.
     assert found.support.size <= 2 * shape[0]
@@ -45,9 +45,9 @@ def test_real_coefficients_stay_real(shape, part):
     rng = np.random.default_rng(shape)
     data = problem(normal(rng, *shape), normal(rng, shape[0]))
     found = WorkingSet(data, Unpenalised(data, np.array([], int), np.dtype(float)), np.float64)
-    found.hold(np.arange(shape[1]), np.ones(shape[1]))
+    found.extend(np.arange(shape[1]), np.ones(shape[1]))
     limits = part * rng.uniform(0.5, 1, shape[1]) * np.abs(found.correlations()).max()
-    assert found.descend(limits, 1e-9)
+    assert found.minimise(limits, 1e-9)
     assert found.x.dtype == np.float64
     assert off(found, limits) <= 1.1e-9
     assert found.support.size <= shape[0]
@@ -56,12 +56,12 @@ def test_real_coefficients_stay_real(shape, part):
 def test_columns_come_and_go():
     rng = np.random.default_rng(1)
     found = working_set(normal(rng, 20, 400, kind=complex), normal(rng, 20, kind=complex), [7])
-    found.hold(np.arange(10, 350), np.ones(found.data.shape[1]))
+    found.extend(np.arange(10, 350), np.ones(found.data.shape[1]))
     limits = np.full(340, 0.5 * np.abs(found.correlations()).max())
-    assert found.descend(limits, 1e-6)
+    assert found.minimise(limits, 1e-6)
     kept = found.columns[found.support]
     x = found.x[found.support]
-    found.hold(np.array([3, 5]), np.ones(found.data.shape[1]))
+    found.extend(np.array([3, 5]), np.ones(found.data.shape[1]))
     assert set(kept) | {3, 5} == set(found.columns)
     np.testing.assert_array_equal(found.x[found.support], x)
     np.testing.assert_allclose(found.B[:, -1].conj() @ found.free.unit[:, 0], 0, atol=1e-15)
@@ -74,9 +74,9 @@ def test_of_copies_the_first_is_held():
     rng = np.random.default_rng(2)
     half = normal(rng, 6, 3, kind=complex)
     found = working_set(np.hstack([half, 1j * half, 2 * half]), normal(rng, 6, kind=complex))
-    found.hold(np.arange(9), np.array([1, 2, 1, 1, 1, 1, 1, 1, 1]))
+    found.extend(np.arange(9), np.array([1, 2, 1, 1, 1, 1, 1, 1, 1]))
     assert found.columns.tolist() == [0, 1, 2, 4]  # the second is cheaper as a copy
-    found.hold(np.arange(5, 9), np.ones(9))
+    found.extend(np.arange(5, 9), np.ones(9))
     assert found.columns.tolist() == [0, 1, 2, 4]
     np.testing.assert_allclose(found.correlations(), found.B.conj().T @ found.y, atol=1e-15)
 
@@ -85,10 +85,10 @@ def test_what_depends_in_phase_is_thinned_out():
     rng = np.random.default_rng(2)
     A = normal(rng, 3, 9, kind=complex)  # more than twice as many as rows
     found = working_set(A, normal(rng, 3, kind=complex))
-    found.hold(np.arange(9), np.ones(9))
+    found.extend(np.arange(9), np.ones(9))
     found.x = normal(rng, 9, kind=complex)
     limits, before, cost = np.ones(9), found.residual(), np.abs(found.x).sum()
-    found.thin_out(limits)
+    found.reduce_support(limits)
     assert found.support.size == 6
     np.testing.assert_allclose(found.residual(), before, atol=1e-13)
     assert np.abs(found.x).sum() <= cost
@@ -120,11 +120,11 @@ def test_a_singular_curvature_still_descends():
 def test_the_tangent_is_that_of_the_path():
     rng = np.random.default_rng(4)
     found = working_set(normal(rng, 20, 8, kind=complex), normal(rng, 20, kind=complex))
-    found.hold(np.arange(8), np.ones(found.data.shape[1]))
+    found.extend(np.arange(8), np.ones(found.data.shape[1]))
     w, penalty, h = np.ones(8), 0.1, 1e-5
     ends = []
     for at in (penalty + h, penalty - h, penalty):
-        assert found.descend(at * w, 1e-12)
+        assert found.minimise(at * w, 1e-12)
         ends.append((found.x.copy(), np.linalg.norm(found.residual()) ** 2))
     (above, high), (below, low), _ = ends
     way = found.tangent(w, penalty)

@@ -626,7 +626,7 @@ def test_rows_left_out_are_not_drawn():
     pytest.importorskip("matplotlib")
     X, y = table()
     model = StepwiseRegressor().fit(chunked(X, y))
-    with pytest.raises(InputError, match='The path does not tell "loo"; there are "aic"'):
+    with pytest.raises(InputError, match='The path does not have "loo"; there are "aic"'):
         CriterionDisplay.from_estimator(model, criteria=["loo"])
 
 

@@ -13,7 +13,7 @@ import sparsewise as sw
 from sparsewise import Certificate, certify
 from sparsewise.design import DenseDesign
 from sparsewise.guarantees import certificate, dictionary
-from sparsewise.guarantees.certificate import _singular_values, room_to_tell
+from sparsewise.guarantees.certificate import _singular_values, squared_margin
 from sparsewise.guarantees.recovery import separation
 from sparsewise.problem.problem import problem
 from sparsewise.subsets.fit import Fit
@@ -260,14 +260,14 @@ def test_orthonormal_columns_bear_exactly_the_smallest_coefficient(k, kind):
 
 
 @given(st.floats(1e-6, 1.0), st.floats(1.0, 50.0))
-def test_room_to_tell(squared, above):
+def test_squared_margin(squared, above):
     s = math.sqrt(squared)
-    assert room_to_tell(squared, above) == pytest.approx((s / (2 - s / math.sqrt(above))) ** 2)
-    assert room_to_tell(squared, above) <= room_to_tell(squared, 1.0) <= 1 + 1e-12
-    assert room_to_tell(-squared, above) == room_to_tell(0.0, above) == 0
+    assert squared_margin(squared, above) == pytest.approx((s / (2 - s / math.sqrt(above))) ** 2)
+    assert squared_margin(squared, above) <= squared_margin(squared, 1.0) <= 1 + 1e-12
+    assert squared_margin(-squared, above) == squared_margin(0.0, above) == 0
     # d columns have Λ <= d: with d times the squared coefficient this is the theorem's and more.
     d = math.ceil(above)
-    assert d * room_to_tell(squared, above) >= separation(squared) ** 2 * (1 - 1e-12)
+    assert d * squared_margin(squared, above) >= separation(squared) ** 2 * (1 - 1e-12)
 
 
 def fits(A, S):
@@ -751,7 +751,7 @@ def test_what_is_open_is_told():
     wide = rng.standard_normal((4, 12))
     blind = certify(wide, wide[:, :2] @ [1.0, 1.0] + 0.1, [0, 1])
     assert str(blind).startswith(
-        "not certified: for all the bounds can tell, other columns may stand in for these"
+        "not certified: the bounds can't rule out other columns in place of these"
     )
 
 

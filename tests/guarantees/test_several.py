@@ -387,7 +387,7 @@ def test_at_any_time_the_bounds_hold_and_only_rise(n, q, kind):
     truth = np.array([ranked(A, W, k)[0][0] for k in range(1, most + 1)])
     search, before = Search(problem(A, Y, multi_target=True), most), np.zeros(most)
     for nodes in (0, 1, 1, 2, 3, 5, 8, 10**6):
-        search._go_on(nodes)
+        search._advance(nodes)
         bounds = search.lower_bounds()
         assert np.all(bounds <= truth + 1e-9)
         assert np.all(bounds >= before - 1e-9)

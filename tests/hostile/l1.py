@@ -294,7 +294,7 @@ REASONS: dict[str, Callable[[Any, re.Match[str]], bool]] = {
     r"beyond the range of|out of range": are_out_of_range,
     r"^penalty is too small beside": penalty_is_tiny,
     r"^Clarabel ended with status": lambda call, found: not call.benign,
-    r"^Columns agree so closely, or cost so differently": hides_in_rounding,
+    r"^Columns are so nearly dependent, or their weights so different": hides_in_rounding,
     r"^The path of complex coefficients": lambda call, found: np.iscomplexobj(call.A),
     r"^penalty must be a finite": lambda call, found: not np.isfinite(call.words["penalty"]),
     r"^sigma must be a finite": lambda call, found: not 0 < call.words["sigma"] < np.inf,

@@ -589,9 +589,9 @@ def test_criteria_that_are_not_there_are_refused_in_one_sentence():
     with pytest.raises(ValueError, match=r"^The path of mp has no criteria.*PathDisplay\.$"):
         CriterionDisplay.from_estimator(PursuitRegressor("mp", sparsity=2).fit(X, y))
     model = StepwiseRegressor(delta=50.0).fit(X, y)
-    with pytest.raises(ValueError, match=r'^The path does not tell "cv"; there are "aic", '):
+    with pytest.raises(ValueError, match=r'^The path does not have "cv"; there are "aic", '):
         CriterionDisplay.from_estimator(model, ["aic", "cv"])
-    with pytest.raises(ValueError, match=r'^The path does not tell "cp"; there are "aic", '):
+    with pytest.raises(ValueError, match=r'^The path does not have "cp"; there are "aic", '):
         # The full model was not met, and only StepwiseRegressor makes up for that.
         CriterionDisplay.from_estimator(PursuitRegressor(sparsity=2).fit(X, y), "cp")
     with pytest.raises(ValueError, match=r'^criteria names none; there are "aic", '):

@@ -39,7 +39,7 @@ def test_at_any_time_the_bounds_hold_and_only_rise(name, seed):
     truth = enumerated(p.A, p.y, most)
     search, before = Search(problem(p.A, p.y), most), np.zeros(most)
     for nodes in (0, 1, 1, 1, 2, 3, 5, 8, 13, 10**6):
-        search._go_on(nodes)
+        search._advance(nodes)
         bounds = search.lower_bounds()
         assert np.all(bounds <= truth + ROUNDING)
         assert np.all(bounds >= before - ROUNDING)
@@ -61,7 +61,7 @@ def test_one_node_at_a_time_ends_where_a_single_run_does(name):
     for _ in range(10**4):
         if step_by_step.done:
             break
-        step_by_step._go_on(1)
+        step_by_step._advance(1)
     assert [at_once.subset(k) for k in range(1, 5)] == [step_by_step.subset(k) for k in range(1, 5)]
 
 

@@ -123,7 +123,7 @@ def test_columns_that_nearly_agree_leave_it_open(apart):
     assert residual_norm(A, y, [0, 1]) < residual_norm(A, y, [2, 3])
     c = certify(A, y, [2, 3], swaps=True, time_limit=None)
     assert (c.status, c.proof) == ("unknown", None)
-    assert str(c).startswith("not certified: columns that rounding hardly tells apart may make")
+    assert str(c).startswith("not certified: nearly dependent columns may make")
     found = best_subset(A, y, sparsity=2)
     assert found.stop is Stop.UNSETTLED
     assert (found.gaps[1], found.proved) == (0, False)

@@ -1,8 +1,8 @@
-"""Where the tasks of Dask collections run: the workers of a scheduler, or threads of this process.
+"""Where Dask tasks run: on the workers of a scheduler, or in threads of this process.
 
-Both are reached by the same three verbs: `hold` what a collection's parts are made of, `ask` for a
-function of something held, and wait for `results`. What is held is made anew by Dask from its graph
-when a worker is lost; so are answers that were under way.
+Both have the same methods: `hold` persists the parts of a collection, `ask` submits a function of
+held parts, and `results` waits for the values. When a worker is lost, Dask recomputes held parts
+and pending results from its graph.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from sparsewise._util.text import count, printable
 from sparsewise.errors import ClusterError, InputError
 
 PATIENCE = 60.0
-"""Seconds to wait for workers when all of them have gone: others may be started in their place."""
+"""Seconds to wait for new workers when all of them are gone."""
 
 SHARED = 1 << 20
-"""Bytes from which on workers hand each other what all of them need."""
+"""Bytes from which workers pass a shared value on to each other."""
 
 STAYS = "split-shuffle"
-"""How tasks are called that Dask takes to be quick, and never moves to another worker: by other
-names an idle worker would fetch whole blocks of data for the next product with them."""
+"""A key prefix of tasks that Dask assumes to be quick and never moves to another worker. Under
+another name, an idle worker would fetch whole blocks of data for the next product with them."""
 
 SPILL = 0.7
-"""The part of its memory that a Dask worker fills before it writes to disk what it holds."""
+"""Fraction of its memory that a Dask worker fills before it spills to disk."""
 
 
 class Workers(Protocol):
-    """Who computes.
+    """Where tasks run.
 
     Attributes
     ----------
     name : str
-        Who they are, for a sentence.
+        What to call the workers in a message.
     threads : int
         How many tasks run at the same time.
     memory, largest : float
-        Bytes that can be held by all, and by one of them; infinite if nobody knows.
+        Bytes that all of them, and the largest of them, can hold; infinite if unknown.
     """
 
     name: str
@@ -50,28 +50,28 @@ class Workers(Protocol):
     largest: float
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
-        """make(part) for every part (`Delayed`) of a collection of so many bytes, kept there."""
+        """Persist make(part) for every part (`Delayed`) of a collection of `size` bytes."""
 
     def compute(self, parts: Iterable[Any]) -> list[Any]:
-        """The parts (`Delayed`) of a collection: to be had by `results`."""
+        """Submit the parts (`Delayed`) of a collection; `results` fetches them."""
 
     def share(self, value: Any) -> Any:
-        """A value that several tasks are to be asked with."""
+        """A value that several tasks take as an argument."""
 
     def ask(
         self, function: Callable[..., Any], *arguments: Sequence[Any], stay: bool = False
     ) -> list[Any]:
-        """As `map` does, with things held, answers, or plain values: to be had by `results`.
+        """Map a function over held parts, answers or plain values; `results` fetches the values.
 
-        `stay`: where the largest of these are, even if somebody else has nothing to do.
+        With `stay`, tasks run where the largest arguments are, even if another worker is idle.
         """
 
     def results(self, answers: Iterable[Any]) -> list[Any]:
-        """The values of answers, here."""
+        """Wait for the values of answers and fetch them."""
 
 
 def workers() -> Workers:
-    """Those that Dask itself would use now."""
+    """The workers that Dask itself would use now."""
     from dask.base import get_scheduler
 
     client = getattr(get_scheduler(), "__self__", None)
@@ -79,7 +79,7 @@ def workers() -> Workers:
 
 
 class Threads:
-    """Dask without a scheduler of its own: threads of this process, or what it is configured to."""
+    """Dask without a distributed scheduler: threads of this process, or as configured."""
 
     def __init__(self) -> None:
         from dask.system import CPU_COUNT
@@ -89,30 +89,30 @@ class Threads:
         self.memory = self.largest = _available() / 2
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
-        """In this process's memory; what has no room there is read anew in every pass."""
+        """In memory if there is room; otherwise parts are recomputed in every pass."""
         import dask
 
         made = [dask.delayed(make, pure=False)(part) for part in parts]
         return list(dask.compute(*made)) if size <= self.memory else made
 
     def compute(self, parts: Iterable[Any]) -> list[Any]:
-        """As they are."""
+        """The parts themselves."""
         return list(parts)
 
     def share(self, value: Any) -> Any:
-        """As it is."""
+        """The value itself."""
         return value
 
     def ask(
         self, function: Callable[..., Any], *arguments: Sequence[Any], stay: bool = False
     ) -> list[Any]:
-        """A task for each."""
+        """One task per item."""
         import dask
 
         return list(map(dask.delayed(function, pure=False), *arguments))
 
     def results(self, answers: Iterable[Any]) -> list[Any]:
-        """Compute them."""
+        """Compute the tasks."""
         import dask
 
         return list(dask.compute(*answers))
@@ -129,15 +129,15 @@ class Cluster:
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        known = self._known() or self._awaited()
-        self._slots = [at for at, worker in known.items() for _ in range(worker["nthreads"])]
+        info = self._worker_info() or self._first_workers()
+        self._slots = [at for at, worker in info.items() for _ in range(worker["nthreads"])]
         self.threads = len(self._slots)
-        limits = [worker["memory_limit"] or math.inf for worker in known.values()]
+        limits = [worker["memory_limit"] or math.inf for worker in info.values()]
         self.memory, self.largest = SPILL * sum(limits), SPILL * max(limits)
-        self.name = count(len(known), "Dask worker")
+        self.name = count(len(info), "Dask worker")
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
-        """On the workers, in turn, wherever they were computed."""
+        """On the workers in turn, wherever they were computed."""
         if size > self.memory:
             raise ClusterError(
                 f"The data take {size / 2**30:.3g} GiB, but {self.name} can hold "
@@ -156,16 +156,16 @@ class Cluster:
             raise self._explained(error) from error
 
     def compute(self, parts: Iterable[Any]) -> list[Any]:
-        """On the workers, from now on."""
+        """Start computing on the workers."""
         try:
             return list(self.client.compute(list(parts)))
         except Exception as error:
             raise self._explained(error) from error
 
     def share(self, value: Any) -> Any:
-        """As a task that returns it, if it is large: the scheduler sends it to one worker only.
+        """A large value becomes a task that returns it: the scheduler sends it to one worker only.
 
-        Data that are scattered would be lost with the workers that have them; a task is repeated.
+        Scattered data would be lost with their worker, but a task is repeated.
         """
         if getattr(value, "nbytes", 0) < SHARED:
             return value
@@ -174,24 +174,24 @@ class Cluster:
     def ask(
         self, function: Callable[..., Any], *arguments: Sequence[Any], stay: bool = False
     ) -> list[Any]:
-        """A task for each, which goes to where what it needs is held; all in one message."""
+        """One task per item, run where its arguments are; all submitted in one message."""
         import dask
 
-        # Tasks that say where they may run, though that be anywhere, go to where their data are;
-        # of others, many small ones, Dask thinks that they need none, and spreads them evenly.
+        # Tasks with a list of allowed workers, even of all, go to where their data are. Dask takes
+        # many small tasks without one for root tasks, and spreads them evenly.
         where: dict[str, Any] = {}
         if stay:
-            there = list(dict.fromkeys(self._slots))
-            where = {"workers": there, "allow_other_workers": True, "key": STAYS}
+            addresses = list(dict.fromkeys(self._slots))
+            where = {"workers": addresses, "allow_other_workers": True, "key": STAYS}
         try:
-            # Values are as large as they have to be: no reason to warn anybody.
+            # Arguments are no larger than needed: no warning.
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
                 return list(self.client.map(function, *arguments, pure=False, **where))
         except Exception as error:
             raise self._explained(error) from error
 
     def results(self, answers: Iterable[Any]) -> list[Any]:
-        """Wait for them and fetch them, from the workers themselves if these can be reached."""
+        """Wait for the values and fetch them, directly from the workers if possible."""
         from distributed import wait
 
         futures = list(answers)
@@ -201,7 +201,7 @@ class Cluster:
                     wait(futures, timeout=PATIENCE)
                     break
                 except TimeoutError:
-                    if not self._known():
+                    if not self._worker_info():
                         raise ClusterError(
                             "All workers of the Dask cluster are gone", "start others."
                         ) from None
@@ -210,25 +210,25 @@ class Cluster:
         except (Exception, CancelledError) as error:
             raise self._explained(error) from error
 
-    def _awaited(self) -> dict[str, Any]:
-        """Those that come once there is something to do, as in a cluster that adapts itself."""
+    def _first_workers(self) -> dict[str, Any]:
+        """The workers that an adaptive cluster starts once there is a task."""
         from distributed import wait
 
         try:
             wait(self.ask(_itself, [None]), timeout=PATIENCE)
         except TimeoutError:
             raise ClusterError("The Dask cluster has no workers", "start some.") from None
-        return self._known()
+        return self._worker_info()
 
-    def _known(self) -> dict[str, Any]:
+    def _worker_info(self) -> dict[str, Any]:
         """The workers as the scheduler knows them."""
         try:
             return dict(self.client.scheduler_info(n_workers=-1)["workers"])
-        except TypeError:  # before 2025 it took no arguments, and told of all of them
+        except TypeError:  # before 2025 it took no arguments and returned all workers
             return dict(self.client.scheduler_info()["workers"])
 
     def _explained(self, error: BaseException) -> BaseException:
-        """What went wrong, if that is the cluster; otherwise the error of a task."""
+        """A `ClusterError` if the cluster failed; otherwise the error of the task."""
         from distributed import KilledWorker
 
         if isinstance(error, KilledWorker):
@@ -240,16 +240,16 @@ class Cluster:
             return ClusterError("The Dask scheduler is gone", "start it again and repeat the fit.")
         if isinstance(error, CancelledError):
             return ClusterError(
-                "The Dask cluster has lost data that it can't make anew",
-                "repeat the fit: what comes from files or tasks outlives a worker, what was "
-                "scattered does not.",
+                "The Dask cluster has lost data that it can't recompute",
+                "repeat the fit: data from files or tasks survive the loss of a worker, scattered "
+                "data do not.",
             )
         return error
 
     def _is_there(self) -> bool:
         """Whether the scheduler answers."""
         try:
-            return self.client.status == "running" and self._known() is not None
+            return self.client.status == "running" and self._worker_info() is not None
         except Exception:
             return False
 
@@ -259,7 +259,7 @@ def _itself(value: Any) -> Any:
 
 
 def connect(address: str, patience: float = 5.0) -> Any:
-    """A client of the scheduler at this address, which must answer within so many seconds."""
+    """A client of the scheduler at this address, which must answer within `patience` seconds."""
     try:
         from dask.distributed import Client
     except ImportError:
@@ -275,7 +275,7 @@ def connect(address: str, patience: float = 5.0) -> Any:
 
 
 def _probe(address: str, patience: float) -> None:
-    """Whether somebody is there: a client that meets none waits long, or can't be got rid of."""
+    """Check that something answers: without a scheduler, a client waits long or can't be closed."""
     from distributed.comm import get_address_host_port, parse_address
 
     scheme, _ = parse_address(address)
@@ -284,13 +284,13 @@ def _probe(address: str, patience: float) -> None:
     where = get_address_host_port(address)
     if scheme == "tcp":
         with socket.create_connection(where, patience) as connection:
-            # Here the scheduler speaks first; other services wait for us.
+            # A scheduler sends first; other services wait for the client.
             if not connection.recv(1):
                 raise ConnectionError("it hung up")
 
 
 def _available() -> float:
-    """Bytes of memory that this machine has to spare."""
+    """Bytes of available memory on this machine."""
     try:
         from psutil import virtual_memory
     except ImportError:  # it comes with distributed

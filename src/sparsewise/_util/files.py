@@ -1,4 +1,4 @@
-"""Files: read with an error for people, written as a whole or not at all."""
+"""Reading files with clear errors, and writing them atomically."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 CONTROLS = r"[\p{C}\p{Zl}\p{Zp}]"
-FORMULAS = r"^[=+\-@＝＋－＠]"  # noqa: RUF001  (spreadsheets take the wide ones, too)
-"""How a text begins that a spreadsheet would compute."""
+FORMULAS = r"^[=+\-@＝＋－＠]"  # noqa: RUF001  (spreadsheets accept full-width characters as well)
+"""The first character of text that a spreadsheet would evaluate as a formula."""
 
 
 def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
-    """Write to a file beside it first, then put that in its place: a failure leaves the old one.
+    """Write a file atomically: to a draft beside it, which then replaces it.
 
-    The new file has the owner and the permissions of the old one; a link stays a link. The content
-    may come in pieces.
+    A failure leaves the old file. The new file has the owner and the permissions of the old one; a
+    link stays a link. The content may come in pieces.
     """
     pieces = [content] if isinstance(content, bytes) else content
     if path.exists() and not path.is_file():  # a device or a pipe can't be replaced
@@ -35,13 +35,13 @@ def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
         return
     path = Path(os.path.realpath(path))
     old = path.stat() if path.exists() else None
-    if old is not None and not os.access(path, os.W_OK):  # which replacing it would not ask
+    if old is not None and not os.access(path, os.W_OK):  # replacing it would not check that
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     for left in _abandoned(path):
         with suppress(OSError):
             left.unlink()
     draft = path.with_name(f"{_drafts(path)}{os.getpid()}-{os.urandom(4).hex()}.draft")
-    # Not by tempfile: its files are for their owner's eyes only, whatever the umask is.
+    # Not tempfile, whose files only their owner may read, whatever the umask.
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
@@ -58,12 +58,12 @@ def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
 
 
 def _drafts(path: Path) -> str:
-    """How drafts of a file begin: short, as the file's own name may be as long as names can be."""
+    """The prefix of a file's drafts: short, since the file's name may have the maximal length."""
     return f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]}-"
 
 
 def _abandoned(path: Path) -> Iterator[Path]:
-    """Drafts of the file whose processes were killed."""
+    """Drafts of the file left by processes that were killed."""
     if os.name != "posix":
         return
     for draft in path.parent.glob(f"{_drafts(path)}*.draft"):
@@ -74,7 +74,7 @@ def _abandoned(path: Path) -> Iterator[Path]:
 
 def _is_alive(process: int) -> bool:
     try:
-        os.kill(process, 0)  # no signal: only whether one could be sent
+        os.kill(process, 0)  # sends no signal, only checks whether one could be sent
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
@@ -83,7 +83,7 @@ def _is_alive(process: int) -> bool:
 
 
 def _take_after(old: os.stat_result, handle: int) -> None:
-    """Give an open file the owner and the permissions of another, as far as one may."""
+    """Give an open file the owner and the permissions of another, as far as allowed."""
     if os.name == "posix":
         with suppress(OSError):
             os.fchown(handle, old.st_uid, old.st_gid)
@@ -92,14 +92,14 @@ def _take_after(old: os.stat_result, handle: int) -> None:
 
 
 def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """Read so many bytes, or all; what can't be read is an `InputError`."""
+    """Read at most so many bytes, or all; failure is an `InputError`."""
     with open_file(path) as file:
         return file.read(most)
 
 
 @contextmanager
 def open_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file to read its bytes; what can't be read is an `InputError`."""
+    """Open a file to read its bytes; failure is an `InputError`."""
     try:
         file = open(path, "rb")  # noqa: SIM115  (closed below)
     except FileNotFoundError:
@@ -119,25 +119,25 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
-    """Write as a whole or not at all; what can't be written is an `InputError`."""
+    """Write a file atomically; failure is an `InputError`."""
     try:
         write_whole(Path(path), content)
-    except InputError:  # of whoever makes the content
+    except InputError:  # raised while the content was produced
         raise
     except (OSError, ValueError) as error:
         raise _failed("write", path, error) from None
 
 
 def _failed(do: str, path: str | os.PathLike[str], error: Exception) -> InputError:
-    reason = getattr(error, "strerror", None) or error  # of a null byte in the name there is none
+    reason = getattr(error, "strerror", None) or error  # absent for a null byte in the name
     return InputError(f"can't {do} {quoted(os.fspath(path))}: {reason}")
 
 
 def as_csv(frame: pl.DataFrame) -> str:
-    """A table as CSV that is safe to open and to print; numbers are as they are.
+    """A table as CSV that is safe to open and to print.
 
-    Of texts, what could control a terminal becomes ?, and one that a spreadsheet would take for a
-    formula gets an apostrophe in front, as is usual: ``=1+1`` becomes ``'=1+1``.
+    Control characters in text become ?, and text that a spreadsheet would evaluate as a formula
+    gets a leading apostrophe: ``=1+1`` becomes ``'=1+1``. Numbers are not changed.
     """
     import polars as pl
     import polars.selectors as cs

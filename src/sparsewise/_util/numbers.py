@@ -1,4 +1,4 @@
-"""Numbers for people: as many figures as they bear, their points under each other."""
+"""Formatting of numbers: sensible precision, decimal points aligned."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 
 def numerals(values: Sequence[float], figures: int = 5) -> list[str]:
-    """Write numbers with one number of decimals, so that their points stand under each other.
+    """Format numbers with the same number of decimals, so that decimal points align.
 
     The largest shows at least ``figures`` significant figures, the others three where six decimals
-    are enough for that; what is smaller still is written with a power of ten, as all are when even
-    the largest is out of the usual range.
+    suffice. Smaller numbers use scientific notation, as do all of them if the largest is below
+    1e-4 or at least 1e10.
     """
     sizes = [abs(value) for value in values if value != 0]
     if not sizes:

@@ -1,4 +1,4 @@
-"""Parameters of a user, checked: a number, a count, some columns."""
+"""Validation of user parameters: numbers, counts, lists of columns."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ OWN = (
     "sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "updates", "debias",
     "effort", "seed",
 )  # fmt: skip
-"""Parameters by which algorithms differ."""
+"""Parameters that only some algorithms have."""
 
 LONGEST = 60
-"""Characters of a value that are shown of it."""
+"""Most characters of a value in a message."""
 
 CHOICES = ("criterion", "cv", "max_features")
 """Parameters of estimators that choose a model on a path."""
 
 
 def check_columns(columns: Iterable[int] | None, m: int, name: str, matrix: str = "A") -> list[int]:
-    """Column numbers of a matrix as a list without repeats, in the order given."""
+    """Column numbers of a matrix as a list without repeats, in their original order."""
     if columns is None or (isinstance(columns, (tuple, list)) and not columns):
         return []
     try:
@@ -61,7 +61,7 @@ def check_constraints(
     matrix: str = "A",
     called: Callable[[int], str] = "Column {}".format,
 ) -> tuple[list[int], list[int]]:
-    """Columns to be kept and columns to be left out, none of them both."""
+    """Columns to include and columns to exclude; none may be in both."""
     forced = check_columns(include, m, "include", matrix)
     barred = check_columns(exclude, m, "exclude", matrix)
     if both := sorted(set(forced) & set(barred)):
@@ -72,7 +72,7 @@ def check_constraints(
 
 
 def check_tolerance(value: float | None, name: str) -> float | None:
-    """A finite or infinite number of at least 0, or None."""
+    """A non-negative number, perhaps infinite, or None."""
     if value is None:
         return None
     number = check_number(value, name)
@@ -126,14 +126,14 @@ def check_whole(value: int, name: str, low: int, high: float = math.inf) -> int:
 
 
 def check_function(value: object, name: str) -> None:
-    """Something that can be called, or None."""
+    """Raise an error unless the value is callable or None."""
     if value is not None and not callable(value):
         raise InputTypeError(f"must be a function, not {shown(value)}.", parameter=name)
 
 
 def shown(value: object) -> str:
-    """A value as it is written, in one line and not at any length."""
+    """A value as text for a message: one line, shortened if long."""
     if isinstance(value, int) and abs(value) >= 10**30:
         return f"a number of {int(math.log10(abs(value))) + 1} digits"
-    words = " ".join((str(value) if isinstance(value, Number) else repr(value)).split())
-    return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
+    text = " ".join((str(value) if isinstance(value, Number) else repr(value)).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"

@@ -1,4 +1,4 @@
-"""How far new observations scatter about the prediction of a linear model."""
+"""Predictive standard deviation of a linear model."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from sparsewise._typing import Array
 
 
 def typical(noise: Array | float) -> float:
-    """The root mean square of the noise of several targets, of those that have any; of one, it."""
-    some = np.asarray(noise, np.float64).ravel()
-    some = some[some != 0]
-    if not some.size:
+    """The root mean square of the targets' non-zero noise levels; for one target, its own."""
+    levels = np.asarray(noise, np.float64).ravel()
+    levels = levels[levels != 0]
+    if not levels.size:
         return 0.0
-    largest = some.max()  # no square overflows or vanishes
-    return float(largest * np.sqrt(np.square(some / largest).mean()))
+    largest = levels.max()  # no square overflows or vanishes
+    return float(largest * np.sqrt(np.square(levels / largest).mean()))
 
 
 def shares(noise: Array) -> Array:
-    """The noise of each target in units of the typical one."""
+    """The noise of each target relative to the `typical` one."""
     return np.asarray(noise / (typical(noise) or 1.0))
 
 
 def observation_std(Z: Array, covariance: Array, noise: Array | float, level: float) -> Array:
     """The square root of σ² (1 + level) + z*Σz, for each row z of Z.
 
-    Each row is taken in the unit of its largest part, so that no square overflows or vanishes. Of
-    targets that share their features Σ is proportional to σ², and there is a column for each.
+    Each row is scaled by its largest term, so that no square overflows or vanishes. For several
+    targets with the same features, Σ is proportional to σ², and the result has a column for each.
 
     Parameters
     ----------
     Z : ndarray of shape (n, k)
-        The features, about their means if the model has an intercept.
+        The features, centred if the model has an intercept.
     covariance : ndarray of shape (k, k)
-        Σ, of the coefficients; of several targets, that of one whose noise is the `typical` one.
+        Σ, the covariance of the coefficients; for several targets, at the `typical` noise.
     noise : float, or ndarray of shape (q,)
         σ, the standard deviation of the noise, or that of each target.
     level : float
-        What the mean of the target adds, in units of σ²: 1/n, or 0 without an intercept.
+        The variance of the target's mean in units of σ²: 1/n, or 0 without an intercept.
     """
     if np.ndim(noise):
         return np.multiply.outer(

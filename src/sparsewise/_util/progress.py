@@ -1,15 +1,15 @@
-"""What those who wait at a terminal are shown: how far it has come, and that it goes on.
+"""Progress bars on the terminal for work that may take long.
 
-Whoever does work that may take long says so::
+Wrap such work in a context and report how much is done::
 
     with waiting("measuring columns", total=m) as wait:
         for ...:
-            wait.tell(1)
+            wait.update(1)
 
-Nothing happens unless it takes longer than `PATIENCE`, in the main thread of the main process,
-with stderr a terminal: then a line appears there, and vanishes at the end. What is done inside
-has a line below. ``SPARSEWISE_PROGRESS=0`` in the environment switches it off. Rich draws the
-lines: without it (the extra ``cli``) nothing is shown.
+Nothing is shown unless the work takes longer than `PATIENCE`, runs in the main thread of the main
+process, and stderr is a terminal. Then a line appears, and vanishes at the end. Nested work gets a
+line below. ``SPARSEWISE_PROGRESS=0`` in the environment switches it off. Rich draws the lines:
+without it (the extra ``cli``) nothing is shown.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PATIENCE = 1.0
-"""Seconds that nobody needs an explanation for."""
+"""Seconds before a line appears."""
 
 OFTEN = 0.2
-"""Seconds between two changes of what is said."""
+"""Seconds between two updates of the terminal."""
 
 WIDTH = 80
-"""Most columns that a line takes."""
+"""Most characters of a line."""
 
 SWITCH = "SPARSEWISE_PROGRESS"
-"""The variable of the environment that switches it off."""
+"""The environment variable that switches it off."""
 
 OFF = {"0", "no", "off", "false"}
-"""What it may be set to for that."""
+"""Its values that do so."""
 
 
 class Waiting:
-    """Work that may take long, and how much of it is done.
+    """Progress of work that may take long.
 
     Parameters
     ----------
-    words : str
+    text : str
         What is being done.
     total : float, optional
-        How much there is to do; None: nobody knows.
+        How much there is to do; None if unknown.
     unasked : bool
-        Whether the line appears in time even if nothing is told. This takes a thread.
+        Whether the line appears in time even without an `update`. This takes a thread.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ class Waiting:
     line : int, optional
         Its line on the board, once there is one.
     over : bool
-        Whether it has come to its end: what is told later is nobody's business.
+        Whether the work has ended: later updates are ignored.
     """
 
-    __slots__ = ("_begun", "_here", "_next", "_timer", "done", "line", "over", "total", "words")
+    __slots__ = ("_begun", "_here", "_next", "_timer", "done", "line", "over", "text", "total")
 
-    def __init__(self, words: str, total: float | None = None, *, unasked: bool = False) -> None:
-        self.words, self.total, self.done = words, total, 0.0
+    def __init__(self, text: str, total: float | None = None, *, unasked: bool = False) -> None:
+        self.text, self.total, self.done = text, total, 0.0
         self.line: TaskID | None = None
         self.over = False
         self._timer: threading.Timer | None = None
@@ -90,10 +90,10 @@ class Waiting:
         BOARD.remove(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return unseen, ()  # what another process does is not shown there
+        return unseen, ()  # work in another process is not shown there
 
-    def tell(self, more: float = 0, words: str | Callable[[], str] | None = None) -> None:
-        """So much more is done; in other words, which are made only if somebody sees them."""
+    def update(self, more: float = 0, text: str | Callable[[], str] | None = None) -> None:
+        """Report that so much more is done; a callable text is called only if shown."""
         self.done += more
         now = time.monotonic()
         if now < self._next:
@@ -102,8 +102,8 @@ class Waiting:
         if self.over or not (self._here and is_watched()):
             self._next = math.inf
             return
-        if words is not None:
-            self.words = words if isinstance(words, str) else words()
+        if text is not None:
+            self.text = text if isinstance(text, str) else text()
         if self.line is not None:
             BOARD.change(self)
         else:
@@ -111,41 +111,41 @@ class Waiting:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """Elapsed time."""
         return time.monotonic() - self._begun
 
 
-def waiting(words: str, total: float | None = None, *, unasked: bool = False) -> Waiting:
-    """Work that may take long, as a context; see `Waiting`."""
-    return Waiting(words, total, unasked=unasked)
+def waiting(text: str, total: float | None = None, *, unasked: bool = False) -> Waiting:
+    """Progress of work that may take long, as a context; see `Waiting`."""
+    return Waiting(text, total, unasked=unasked)
 
 
 class Counted:
-    """A function that tells of each call that one more is done.
+    """A function whose calls are counted as progress.
 
     Parameters
     ----------
     function : callable
-        What is called.
+        The function.
     wait : Waiting
-        What is told.
+        Updated by 1 after each call.
     """
 
     def __init__(self, function: Callable[..., Any], wait: Waiting) -> None:
         self.function, self.wait = function, wait
 
     def __call__(self, *args: Any, **others: Any) -> Any:
-        """Call it, and tell."""
+        """Call the function and report one more call."""
         result = self.function(*args, **others)
-        self.wait.tell(1)
+        self.wait.update(1)
         return result
 
 
 def is_watched() -> bool:
-    """Whether there is a terminal, and nobody has switched this off."""
+    """Whether stderr is a terminal and progress is not switched off."""
     if BOARD.hushed or is_worker():
         return False
-    if BOARD.is_shown:  # and Rich in place of stderr, which may not say that it is a terminal
+    if BOARD.is_shown:  # Rich has replaced stderr, which may no longer say that it is a terminal
         return True
     if os.environ.get(SWITCH, "").strip().lower() in OFF or os.environ.get("TERM") == "dumb":
         return False
@@ -156,14 +156,14 @@ def is_watched() -> bool:
 
 
 def is_worker() -> bool:
-    """Whether another process has started this one for a part of its work."""
-    module = sys.modules.get("multiprocessing.process")  # which a worker has imported
+    """Whether this is a worker process of another one."""
+    module = sys.modules.get("multiprocessing.process")  # a worker has imported it
     return module is not None and module.parent_process() is not None
 
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """Show nothing meanwhile: something else has the terminal."""
+    """Show no progress while something else uses the terminal."""
     before, BOARD.hushed = BOARD.hushed, True
     try:
         yield
@@ -172,12 +172,12 @@ def hushed() -> Iterator[None]:
 
 
 class Board:
-    """The lines at the foot of the terminal: there while somebody waits for something.
+    """The progress lines at the bottom of the terminal.
 
     Attributes
     ----------
     hushed : bool
-        Whether something else has the terminal, or it is gone.
+        Whether something else uses the terminal, or it is gone.
     """
 
     def __init__(self) -> None:
@@ -192,27 +192,27 @@ class Board:
         return self._bars is not None
 
     def add(self, wait: Waiting) -> None:
-        """A line for this, below the others."""
+        """Add a line below the others."""
         with self._drawing():
-            if wait.over or wait.line is not None:  # threads may tell at once, or too late
+            if wait.over or wait.line is not None:  # updates of other threads may be late
                 return
             if self._bars is None:
                 self._begin()
             assert self._bars is not None
-            wait.line = self._bars.add_task(wait.words, total=wait.total, visible=False)
-            # As old as the work itself.
+            wait.line = self._bars.add_task(wait.text, total=wait.total, visible=False)
+            # The clock starts when the work did.
             self._bars.tasks[-1].start_time = self._bars.get_time() - wait.seconds
             self._bars.update(wait.line, completed=wait.done, visible=True, refresh=True)
 
     def change(self, wait: Waiting) -> None:
-        """What is said of it, and how much is done."""
+        """Update description and progress of a line."""
         with self._drawing():
             if self._bars is not None and wait.line is not None:
-                changes: Any = {"description": wait.words, "completed": wait.done}
+                changes: Any = {"description": wait.text, "completed": wait.done}
                 self._bars.update(wait.line, refresh=True, **changes)
 
     def remove(self, wait: Waiting) -> None:
-        """Take a line away; with the last one all is as it was."""
+        """Remove a line; with the last one, restore the terminal."""
         with self._drawing():
             wait.over = True
             if self._bars is None:
@@ -220,13 +220,13 @@ class Board:
             if wait.line is not None:
                 self._bars.remove_task(wait.line)
                 wait.line = None
-            if not self._bars.tasks:  # or Ctrl-C came before there were any
+            if not self._bars.tasks:  # or Ctrl-C came before the first
                 self._bars = None
                 self._ending.close()
 
     @contextmanager
     def _drawing(self) -> Iterator[None]:
-        """One thread at a time; without a terminal, or without Rich, the work goes on."""
+        """Lock the terminal; without it, or without Rich, carry on."""
         with self._lock:
             try:
                 yield
@@ -236,14 +236,14 @@ class Board:
                     self._ending.close()
 
     def _begin(self) -> None:
-        """Bars at the foot of the terminal; Rich takes too long to import for less."""
+        """Start the display. Rich is imported only now, since that takes long."""
         from rich.console import Console
         from rich.progress import Progress
 
         stream = self._ending.enter_context(_own_stderr())
         console = Console(file=stream, highlight=False, markup=False, emoji=False)
         console.width = min(console.width, WIDTH)
-        # What others print goes above the lines, if it goes to the terminal at all.
+        # Printed output goes above the lines, if stdout is the terminal.
         shared = bool(getattr(sys.stdout, "isatty", lambda: False)())
         self._bars = bars = Progress(
             *_columns(), console=console, transient=True, redirect_stdout=shared, expand=False
@@ -257,12 +257,12 @@ BOARD = Board()
 
 
 def _columns() -> Iterator[Any]:
-    """Words, a bar, and the time: left, where it is known how much there is to do."""
+    """Description, bar, and time: remaining if the total is known, otherwise elapsed."""
     from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
     from rich.text import Text
 
     class Time(ProgressColumn):
-        """How much is done, and the time left at that pace; else the time it has taken."""
+        """Percentage and remaining time, or elapsed time if the total is unknown."""
 
         def render(self, task: Task) -> Text:
             if not task.total or not task.completed:
@@ -276,7 +276,7 @@ def _columns() -> Iterator[Any]:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds; hours, if need be."""
+    """Seconds as m:ss, or h:mm:ss."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
@@ -284,7 +284,7 @@ def clock(seconds: float) -> str:
 
 @contextmanager
 def _own_stderr() -> Iterator[TextIO]:
-    """Give another way to the terminal: the usual one is closed while Parquet is read."""
+    """A duplicate of stderr: the original is closed while Parquet files are read."""
     try:
         handle = os.dup(sys.stderr.fileno())
     except (OSError, ValueError, AttributeError):
@@ -295,7 +295,7 @@ def _own_stderr() -> Iterator[TextIO]:
 
 
 def unseen() -> Waiting:
-    """Work that nobody waits for, or not here."""
+    """Progress that is never shown."""
     wait = Waiting("")
     wait._next = math.inf
     return wait

@@ -1,4 +1,4 @@
-"""Words for people: counts, lists, names that are safe to print, lines that are not too long."""
+"""Text for messages and reports: counts, lists, printable names, line wrapping."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparsewise.errors import InputError
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, without what could control a terminal."""
+    """Return the text on one line, with control characters replaced."""
     return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
 
 
@@ -36,7 +36,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def look_up(names: Iterable[str], known: Iterable[str], kind: str) -> None:
-    """Raise an error for the first name that isn't known, with what may have been meant."""
+    """Raise an error for the first name that isn't known, with suggestions."""
     known = list(known)
     for name in names:
         if name not in known:
@@ -57,7 +57,7 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
 
 
 def width(text: str) -> int:
-    """How many places of a terminal a text takes."""
+    """The number of terminal cells that a text takes."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
@@ -65,12 +65,12 @@ def width(text: str) -> int:
 
 
 def padded(text: str, size: int) -> str:
-    """Text with blanks behind it."""
+    """The text padded with blanks to this width."""
     return text + " " * (size - width(text))
 
 
 def folded(text: str, most: int) -> Iterator[str]:
-    """Lines of at most `most` places, broken between words where that is possible."""
+    """Lines of at most `most` cells, broken between words where possible."""
     line = ""
     for word in text.split(" "):
         if line and width(line) + 1 + width(word) <= most:
@@ -87,7 +87,7 @@ def folded(text: str, most: int) -> Iterator[str]:
 
 
 def _fitting(word: str, most: int) -> int:
-    """How many characters fit into so many places; at least one."""
+    """How many characters fit into so many cells; at least one."""
     end, taken = 0, 0
     while end < len(word) and (taken := taken + width(word[end])) <= most:
         end += 1

@@ -1,11 +1,11 @@
-"""One algorithm, one small file, which enters itself into `ALGORITHMS`.
+"""The algorithms: one small file each, which registers itself in `ALGORITHMS`.
 
-A line here for each, in the order in which they are presented. Three are no entries: `l1_path`
-returns a path rather than a model, `best_subset` is for small problems only, and `encode` runs the
-others on many signals.
+They are imported here in the order in which they are presented. Three are not registered:
+`l1_path` returns a path rather than a model, `best_subset` is for small problems only, and
+`encode` runs the others on many signals.
 """
 
-# What `import ... as ...` names is part of the package.
+# Names imported with `as` are part of the package's interface.
 from sparsewise.algorithms.registry import ALGORITHMS as ALGORITHMS
 from sparsewise.algorithms.registry import Algorithm as Algorithm
 from sparsewise.algorithms.registry import Family as Family

@@ -42,7 +42,7 @@ def backward(
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sparsity : int, optional
         Drop columns until there are at most this many.
     residual : float, optional

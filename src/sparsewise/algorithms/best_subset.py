@@ -1,4 +1,4 @@
-"""The best subset of each size, exactly."""
+"""Exact best-subset selection."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sparsewise.subsets.fit import Fit
 from sparsewise.subsets.leaps_and_bounds import MOST_COLUMNS, Search
 
 TIME_LIMIT = 10.0
-"""Seconds of search unless told otherwise: nobody should wait for 2^m subsets unasked."""
+"""Default seconds of search: 2^m subsets may take for ever."""
 
 LEAST_GAP = float(np.finfo(float).eps)
-"""What is not proved has a gap, however small: 0 says that it is."""
+"""The smallest gap of a size that is not proved optimal: 0 means proved."""
 
 PATIENCE = 1.0
 """Seconds between two reports on the progress."""
@@ -42,23 +42,23 @@ def best_subset(
 ) -> BestSubsets:
     """The subsets of 1, 2, …, `sparsity` columns that leave the smallest residuals.
 
-    By leaps and bounds (Furnival and Wilson 1974): no subset of a set of columns fits better than
-    the set, so whole branches of the tree of all 2^m subsets are ruled out at once. 30 columns take
-    a fraction of a second and 40 typically a few; the time grows exponentially with m. Of subsets
-    that fit as well as each other, the one of the lowest columns is taken. Several targets get one
-    support: what counts is the sum of their squared residuals, each relative to its target.
+    Leaps and bounds (Furnival and Wilson 1974): no subset of a set of columns fits better than the
+    set, so whole branches of the tree of all 2^m subsets are ruled out at once. 30 columns take a
+    fraction of a second and 40 typically a few; the time grows exponentially with m. Ties go to the
+    lowest columns. Several targets get one support, which minimises the sum of their squared
+    residuals, each relative to its target.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from, at most 200 of them.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns.
+        The target, or several that share a support.
     sparsity : int
         The largest size.
     time_limit : float or None
-        Seconds after which to return the best found so far, with a lower bound for each size; None
-        for as long as it takes.
+        Seconds after which to return the best subsets found so far, with a lower bound for each
+        size; None for no limit.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     callback : callable, optional
@@ -74,12 +74,12 @@ def best_subset(
     active, stopping = begin(
         "best_subset", A, y, sparsity=sparsity, include=include, exclude=exclude
     )
-    design, forced = active.problem.design, active.order
+    design, included = active.problem.design, active.order
     m = design.shape[1]
-    barred = check_columns(exclude, m, "exclude")
-    if m - len(barred) > MOST_COLUMNS:
+    excluded = check_columns(exclude, m, "exclude")
+    if m - len(excluded) > MOST_COLUMNS:
         raise InputError(
-            f"best_subset can choose among at most {MOST_COLUMNS} columns, not {m - len(barred)}",
+            f"best_subset can choose among at most {MOST_COLUMNS} columns, not {m - len(excluded)}",
             "exclude some, or use rmp0, foba or srr and certify the result.",
         )
     low: dict[int, float] = {}
@@ -88,11 +88,11 @@ def best_subset(
     def search_all_sizes() -> Stop:
         if active.problem.is_zero or stopping.most == active.size:
             return stopping.full
-        # Nothing returned is to be worse than what Forward Regression finds, nor larger: where
-        # that ends, the fit is exact or the other columns are dependent.
-        own = active.problem.own_targets  # y may be that of rows which have been condensed
-        greedy = forward(design, own, sparsity=stopping.most, include=forced, exclude=barred)
-        search = Search(active.problem, greedy.support.size, include=forced, exclude=barred)
+        # No result may be worse than that of Forward Regression, nor larger: where that ends early,
+        # the fit is exact or the other columns are dependent.
+        Y = active.problem.own_targets  # y itself may belong to rows before condensing
+        greedy = forward(design, Y, sparsity=stopping.most, include=included, exclude=excluded)
+        search = Search(active.problem, greedy.support.size, include=included, exclude=excluded)
         for size in greedy.path.sizes:
             search.offer(greedy.path.at(size).support)
         watched = _Watch(search, callback, lambda: active.log.halted)
@@ -100,8 +100,8 @@ def best_subset(
         sizes = range(search.least, search.most + 1)
         met = {active.size: active.rss}
         for size in sizes:
-            found = Fit(active.problem, np.array(search.subset(size)), forced, barred)
-            _go_to(active, lowest_of_equals(found), met)
+            fit = Fit(active.problem, np.array(search.subset(size)), included, excluded)
+            _move_to(active, lowest_of_equals(fit), met)
         figures = search.lower_bounds().tolist(), search.proved().tolist()
         for size, bound, proved in zip(sizes, *figures, strict=True):
             gaps[size] = _gap(bound, met[size], proved)
@@ -118,8 +118,8 @@ def best_subset(
     )
 
 
-def _go_to(active: ActiveSet, columns: Collection[int], met: dict[int, float]) -> None:
-    """Drop and add columns until there are these; note the lowest ‖r‖² met of each size."""
+def _move_to(active: ActiveSet, columns: Collection[int], met: dict[int, float]) -> None:
+    """Drop and add columns until the support is this one; record the lowest ‖r‖² of each size."""
     for j in [j for j in active.order if j not in columns]:
         active.drop([j])
         met[active.size] = min(met.get(active.size, math.inf), active.rss)
@@ -129,12 +129,12 @@ def _go_to(active: ActiveSet, columns: Collection[int], met: dict[int, float]) -
 
 
 def _gap(low: float, lowest: float, proved: bool) -> float:
-    """By what part of itself the lowest ‖r‖² found may still fall; 0 only where it can't."""
+    """By what fraction the lowest ‖r‖² found may still fall; 0 only if proved."""
     return 0.0 if proved or lowest == 0 else max(1 - low / lowest, LEAST_GAP)
 
 
 class _Watch:
-    """Tells a callback how far a search has come, now and then, and whether to stop it."""
+    """Reports the progress of a search to a callback, and whether to stop."""
 
     def __init__(
         self,
@@ -143,13 +143,13 @@ class _Watch:
         interrupted: Callable[[], bool],
     ) -> None:
         self._search, self._callback, self._interrupted = search, callback, interrupted
-        self._begun = self._told = time.monotonic()
+        self._begun = self._reported = time.monotonic()
         self.halted = False
 
     def __call__(self) -> bool:
         now = time.monotonic()
-        if self._callback is not None and now >= self._told + PATIENCE:
-            self._told = now
+        if self._callback is not None and now >= self._reported + PATIENCE:
+            self._reported = now
             self.halted = bool(self._callback(Progress(now - self._begun, self._gaps())))
         return self.halted or self._interrupted()
 

@@ -38,15 +38,15 @@ def bp_ard(
     exclude: Iterable[int] = (),
     callback: Callback | None = None,
 ) -> L1Solution:
-    """`bpdn` again and again, with the weights of automatic relevance determination.
+    """Iteratively reweighted `bpdn` with the weights of automatic relevance determination.
 
     Wipf and Nagarajan (2008): with prior variances γ_j = |x_j|/w_j the weights are
 
         w_j = √(a_j* C⁻¹ a_j),        C = σ² I + A diag(γ) A*,
 
-    which is iterated a few times between two ℓ1 problems. Columns are scaled to unit norm first.
-    Each round goes on from the solution of the last; the rounds end when no coefficient moves by
-    more than `tol` times the largest.
+    iterated a few times between two ℓ1 problems. Columns are scaled to unit norm first. Each round
+    is warm-started from the last one; rounds end when no coefficient changes by more than `tol`
+    times the largest.
 
     Parameters
     ----------
@@ -61,20 +61,19 @@ def bp_ard(
     max_outer : int
         Most rounds after the first, unweighted one.
     tol : float
-        When to stop.
+        Largest change of a coefficient, relative to the largest one, at which to stop.
     debias, solver, include, exclude, callback
         As for `bpdn`.
 
     Returns
     -------
     L1Solution
-        The last finished round's, with `rounds` telling of all of them.
+        The solution of the last finished round; `rounds` summarises all of them.
     """
     data = problem(A, y)
     pursuit = BasisPursuit(data, residual, solver, callback)
     noise = pursuit.bound if sigma is None else check_positive(sigma, "sigma")
-    # Noise below what rounding lets through, or as far above the target, would leave nothing of the
-    # weights' digits.
+    # With noise below rounding, or as far above the target, the weights would lose all digits.
     quiet = data.tolerances.quiet
     noise = min(max(noise / data.scale, quiet), 1 / quiet)
 

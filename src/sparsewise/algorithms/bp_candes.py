@@ -1,4 +1,4 @@
-"""Reweighted ℓ1 minimisation."""
+"""Iteratively reweighted ℓ1 minimisation."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def bp_candes(
     exclude: Iterable[int] = (),
     callback: Callback | None = None,
 ) -> L1Solution:
-    """`bpdn` again and again, with weights 1/(|x_j| + ε) (Candès, Wakin and Boyd 2008).
+    """Iteratively reweighted `bpdn` with weights 1/(|x_j| + ε) (Candès, Wakin and Boyd 2008).
 
-    Small coefficients become dear, large ones cheap: nearer to counting non-zeros. Columns are
-    scaled to unit norm first. Each round goes on from the solution of the last; the rounds end
-    when no coefficient moves by more than `tol` times the largest.
+    Small coefficients are penalised more, large ones less: closer to counting non-zeros. Columns
+    are scaled to unit norm first. Each round is warm-started from the last one; rounds end when no
+    coefficient changes by more than `tol` times the largest.
 
     Parameters
     ----------
@@ -49,30 +49,30 @@ def bp_candes(
     residual : float
         The bound on ‖A x - y‖.
     epsilon : float, optional
-        ε, as a part of the largest coefficient (of unit columns). By default, in each round, the
-        coefficient that is the n/(4 log(m/n))-th largest, at least 1e-3 (section 3.2 there).
+        ε, relative to the largest coefficient (of unit columns). By default, in each round, the
+        n/(4 log(m/n))-th largest coefficient, but at least 1e-3 (section 3.2 of their paper).
     max_outer : int
         Most rounds after the first, unweighted one.
     tol : float
-        When to stop.
+        Largest change of a coefficient, relative to the largest one, at which to stop.
     debias, solver, include, exclude, callback
         As for `bpdn`.
 
     Returns
     -------
     L1Solution
-        The last finished round's, with `rounds` telling of all of them.
+        The solution of the last finished round; `rounds` summarises all of them.
     """
-    given = None if epsilon is None else check_positive(epsilon, "epsilon")
+    fixed = None if epsilon is None else check_positive(epsilon, "epsilon")
     data = problem(A, y)
     quiet = data.tolerances.quiet
     pursuit = BasisPursuit(data, residual, solver, callback)
 
     def rule(x: Array, weights: Array) -> Array:
         size = np.abs(x).astype(np.float64) / np.abs(x).max()
-        # Weights further apart, or closer together, would leave nothing of each other's digits.
-        part = min(max(given or usual_epsilon(data.design, size), quiet), 1 / quiet)
-        return np.asarray(1 / (size + part))
+        # Beyond these limits the weights would lose each other's digits.
+        eps = min(max(fixed or usual_epsilon(data.design, size), quiet), 1 / quiet)
+        return np.asarray(1 / (size + eps))
 
     equal = check_weights(data, data.design.norms(), include, exclude)
     last = reweighted(pursuit, equal, rule, max_outer, tol)

@@ -30,11 +30,10 @@ def bpdn(
 ) -> L1Solution:
     """min Σ w_j |x_j| subject to ‖A x - y‖ <= residual (Chen, Donoho and Saunders 1998).
 
-    The minimiser of ½‖A x - y‖² + λ Σ w_j |x_j| is followed from the λ at which it is zero down to
-    the one at which ‖r‖ meets the bound, from bend to bend; in a large A, a pass over it serves
-    several. The answer is exact but for rounding, and exactly sparse. (Rounding is that of the
-    data: where columns agree to three digits, or weights differ by decades, float32 is too coarse;
-    pass float64.)
+    The homotopy method follows the minimiser of ½‖A x - y‖² + λ Σ w_j |x_j| from the λ at which it
+    is zero down to the λ at which ‖r‖ meets the bound, from breakpoint to breakpoint; in a large A,
+    one pass serves several. The result is exact up to rounding, and exactly sparse. (Pass float64
+    where columns agree to three digits, or weights differ by decades: float32 is too coarse.)
 
     Parameters
     ----------
@@ -45,16 +44,16 @@ def bpdn(
     residual : float
         The bound on ‖A x - y‖; 0 is basis pursuit.
     weights : array-like of shape (m,), optional
-        w, all 1 by default. They refer to the columns as they are: with ``weights`` their norms,
-        units don't matter. 0: a column that costs nothing; infinity: one that is barred.
+        w, all 1 by default, for the columns as they are: with the columns' norms as ``weights``,
+        units don't matter. 0 leaves a column unpenalised; infinity excludes it.
     debias : bool
         Whether to refit the chosen columns by least squares.
     solver : {"auto", "homotopy", "conic"}
-        "homotopy" is what is said above, for real data; "conic" hands a second-order cone program
-        to Clarabel (extra ``conic``). "auto" is the homotopy, or, for complex data, whose path has
-        no bends, Newton's method along it.
+        "homotopy" is the method above, for real data; "conic" passes a second-order cone program to
+        Clarabel (extra ``conic``). "auto" is the homotopy for real data; for complex data, whose
+        path is curved, it is Newton's method along the path.
     include, exclude : iterable of int
-        Columns that cost nothing, and that are barred.
+        Columns that are not penalised, and that are excluded.
     callback : callable, optional
         Called with every `Step` of the path; returning True stops.
 

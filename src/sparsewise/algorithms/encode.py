@@ -1,11 +1,9 @@
-"""Codes of many signals in one dictionary."""
+"""Sparse coding: the codes of many signals in one dictionary."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from sparsewise._util.parameters import check_whole, shown
 from sparsewise._util.text import look_up
@@ -22,10 +20,10 @@ BY_PRODUCTS = {
     "forward": Steps(by_gain=True),
     "rmp0": Steps(by_gain=True, back=True),
 }
-"""The algorithms that need no more of a signal than its inner products with the columns."""
+"""The algorithms that need only a signal's inner products with the columns."""
 
 PER_CALL = {"callback", "watch"}
-"""What would be called at every step of every signal."""
+"""Parameters that would be called at every step of every signal."""
 
 
 def encode(
@@ -39,20 +37,20 @@ def encode(
     n_jobs: int | None = None,
     **others: Any,
 ) -> Codes:
-    """The sparse code of each column of Y: every signal gets columns of A of its own.
+    """The sparse code of each column of Y: every signal gets its own columns of A.
 
-    The steps are those of the function for one signal, always: ``encode(A, Y, algorithm="omp",
+    The steps are always those of the function for one signal: ``encode(A, Y, algorithm="omp",
     sparsity=5)`` is ``omp(A, y, sparsity=5)`` for every column y. For `omp`, `forward`, `gomp` and
-    `rmp0` they are taken on inner products, A*A and A*Y, in one compiled loop, as long as these
-    have the digits to tell what the next step is; where they don't, and for all other algorithms,
-    the function itself takes them. (`omp` on A*A is known as Batch-OMP.)
+    `rmp0` a compiled loop takes them on the inner products A*A and A*Y, as long as these are
+    precise enough to decide the next step. Otherwise, and for all other algorithms, the function
+    itself is called. (`omp` on A*A is known as Batch-OMP.)
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from: the dictionary.
     Y : array-like of shape (n, T)
-        The signals, one a column. They are read by blocks, so that a memory map of any length does.
+        The signals, one per column. They are read in blocks, so Y may be a memory map of any size.
     algorithm : str
         The name of the function, as in ``sparsewise.ALGORITHMS``.
     sparsity : int, optional
@@ -64,7 +62,7 @@ def encode(
     n_jobs : int, optional
         Threads that share the signals; None: one, -1: one for each processor.
     **others
-        What else the algorithm takes, such as `batch` of `gomp`.
+        Further parameters of the algorithm, such as `batch` of `gomp`.
 
     Returns
     -------
@@ -88,24 +86,20 @@ def encode(
     if not isinstance(algorithm, str):
         raise InputTypeError(f"must be a name, not {shown(algorithm)}.", parameter="algorithm")
     look_up([algorithm], ALGORITHMS, "algorithm")
-    stopping = {"sparsity": sparsity, "residual": residual, "delta": delta}
-    given = {name: value for name, value in stopping.items() if value is not None}
-    parameters = _taken(ALGORITHMS[algorithm], {**given, **others})
+    stopping: dict[str, Any] = {"sparsity": sparsity, "residual": residual, "delta": delta}
+    stopping = {name: value for name, value in stopping.items() if value is not None}
+    parameters, record = {**stopping, **others}, ALGORITHMS[algorithm]
+    _check_names(record, parameters)
     jobs = None if n_jobs is None else _check_jobs(n_jobs)
     design = as_design(A)
     signals = Signals(Y, design.shape[0])
-    solve = partial(_solve, ALGORITHMS[algorithm], parameters)
-    # On a signal of zeros parameters are checked, and nothing else is done.
-    solve(design, np.zeros(design.shape[0], design.dtype))
+    record.check_parameters(design, **parameters)
+    solve = partial(record, **parameters)
     coder = ByEngine(design, signals, solve)
     if algorithm in BY_PRODUCTS and is_by_gram(design, signals, parameters):
         steps = BY_PRODUCTS[algorithm]._replace(batch=parameters.get("batch", 0))
-        coder = ByGram(design, signals, solve, steps, given)
-    return run(coder, jobs, algorithm, ALGORITHMS[algorithm].least_squares)
-
-
-def _solve(function: Algorithm, parameters: dict[str, Any], A: Any, y: Any) -> Any:
-    return function(A, y, **parameters)
+        coder = ByGram(design, signals, solve, steps, stopping)
+    return run(coder, jobs, algorithm, record.least_squares)
 
 
 def _check_jobs(n_jobs: int) -> int:
@@ -115,22 +109,21 @@ def _check_jobs(n_jobs: int) -> int:
     return n_jobs
 
 
-def _taken(algorithm: Algorithm, given: dict[str, Any]) -> dict[str, Any]:
-    """The parameters, if the algorithm takes them and needs no others."""
-    taken = [name for name in algorithm.parameters if name not in PER_CALL]
-    for name in given:
-        if name not in taken:
-            words: list[Part] = [f"{algorithm.name} does not take "]
-            raise InputError((*words, Parameter(name)), ("it takes ", *_named(taken), "."))
+def _check_names(algorithm: Algorithm, parameters: dict[str, Any]) -> None:
+    """Raise an error unless the algorithm takes these parameters and needs no others."""
+    accepted = [name for name in algorithm.parameters if name not in PER_CALL]
+    for name in parameters:
+        if name not in accepted:
+            wrong = f"{algorithm.name} does not take ", Parameter(name)
+            raise InputError(wrong, ("it takes ", *_listed(accepted), "."))
     for name in algorithm.required:
-        if name not in given:
+        if name not in parameters:
             raise InputError((f"{algorithm.name} needs ", Parameter(name)), "pass it to encode.")
-    return given
 
 
-def _named(names: list[str]) -> list[Part]:
-    """Parameters in a row."""
-    words: list[Part] = []
+def _listed(names: list[str]) -> list[Part]:
+    """Parameters separated by commas."""
+    parts: list[Part] = []
     for name in names:
-        words += [", " if words else "", Parameter(name)]
-    return words
+        parts += [", " if parts else "", Parameter(name)]
+    return parts

@@ -39,24 +39,24 @@ def fast_sbl(
     """Sparse Bayesian Learning, one prior variance at a time: the one that gains most.
 
     The model and its evidence are those of `rmp`. Each step adds, deletes or re-estimates the
-    column whose best γ raises the log evidence most, at the price of one pass over A.
+    column whose best γ raises the log evidence most, and costs one pass over A.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sigma : float, optional
         Standard deviation of the noise. None: inferred as in `rmp`.
     min_increase : float
-        It ends when no addition or re-estimation raises the log evidence by more than this.
+        Stop when no addition or re-estimation raises the log evidence by more than this.
     price : float
         What a feature must raise the log evidence by to be in the model.
     noise_prior : (shape, scale), optional
-        Inverse-gamma prior on σ², where σ is inferred.
+        Inverse-gamma prior on σ², if σ is inferred.
     noise_floor : float
-        Least σ where it is inferred, as a part of the target's size (see `rmp`).
+        Smallest σ if inferred, relative to the target's size (see `rmp`).
     max_iter : int, optional
         Most steps; None: no limit.
     include : iterable of int
@@ -87,10 +87,10 @@ def fast_sbl(
 
 
 def climb(evidence: Evidence, steps: Iterable[int]) -> Stop:
-    """The steepest steps up; say why they ended."""
+    """Take the steepest steps up the evidence; return why they ended."""
     before = evidence.worth
     for step in steps:
-        if step % 100 == 99:  # it may go in circles of rounding
+        if step % 100 == 99:  # rounding may cause a cycle
             if not evidence.rose_above(before):
                 return Stop.EVIDENCE
             before = evidence.worth

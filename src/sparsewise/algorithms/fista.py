@@ -41,15 +41,15 @@ def fista(
 ) -> L1Solution:
     """Minimise ½‖A x - y‖² + λ Σ w_j|x_j| by soft thresholding with momentum.
 
-    As `ista`, but each step starts from a point ahead, x + β(x - x_before), with β growing towards
-    1: the error falls with the square of the number of iterations. Where the step turns against
-    the momentum, this starts anew from zero (O'Donoghue and Candès, 2015). Two products with A or
-    A* an iteration, as for `ista`.
+    As `ista`, but each step starts from the extrapolation x + β(x - x_before), with β growing
+    towards 1: the error falls with the square of the number of iterations. When a step opposes the
+    momentum, β restarts from zero (O'Donoghue and Candès, 2015). Two products with A or A* per
+    iteration, as for `ista`.
 
-    These steps soon tell which columns may matter, and need long to tell how much. Where columns of
-    A can be had (A is no operator), Newton's method minimises on some of the columns after a few
-    iterations, and again after four times as many: one pass over A then proves the gap, or tells
-    which columns are missing. Where these become too many, the steps go on as if nothing had been.
+    These steps identify the support quickly but the coefficients slowly. Unless A is an operator,
+    Newton's method therefore minimises on a working set of columns after a few iterations, and
+    again after four times as many. One pass over A then proves the gap or shows which columns are
+    missing. If the working set becomes too large, the iterations continue.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def fista(
                 if lasso.finish():
                     return Stop.CONVERGED
                 finish *= 4
-            start, before = lasso.ahead, lasso.now
+            start, before = lasso.start, lasso.now
             lasso.step()
             if inner(start.x - lasso.now.x, lasso.now.x - before.x) > 0:
                 t = 1.0
             t, t_before = (1 + math.sqrt(1 + 4 * t * t)) / 2, t
-            lasso.look_ahead(before, (t_before - 1) / t)
+            lasso.extrapolate(before, (t_before - 1) / t)
         return Stop.CONVERGED if lasso.converged() else Stop.MAX_ITER
 
     return lasso.solution("fista", lasso.log.run(steps), debias)

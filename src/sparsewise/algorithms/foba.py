@@ -40,7 +40,7 @@ def foba(
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     delta : float
         Stop when no column lowers ‖r‖² by more than δ².
     nu : float
@@ -75,7 +75,7 @@ def foba(
 
 
 def go_forward_and_back(active: ActiveSet, stopping: StoppingCriterion, nu: float) -> Stop:
-    """A step forward, then what it allows back, until no step forward is left; why that is."""
+    """Alternate a forward step and the backward steps it allows; return why that ended."""
     gains: dict[int, float] = {}
     while True:
         size, before = active.size, active.rss

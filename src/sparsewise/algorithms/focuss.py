@@ -34,13 +34,13 @@ def focuss(
 ) -> Solution:
     """Iterate weighted minimum-norm solutions, x ← W (A W)⁺ y with W = diag(|x|^(1 - p/2)).
 
-    Each round lowers Σ|x_j|^p (Σ log|x_j| for p = 0) for unit columns, from the solution of least
-    norm. With a bound on the residual, the pseudo-inverse gives way to the regularised
-    W (W A*A W + μI)⁻¹ W A* y with the μ for which ‖A x - y‖ = residual. A coefficient that has
-    fallen to rounding error of the largest is zero for good. Ends once a round changes no remaining
-    coefficient by more than `tol` of its size. Copies of a column share its coefficient, whatever
-    p. Needs A as a dense matrix; a round costs O(n²k) for k remaining columns (O(nk²) once these
-    are fewer than n).
+    Each round lowers Σ|x_j|^p (Σ log|x_j| for p = 0) for unit columns, starting from the
+    minimum-norm solution. With a bound on the residual, the regularised
+    W (W A*A W + μI)⁻¹ W A* y replaces the pseudo-inverse, with the μ for which ‖A x - y‖ =
+    residual. A coefficient that has fallen to the rounding error of the largest is dropped.
+    Iterations end when no remaining coefficient changes by more than `tol` of its size. Copies of a
+    column share its coefficient, whatever p. Needs A as a dense matrix; a round costs O(n²k) for k
+    remaining columns (O(nk²) once these are fewer than n).
 
     Parameters
     ----------
@@ -51,17 +51,17 @@ def focuss(
     residual : float
         The bound on ‖A x - y‖; 0 asks for an exact fit.
     p : float
-        The power, at least 0 and below 2. From 1 downwards solutions are sparse: at 1 they
-        approach those of `bp`, but slowly; the smaller p, the sooner the first rounds decide
-        which columns vanish, and the more often wrongly. In between, 0.8 recovers well.
+        The power, at least 0 and below 2. Solutions are sparse for p <= 1. At 1 they approach those
+        of `bp`, but slowly; the smaller p, the earlier columns are dropped, and the more often
+        wrongly. 0.8 recovers well.
     tol : float
-        The largest relative change of a coefficient that counts as none.
+        The largest relative change of a coefficient that counts as converged.
     max_iter : int
         Most rounds.
     debias : bool
         Refit least squares on the support.
     include : iterable of int
-        Columns that must be in the model; their coefficients cost nothing.
+        Columns that must be in the model; they are not penalised.
     exclude : iterable of int
         Columns that must not be in the model.
 
@@ -91,9 +91,9 @@ def focuss(
             w = np.abs(model.x[alive]) ** (1 - power / 2)
             x, distance = weighted_fit(model.B[:, alive], w, model.y, bound, model.eps)
             if not model.meets(bound, distance, x):
-                return Stop.RESIDUAL  # no sparser solution within it is told from rounding
+                return Stop.RESIDUAL  # rounding hides any sparser solution
             model.drop(np.flatnonzero(~alive))
-            if model.settle(x, change) and alive.all():
+            if model.update(x, change) and alive.all():
                 return Stop.SETTLED
         return Stop.MAX_ITER
 

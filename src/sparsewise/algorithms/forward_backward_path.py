@@ -1,4 +1,4 @@
-"""Paths forward as far as they are worth it, and all the way back."""
+"""Forward paths with early stopping, and forward paths followed by full backward elimination."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.results import Path, Solution, Stop
 
 ROOM = 128
-"""Columns to make room for at first, where nobody knows how many will come."""
+"""Columns to allocate room for at first, if their number is not known."""
 
 
 def forward_path(
@@ -26,7 +26,7 @@ def forward_path(
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
 ) -> Solution:
-    """`forward`, or by "corr" `omp`, to `sparsity` columns, or until it is not worth going on.
+    """`forward`, or by "corr" `omp`, to `sparsity` columns, or until `extend_to` says stop.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def forward_path(
         Called with losses, degrees of freedom and sizes of the models so far: returns the size to
         go on to before the next call. One that is reached already ends the path.
     by : {"gain", "corr"}
-        What the best column is best by.
+        The score by which columns are chosen.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
 
     Returns
     -------
     Solution
-        The last model, and the path that led there.
+        The last model, with the path to it.
     """
     name = {"gain": "forward", "corr": "omp"}[by]
     active, stopping = _begin(name, A, y, sparsity, extend_to, include, exclude)
@@ -65,8 +65,8 @@ def forward_backward_path(
 ) -> Solution:
     """`forward_path`, then `backward` until only the columns of include are left.
 
-    What matters is the way: ``path.at(k)`` is the better of two models of each size. (One round
-    of RMP₀ for every δ at once: the backward stage drops by increasing loss.)
+    The result is the path: ``path.at(k)`` is the better of two models of each size. (One round of
+    RMP₀ for every δ at once: the backward stage drops by increasing loss.)
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def forward_backward_path(
     y : array-like of shape (n,)
         The target.
     sparsity : int
-        Where to turn at the latest.
+        The largest model.
     extend_to : callable, optional
         As for `forward_path`.
     include, exclude : iterable of int
@@ -84,7 +84,7 @@ def forward_backward_path(
     Returns
     -------
     Solution
-        The last model, and the path that led there and back.
+        The last model, with the path forward and back.
     """
     active, stopping = _begin("forward_backward_path", A, y, sparsity, extend_to, include, exclude)
 
@@ -104,10 +104,10 @@ def _begin(
     include: Iterable[int],
     exclude: Iterable[int],
 ) -> tuple[ActiveSet, StoppingCriterion]:
-    """An active set with room for all columns that may come, unless hardly any may be worth it."""
-    forced = list(include)
-    room = sparsity if extend_to is None else min(sparsity, len(forced) + ROOM)
-    active, stopping = begin(name, A, y, sparsity=room, include=forced, exclude=exclude)
+    """An active set with room for `sparsity` columns, or for fewer if the path may stop early."""
+    included = list(include)
+    room = sparsity if extend_to is None else min(sparsity, len(included) + ROOM)
+    active, stopping = begin(name, A, y, sparsity=room, include=included, exclude=exclude)
     return active, stopping._replace(most=sparsity)
 
 
@@ -117,15 +117,15 @@ def extend(
     extend_to: ExtendTo | None,
     by: Literal["gain", "corr"] = "gain",
 ) -> Stop:
-    """Add the best column for as long as that is worth it; why it ended."""
+    """Add the best column while `extend_to` asks for more; return why that ended."""
     while extend_to is not None:
         path = Path(active.log.stretches, active.problem.units, float(not active.problem.is_zero))
-        wanted = extend_to(path.losses, path.dfs, path.n_columns)
-        if wanted <= active.size:
+        size = extend_to(path.losses, path.dfs, path.n_columns)
+        if size <= active.size:
             return Stop.BEST
-        if wanted >= stopping.most:
+        if size >= stopping.most:
             break
-        stop = active.grow(stopping._replace(most=wanted), by=by)
-        if active.size < wanted:
+        stop = active.grow(stopping._replace(most=size), by=by)
+        if active.size < size:
             return stop
     return active.grow(stopping, by=by)

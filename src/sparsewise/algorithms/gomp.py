@@ -31,14 +31,14 @@ def gomp(
 ) -> Solution:
     """Add the `batch` columns closest to the residual, then refit; repeat.
 
-    One pass over A serves the whole batch. At least one stopping parameter is needed.
+    One pass over A serves the whole batch. At least one stopping parameter is required.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     batch : int
         Columns added at each step.
     sparsity : int, optional
@@ -66,7 +66,7 @@ def gomp(
 
 
 def grow_by_batches(active: ActiveSet, stopping: StoppingCriterion, batch: int) -> Stop:
-    """Add the columns closest to the residual, `batch` at a time; say why it ended."""
+    """Add the columns closest to the residual, `batch` at a time; return why that ended."""
     while not (stop := active.reason_not_to_grow(stopping)):
         correlations = active.correlations()
         if correlations.max() < 0:

@@ -31,8 +31,8 @@ def ista(
     """Minimise ½‖A x - y‖² + λ Σ w_j|x_j| by gradient steps with a soft threshold.
 
     x ← soft(x + A*(y - A x)/L, λ w/L), with L at least the largest eigenvalue of A*A along the
-    step (for unit columns). The objective never rises. Only products with A and A* are needed, two
-    an iteration; `fista` needs far fewer of them. Norms of an operator's columns are not measured.
+    step (for unit columns). The objective never rises. An iteration takes two products, with A and
+    A*; `fista` needs far fewer iterations. Norms of an operator's columns are not measured.
 
     Parameters
     ----------
@@ -44,15 +44,15 @@ def ista(
         λ, in the units of the data (scikit-learn's ``alpha`` times n). From max_j |a_j*y|/w_j on,
         x is zero.
     weights : array-like of shape (m,), optional
-        What each coefficient costs, 1 by default; 0 for nothing, infinity to bar it.
+        w, all 1 by default; 0 leaves a column unpenalised, infinity excludes it.
     tol : float
-        Stop once the duality gap is below this part of the objective (or of rounding).
+        Stop once the duality gap, relative to the objective, is below this (or below rounding).
     max_iter : int
         Most iterations.
     debias : bool
         Refit least squares on the support.
     include : iterable of int
-        Columns that cost nothing.
+        Columns that are not penalised.
     exclude : iterable of int
         Columns that must not be in the model.
 

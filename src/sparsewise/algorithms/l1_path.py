@@ -33,9 +33,9 @@ def l1_path(
 ) -> L1Path:
     """The minimisers of ½‖A x - y‖² + λ Σ w_j |x_j| for every λ: the path of the lasso.
 
-    x is piecewise linear in λ. It is followed from the λ at which it is zero, from bend to bend (in
-    a large A, one pass over it serves several), down to λ = `penalty` or to where ‖r‖ = `residual`,
-    whichever comes first (by default to the end, least squares or an exact fit).
+    x is piecewise linear in λ. The path is followed from the λ at which x = 0, from breakpoint to
+    breakpoint (in a large A, one pass serves several), down to λ = `penalty` or ‖r‖ = `residual`,
+    whichever comes first (by default to the end: least squares or an exact fit).
 
     Parameters
     ----------
@@ -44,17 +44,17 @@ def l1_path(
     y : array-like of shape (n,)
         The target.
     penalty : float
-        The least λ of interest.
+        The smallest λ of interest.
     residual : float
-        The least ‖r‖ of interest.
+        The smallest ‖r‖ of interest.
     weights, include, exclude, callback
         As for `bpdn`.
 
     Returns
     -------
     L1Path
-        All of it: ``path.at_penalty(λ)`` and ``path.at_residual(ρ)`` are exact models in between.
-        As a solution, its end.
+        The whole path: ``path.at_penalty(λ)`` and ``path.at_residual(ρ)`` are exact models between
+        breakpoints. As a solution, the end of the path.
     """
     data = problem(A, y, approximate_norms=True)
     lowest, bound = check_bound(penalty, "penalty"), check_bound(residual)
@@ -63,17 +63,17 @@ def l1_path(
     log = Log(data, callback)
     squared = min(bound / data.scale, 2.0) ** 2 if bound else None
     least = min(lowest / data.scale * cost.top, sys.float_info.max)
-    for form, careful in attempts(data):
+    for attempt, careful in attempts(data):
         log.begin_anew()
-        path = Homotopy(log, cost, careful, form)
+        path = Homotopy(log, cost, careful, attempt)
         first = path.first_penalty
         try:
             stop = log.run(lambda: path.lower(squared, to=min(least, first)))  # noqa: B023  (run at once)
         except LostDigitsError:
             continue
-        found = path.minimiser().rounded(data)
-        r = found.residual(data)
-        if is_minimiser(data, cost, found, r, None):
+        end = path.minimiser().rounded(data)
+        r = end.residual(data)
+        if is_minimiser(data, cost, end, r, None):
             break
         if log.halted:
             raise LostDigitsError
@@ -83,16 +83,16 @@ def l1_path(
         stop = Stop.PENALTY
     elif stop is Stop.EXHAUSTED and path.fits_exactly:
         stop = Stop.EXACT_FIT
-    # Where the first columns come in, nothing has moved yet: one point for all of them.
-    begun = first * (1 - 16 * path.tolerance.eps)
-    points = [first, *(bend for bend in path.bends if bend < begun)] if path.penalty < first else []
-    bends = np.array([*points, path.penalty])
-    penalties = np.array([data_penalty(each, cost, data) for each in bends.tolist()])
-    if not np.isfinite(penalties).all() or ((penalties < sys.float_info.min) & (bends > 0)).any():
+    # All columns that enter at the first λ do so at x = 0: one point for all of them.
+    below = first * (1 - 16 * path.tolerance.eps)
+    points = [first, *(value for value in path.breakpoints if value < below)]
+    units = np.array([*(points if path.penalty < first else []), path.penalty])
+    penalties = np.array([data_penalty(value, cost, data) for value in units.tolist()])
+    if not np.isfinite(penalties).all() or ((penalties < sys.float_info.min) & (units > 0)).any():
         raise InputError(
-            "The penalties of the path are beyond the range of numbers",
+            "The penalties of the path are beyond the floating-point range",
             "scale A, y or the weights.",
         )
     return l1_solution(
-        log, "l1_path", stop, cost, found, None, False, kind=L1Path, r=r, penalties=penalties
+        log, "l1_path", stop, cost, end, None, False, kind=L1Path, r=r, penalties=penalties
     )

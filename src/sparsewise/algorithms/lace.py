@@ -14,7 +14,7 @@ from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution
 
 
-@algorithm(Family.ELIMINATION, "a quick way back from all features", starts_full=True)
+@algorithm(Family.ELIMINATION, "fast elimination from the full model", starts_full=True)
 def lace(
     A: Any,
     y: ArrayLike | Targets,
@@ -29,16 +29,16 @@ def lace(
 ) -> Solution:
     """Drop the column of smallest coefficient |x_i| ‖a_i‖, then refit; repeat.
 
-    Cheaper to reason about than Backward Regression, and the same on orthogonal columns. Columns
-    go while there are more than `sparsity`, and beyond that while every tolerance given allows
-    it. At least one stopping parameter is needed.
+    Simpler than Backward Regression, and the same for orthogonal columns. Columns are dropped while
+    there are more than `sparsity`, and further while every given tolerance allows it. At least one
+    stopping parameter is required.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sparsity : int, optional
         Drop columns until there are at most this many.
     residual : float, optional
@@ -48,7 +48,7 @@ def lace(
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int, optional
-        Columns to begin with; all of them by default, which must then be independent.
+        Columns to start with; by default all of them, which must then be independent.
     callback : callable, optional
         Called with every `Step`; returning True stops.
 

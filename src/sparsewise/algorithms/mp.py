@@ -38,7 +38,7 @@ def mp(
     """Matching Pursuit: move one coefficient at a time, along the column closest to the residual.
 
     x_j += a_j* r / ‖a_j‖² for the j of largest |a_j* r| / ‖a_j‖. The coefficients are not those of
-    least squares, and the same column may be taken again and again.
+    least squares, and the same column may be chosen repeatedly.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def mp(
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int
-        Columns to begin with; like `include` they are fitted by least squares first.
+        Columns to start with; like `include` they are fitted by least squares first.
     callback : callable, optional
         Called with every `Step`; returning True stops.
 
@@ -76,7 +76,7 @@ def mp(
 def match(
     model: Matching, stopping: StoppingCriterion, sparsity: int | None, most: int | None
 ) -> Stop:
-    """At most so many steps along the closest column; say why they ended."""
+    """Take at most so many steps along the closest column; return why they ended."""
     for done in count():
         if stop := model.reason_to_stop(stopping):
             return stop

@@ -1,4 +1,4 @@
-"""The oblivious algorithm: look once, take the best."""
+"""The oblivious algorithm: the columns most correlated with y, chosen in one pass."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def oblivious(
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sparsity : int
         Number of features.
     include, exclude : iterable of int

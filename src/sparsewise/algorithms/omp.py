@@ -29,14 +29,14 @@ def omp(
     """Add the column closest to the residual, then refit by least squares; repeat.
 
     Chooses arg max |a_j* r| / ‖a_j‖ (eq. 2.2 of the paper), so that the result does not depend on
-    how the columns are scaled. At least one stopping parameter is needed.
+    how the columns are scaled. At least one stopping parameter is required.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sparsity : int, optional
         Most features.
     residual : float, optional

@@ -35,15 +35,15 @@ def ompr(
 ) -> Solution:
     """Exchange the smallest coefficient for the column closest to the residual; while ‖r‖ falls.
 
-    A gradient step of length η makes z = x + η A*r; the largest z outside the support comes in and
-    the smallest of all goes out. Starts from the columns closest to y.
+    A gradient step of length η gives z = x + η A*r; the largest z outside the support enters, and
+    the smallest of all leaves. Starts from the columns closest to y.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sparsity : int
         Number of features.
     residual : float, optional
@@ -76,7 +76,7 @@ def ompr(
 
 
 def exchange(active: ActiveSet, stopping: StoppingCriterion, *, step: float) -> None:
-    """The column closest to the residual for the smallest coefficient, if that is smaller."""
+    """Exchange the smallest coefficient for the column closest to the residual, if larger."""
     correlations = active.correlations()
     sizes = active.loose_coef()
     if not sizes or correlations.max() < 0:

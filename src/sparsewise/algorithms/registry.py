@@ -1,4 +1,4 @@
-"""What there is to know of each algorithm, said once: in its own file."""
+"""The registry of algorithms; each enters itself from its own file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+
+from sparsewise.design import Design
 from sparsewise.results import Solution
 
 STOPPING = ("sparsity", "residual", "delta", "penalty", "criterion")
-"""Parameters that decide where an algorithm ends, wherever they occur."""
+"""Stopping parameters, wherever they occur."""
 
 
 class Family(Enum):
-    """Algorithms of one kind: what they go by, and what they return."""
+    """The families of algorithms, with what they do."""
 
     PURSUIT = "add columns that are close to the residual"
     STEPWISE = "add and drop columns by what they are worth"
@@ -29,7 +32,7 @@ class Family(Enum):
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm, and what a caller may want to know before calling it.
+    """An algorithm and its properties.
 
     Attributes
     ----------
@@ -38,20 +41,20 @@ class Algorithm:
     family : Family
         What kind of algorithm it is.
     good_for : str
-        When to take it, in a few words.
+        When to use it, in a few words.
     result : type
-        What it returns: `Solution` or one of its subclasses.
+        The type it returns: `Solution` or one of its subclasses.
     dense : bool
         Whether it needs A as a dense matrix.
     starts_full : bool
-        Whether it begins with all columns, unless `start` says otherwise.
+        Whether it starts with all columns unless `start` is given.
     least_squares : bool
         Whether its coefficients are the least-squares fit on the support.
     multi_target : bool
-        Whether it takes targets of shape (n, q), and finds one support for all.
+        Whether it takes targets of shape (n, q) and finds one support for all.
     meant_by : tuple of str
-        Parameters that stand for this algorithm where none is named (at the command line, say);
-        "nothing" for the one to take when none of these is given either.
+        Parameters that imply this algorithm where none is named (at the command line, say);
+        "nothing" marks the default.
     """
 
     function: Callable[..., Solution]
@@ -68,6 +71,13 @@ class Algorithm:
         """Call the function."""
         return self.function(A, y, **parameters)
 
+    def check_parameters(self, design: Design, **parameters: Any) -> None:
+        """Raise the error that any target would meet with these parameters.
+
+        A target of zeros is solved at once, by checking the parameters alone.
+        """
+        self.function(design, np.zeros(design.shape[0], design.dtype), **parameters)
+
     @property
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self.function)
@@ -79,14 +89,14 @@ class Algorithm:
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """What it takes besides A and y."""
+        """The parameters besides A and y."""
         parameters = inspect.signature(self.function).parameters
-        return {name: one for name, one in parameters.items() if name not in ("A", "y")}
+        return {name: value for name, value in parameters.items() if name not in ("A", "y")}
 
     @property
     def stopping(self) -> tuple[str, ...]:
-        """Its parameters that decide where it ends."""
-        # The evidence alone ends a Bayesian algorithm, and that knows no scale but the noise.
+        """Its stopping parameters."""
+        # A Bayesian algorithm stops by the evidence, whose only scale is the noise.
         own = (*STOPPING, "sigma") if self.family is Family.BAYESIAN else STOPPING
         return tuple(name for name in own if name in self.parameters)
 
@@ -94,11 +104,11 @@ class Algorithm:
     def required(self) -> tuple[str, ...]:
         """Its parameters that have no default."""
         empty = inspect.Parameter.empty
-        return tuple(name for name, one in self.parameters.items() if one.default is empty)
+        return tuple(name for name, value in self.parameters.items() if value.default is empty)
 
     @property
     def takes_callback(self) -> bool:
-        """Whether it tells a callback of its steps."""
+        """Whether it takes a callback."""
         return self.takes("callback")
 
     def takes(self, parameter: str) -> bool:
@@ -119,10 +129,10 @@ Function = TypeVar("Function", bound=Callable[..., Solution])
 
 
 def algorithm(family: Family, good_for: str, **more: Any) -> Callable[[Function], Function]:
-    """Enter a function into `ALGORITHMS`; what is said of it are the fields of `Algorithm`.
+    """Register a function in `ALGORITHMS`; the arguments are the fields of `Algorithm`.
 
-    Unless the algorithm says otherwise, a plain `Solution` is a least-squares fit, and several
-    targets may share their support, but for ℓ1 norms.
+    By default a plain `Solution` is a least-squares fit, and all algorithms but those of the ℓ1
+    family accept several targets.
     """
     plain = more.get("result", Solution) is Solution
     more = {"least_squares": plain, "multi_target": family is not Family.L1, **more}

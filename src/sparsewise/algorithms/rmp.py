@@ -21,7 +21,7 @@ from sparsewise.results import BayesianSolution, Stop
 
 @algorithm(
     Family.BAYESIAN,
-    "any table: there is nothing to be set",
+    "any table: there is nothing to tune",
     result=BayesianSolution,
     meant_by=("price",),
 )
@@ -43,37 +43,37 @@ def rmp(
     """Sparse Bayesian Learning by matching pursuit: add, then delete or re-estimate; until stable.
 
     The model is y = A x + e with x_j ~ N(0, γ_j) and e ~ N(0, σ²I) (circular complex normal
-    for complex data), and γ is to maximise the evidence p(y | γ, σ), most γ_j being zero. Columns
-    are added by arg max |⟨φ̃, r⟩| until none exceeds σ, each with its best γ; then those at or
-    below σ are deleted, and γ is re-estimated where that raises the evidence most. Each step
-    raises it. As σ → 0 this is `rmp0` with δ → 0 (section 3.3 of the paper).
+    for complex data). γ maximises the evidence p(y | γ, σ), with most γ_j zero. Columns are added
+    by arg max |⟨φ̃, r⟩| until none exceeds σ, each with its best γ; then those at or below σ are
+    deleted, and γ is re-estimated where that raises the evidence most. Every step raises the
+    evidence. As σ → 0 this is `rmp0` with δ → 0 (section 3.3 of the paper).
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sigma : float, optional
-        Standard deviation of the noise. None: inferred together with a model, each feature paying
-        log m for having been chosen among m (otherwise σ would fall to zero for m >= n). A search
-        from a few starts finds where to begin (see `solve`); from there γ and σ² are re-estimated
-        in turn, and what is returned is worth no less than the best model met, or the empty one.
+        Standard deviation of the noise. None: inferred together with a model in which each feature
+        pays log m for having been chosen among m (otherwise σ would fall to zero for m >= n). A
+        search from a few starts finds the initial model (see `solve`); from there γ and σ² are
+        re-estimated in turn, and the result is no worse than the best model met, or the empty one.
         Steps of that search don't count.
     min_increase : float
         A prior variance is re-estimated if that raises the log evidence by more than this. The
-        default costs a third more time than the 1e-2 of the paper, and ends at a maximum: there
+        default takes a third more time than the paper's 1e-2, but ends at a maximum: with 1e-2
         the evidence was lower by up to 25, and supports were missed.
     price : float
         What a feature must raise the log evidence by to be in the model. 0 is the paper;
         log m stands for a uniform prior on which of m features it is, and gives sparser models.
     noise_prior : (shape, scale), optional
-        Inverse-gamma prior on σ², where σ is inferred: as if 2·shape more rows had been seen
-        with a sum of squares of 2·scale.
+        Inverse-gamma prior on σ², if σ is inferred: equivalent to 2·shape more rows with a sum of
+        squares of 2·scale.
     noise_floor : float
-        Least σ where it is inferred, as a part of the target's size: 0.03 takes what explains less
-        than 3 % of it for noise. For nearly exact data with errors that are no white noise (of
-        derivatives by differences, say, they are smooth), which ever more features fit.
+        Smallest σ if inferred, relative to the target's size: with 0.03, anything below 3 % of it
+        counts as noise. For nearly exact data whose errors are not white (those of derivatives by
+        differences are smooth, say), so that ever more features fit them.
     max_outer : int, optional
         Most rounds; None: until stable.
     max_iter : int, optional
@@ -103,13 +103,13 @@ def rmp(
 def match_relevance(
     evidence: Evidence, max_outer: int | None = None, steps: int | None = None
 ) -> Stop:
-    """Algorithm 1 from wherever the model is; the reason for which it ended."""
+    """Algorithm 1 from the current model; return why it ended."""
     left = sys.maxsize if steps is None else steps
     merged = False
     for _ in up_to(max_outer, "max_outer"):
         before = evidence.worth
         left -= evidence.acquire(left)
-        # A long stage may go in circles of rounding: each round tells whether it gets anywhere.
+        # Rounding may cause a cycle in a long stage: check for progress after each round.
         left -= evidence.revise(min(left, 100 + 100 * evidence.size))
         if left == 0:
             return Stop.MAX_ITER
@@ -117,7 +117,7 @@ def match_relevance(
             merged = False
             continue
         copies = evidence.merge_copies()
-        if merged or not copies:  # a merged column may gain, but its copies come back only once
+        if merged or not copies:  # a merged column may gain, but its copies return only once
             return Stop.EVIDENCE
         merged = True
     return Stop.MAX_OUTER

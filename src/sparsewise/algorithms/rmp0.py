@@ -40,7 +40,7 @@ def rmp0(
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     delta : float
         What a column must be worth: it is added if ‖r‖² falls by more than δ², and dropped if
         ‖r‖² grows by at most δ².
@@ -66,7 +66,7 @@ def rmp0(
 
 
 def alternate(active: ActiveSet, stopping: StoppingCriterion, max_outer: int | None) -> Stop:
-    """Algorithm 2 from wherever the model is; the reason for which it ended."""
+    """Algorithm 2 from the current model; return why it ended."""
     seen: set[frozenset[int]] = set()
     for _ in up_to(max_outer, "max_outer"):
         seen.add(active.support)

@@ -50,13 +50,13 @@ def sbl(
     The model and its evidence are those of `rmp`. All γ_j start at one (unit columns, unit
     target) and change together, with μ and Σ the posterior mean and covariance:
 
-    - "em": γ = |μ|² + Σ_jj (Tipping 2001), sure and slow;
-    - "mackay": γ = |μ|² / (1 - Σ_jj/γ) (MacKay 1992), 5 to 10 times quicker, best where
-      features are uncorrelated;
+    - "em": γ = |μ|² + Σ_jj (Tipping 2001), reliable but slow;
+    - "mackay": γ = |μ|² / (1 - Σ_jj/γ) (MacKay 1992), 5 to 10 times faster, best for
+      uncorrelated features;
     - "convex": γ = |μ| / (a_j*C⁻¹a_j)^½ (Wipf and Nagarajan 2008), by a convex bound of log|C|.
 
-    Such updates only ever come close to zero. The stages of `rmp` finish the work from there:
-    they delete what the evidence says is zero, and leave a maximum of it. Needs A as a dense
+    Such updates never reach zero exactly. The stages of `rmp` finish the work: they delete the
+    features that the evidence does not support, and end at a maximum of it. Needs A as a dense
     matrix; an update costs O(m·min(n, m)²), m being the columns not yet pruned.
 
     Parameters
@@ -64,20 +64,20 @@ def sbl(
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sigma : float, optional
         Standard deviation of the noise. None: inferred as in `rmp`.
     updates : {"em", "mackay", "convex"}
         The rule by which γ changes.
     min_increase : float
-        The polish re-estimates what raises the log evidence by more than this. The updates before
-        end when one raises it by less than a thousandth (complex data: two), or a tenth of this.
+        The final stages re-estimate what raises the log evidence by more than this. The updates
+        end when one raises it by less than 0.001 (complex data: 0.002), or a tenth of this.
     price : float
         What a feature must raise the log evidence by to be in the model.
     noise_prior : (shape, scale), optional
-        Inverse-gamma prior on σ², where σ is inferred.
+        Inverse-gamma prior on σ², if σ is inferred.
     noise_floor : float
-        Least σ where it is inferred, as a part of the target's size (see `rmp`).
+        Smallest σ if inferred, relative to the target's size (see `rmp`).
     max_iter : int, optional
         Most updates of all γ; None: 2,000.
     include : iterable of int
@@ -85,7 +85,7 @@ def sbl(
     exclude : iterable of int
         Columns that must not be in the model.
     callback : callable, optional
-        Called with every `Step` of the polish; returning True stops.
+        Called with every `Step` of the final stages; returning True stops.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def sbl(
         Posterior mean as ``coef``, with ``gamma``, ``sigma``, ``covariance`` and
         ``log_evidence``; ``path`` starts from the columns that were left after the updates.
     """
-    if updates not in list(UPDATES):  # what can't be hashed is not in it either
+    if updates not in list(UPDATES):  # a list, since the value may not be hashable
         raise InputError(
             f"must be one of {', '.join(UPDATES)}, not {updates!r}.", parameter="updates"
         )
@@ -112,8 +112,8 @@ def sbl(
 
 
 def update_and_polish(evidence: Evidence, updates: Updates, most: int) -> Stop:
-    """All variances together, unless there is a model already, then one at a time."""
+    """Update all variances together, unless there is a model already, then one at a time."""
     if not (evidence.problem.is_zero or evidence.has_features):
         update_all(evidence, updates, most)
-        evidence.merge_copies()  # which have shared a γ until now: the first is to have it
+        evidence.merge_copies()  # copies have shared a γ until now: the first one takes it
     return match_relevance(evidence)

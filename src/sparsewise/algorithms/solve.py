@@ -35,28 +35,29 @@ def solve(
     exclude: Iterable[int] = (),
     callback: Callable[[Start], bool | None] | None = None,
 ) -> MultistartSolution:
-    """The sparse model to take when in doubt: nothing is to be told, and the odds are.
+    """The sparse model to take when in doubt: nothing to tune, and the odds of chance reported.
 
-    What is minimised is the risk inflation criterion of Foster and George (1994), for ‖y‖ = 1
+    Minimises the risk inflation criterion of Foster and George (1994), for ‖y‖ = 1
 
         (n - k) log ‖r‖² + 2 k log m      or, the noise being known,      ‖r‖²/σ² + 2 k log m.
 
-    Of pure noise the best of m columns explains 2σ² log m, so that few false ones come in, and
-    n - k is what is left to tell the noise from: without it, wide tables are fitted to the last
-    digit. Where the data are exact, the smallest support that fits them is best.
+    The best of m columns explains 2σ² log m of pure noise, so that few false columns enter. The
+    factor n - k is the degrees of freedom left for the noise: without it, wide tables are fitted
+    to the last digit. For exact data, the smallest support that fits them is best.
 
     Each start lets MacKay's updates change all prior variances, and the noise, together; every
     model on the way back from what they leave is looked at, then forward and backward steps and
     exchanges go on from the best one until no single change helps. Starts differ in the prior
-    variances they begin with, and every other one holds the noise at 1 % of the target. It ends
-    when two starts have come to a best model that is no accident, or after `effort` of them.
+    variances they begin with, and every other one holds the noise at 1 % of the target. The search
+    ends when two starts have found the same best model and chance does not explain it, or after
+    `effort` starts.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sigma : float, optional
         Standard deviation of the noise, if it is known.
     criterion : {"ric", "bic", "aic"} or float
@@ -64,11 +65,11 @@ def solve(
     effort : int
         Most starts.
     seed : int
-        Other starts; the same seed has the same answer.
+        Seed of the random starts: the same seed gives the same answer.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     callback : callable, optional
-        Called with what each `Start` came to; returning True stops.
+        Called with each `Start`; returning True stops.
 
     Returns
     -------

@@ -31,16 +31,15 @@ def srr(
 ) -> Solution:
     """Add the column of largest gain, drop the column of least loss; while ‖r‖ falls.
 
-    Starts from the columns closest to y, and once more from those of `forward`, should they fit
-    better than what came of the former. Ends where no exchange of the best addition for the
-    cheapest deletion helps.
+    Starts from the columns closest to y, and again from those of `forward` if they fit better than
+    the first result. Ends when no exchange of the best addition for the cheapest deletion helps.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sparsity : int
         Number of features.
     residual : float, optional
@@ -70,6 +69,6 @@ def srr(
 
 
 def exchange(active: ActiveSet, stopping: StoppingCriterion) -> None:
-    """One column more, by gain; one column less, by loss."""
+    """Add one column by gain, then drop one by loss."""
     active.grow(stopping._replace(most=stopping.most + 1), steps=1)
     active.shrink(stopping.by_size())

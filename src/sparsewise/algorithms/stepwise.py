@@ -46,15 +46,15 @@ def stepwise(
     the cheaper of the two models is taken if it costs less than the present one by more than
     rounding. Equal costs: the smaller model.
 
-    A fit to rounding error costs -∞, or nearly so; it loses what it doesn't need, and is the
-    answer. Where a model has too few rows to be judged, columns go until it can be.
+    A fit to rounding error costs -∞, or nearly so: it is the answer, once redundant columns are
+    dropped. If too few rows are left for the criterion, columns are dropped until it is defined.
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     criterion : str or callable
         "ric", "aic", "aicc", "bic", "ebic", "cp" or "adjusted_r2" for n rows and no intercept (see
         `sparsewise.criteria.Criteria`), or a function of ‖r‖² (in the units of y) and the number
@@ -109,10 +109,10 @@ def descend(
     seen: set[frozenset[int]] = set()
     while True:
         support = active.support
-        # Columns that turn out to be dependent are out of the way: that is no circle.
+        # A column found to be dependent is closed: returning here without it is no cycle.
         place = support, int(active.closed().sum())
         visits[place] += 1
-        # A second visit: scores turned out to be rounding, and were made anew. A third: circles.
+        # On a second visit, scores were rounding and have been recomputed; a third is a cycle.
         if visits[place] > 2:
             return Stop.CRITERION
         if tell and support not in seen:

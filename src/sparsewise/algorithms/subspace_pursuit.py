@@ -39,7 +39,7 @@ def subspace_pursuit(
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
-        The target, or several that are to share their columns: see `Targets`.
+        The target, or several that share a support (see `Targets`).
     sparsity : int
         Number of features.
     residual : float, optional
@@ -68,7 +68,7 @@ def subspace_pursuit(
 
 
 def exchange(active: ActiveSet, stopping: StoppingCriterion) -> None:
-    """As many columns again, by correlation; then the smallest coefficients go."""
+    """Add as many columns again by correlation; then drop those of the smallest coefficients."""
     active.add(active.ranking(active.correlations()), stopping.most)
     sizes = np.full(active.problem.shape[1], -1.0)
     for j, size in active.loose_coef().items():

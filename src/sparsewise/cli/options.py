@@ -266,7 +266,7 @@ def reading(words: str, size: int) -> Iterator[Callable[[int], None]]:
 
     try:
         with waiting(words, size, unasked=True) as wait:
-            yield wait.tell
+            yield wait.update
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Ctrl-C came before all rows were read") from None
 

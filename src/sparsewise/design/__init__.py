@@ -1,4 +1,4 @@
-"""How columns are reached: the only code that knows how A is stored."""
+"""Designs: the only code that knows how the matrix A is stored."""
 
 from sparsewise.design.base import Design
 from sparsewise.design.centred import Centred

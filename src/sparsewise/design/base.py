@@ -1,4 +1,4 @@
-"""The contract between a stored matrix and everything above it."""
+"""The interface between a stored matrix and everything above it."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
     from sparsewise.design.dense import DenseDesign
 
 BLOCK_BYTES = 4 << 20
-"""Work on parts of A is done in blocks of about this size, so that no copy of A ever exists."""
+"""A is processed in blocks of about this size, so that it is never copied as a whole."""
 
 TILE_BYTES = 1 << 19
-"""Where parts are gone over several times, they are of about this size, to stay in the cache."""
+"""Blocks that are read several times have about this size, to stay in the cache."""
 
 FOLD = 512
-"""Rows that are folded into a triangle at once: enough for matrix products, few to hold."""
+"""Rows folded into a triangle at once: enough for matrix products, few to store."""
 
 NARROW = 256
-"""Of tables with fewer columns than this, more rows are: calls are what costs there."""
+"""Tables with fewer columns than this fold more rows at once, since calls dominate there."""
 
 PANEL = 8
-"""Columns that are reflected together are a multiple of this, a length that vector units like."""
+"""Columns reflected together are a multiple of this, to suit vector units."""
 
-APPLIED = 16
-"""Columns of an operator that are made at once; whoever waits for all is told in between."""
+OPERATOR_COLUMNS = 16
+"""Columns of an operator computed at once; progress is shown in between."""
 
 PROBES = 16
-"""Random vectors that tell the norms of an operator's columns roughly: by some 18 %."""
+"""Random vectors that estimate the norms of an operator's columns, to some 18 %."""
 
-BY_CHANCE = 3.0
-"""A factor by which they tell norms wrong a few times in a million columns."""
+CHANCE_FACTOR = 3.0
+"""The estimates are wrong by more than this factor a few times in a million columns."""
 
-UNLIKE = 0.1
-"""Share by which random products with A and its adjoint must not differ: that is no rounding."""
+ADJOINT_TOL = 0.1
+"""Relative difference of random products with A and its adjoint that is more than rounding."""
 
 CONSTANT = 64
-"""A column that varies by fewer units of rounding than this is constant for all we can know."""
+"""A column that varies by fewer units of rounding than this counts as constant."""
 
 
 class Measured(NamedTuple):
@@ -65,7 +65,7 @@ class Measured(NamedTuple):
     extreme : bool
         Whether some column may be zero, or so large or small that its square is out of range.
     rough : bool
-        Whether norms are but of the right size (`Design.in_rough_units`).
+        Whether norms are estimates (`Design.in_rough_units`).
     """
 
     norms: Array
@@ -75,12 +75,12 @@ class Measured(NamedTuple):
 
 
 class AboutMeans(NamedTuple):
-    """A real matrix about the weighted means of its columns, as far as its storage knows them.
+    """A real matrix centred at the weighted means of its columns.
 
     Attributes
     ----------
     design : Design
-        The matrix, perhaps less a number for each column: constant columns are exactly zero.
+        The matrix, perhaps with a constant subtracted from each column: constant ones are zero.
     means : ndarray of shape (m,)
         The means of the columns.
     norms : ndarray of shape (m,)
@@ -93,10 +93,10 @@ class AboutMeans(NamedTuple):
 
 
 class Design(ABC):
-    """An n x m matrix A, reached by columns and by products, checked once.
+    """An n x m matrix A, accessed by columns and by products, and validated once.
 
-    What is made when first asked for is set as a whole: threads that share a design may make it
-    twice, but never see half of it.
+    Cached values are assigned atomically: threads that share a design may compute one twice, but
+    never see it half done.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Design(ABC):
     rows : float, optional
         How many measurements the rows stand for; None: one each.
     error : float
-        How far its entries may be off, relatively, where that is more than rounding; else 0.
+        Relative error of the entries where that is more than rounding; else 0.
 
     Attributes
     ----------
@@ -116,19 +116,19 @@ class Design(ABC):
     dtype : numpy.dtype
         float32, float64, complex64 or complex128.
     rows : float
-        How many measurements there are to tell the noise from: n, unless the mean of each column
-        was taken away, many rows were condensed into few, or rows count by weights.
+        The number of measurements from which noise is estimated: n, unless the columns were
+        centred, rows were condensed, or rows have weights.
     error : float
-        How far its entries may be off, relatively, where that is more than rounding; else 0.
+        Relative error of the entries where that is more than rounding; else 0.
     is_operator : bool
-        Whether A is an operator, to be applied for every vector and every column; products with
-        what is stored take one pass over it for several vectors, and columns are just there.
+        Whether A is an operator, applied anew for every vector and every column. A stored matrix
+        takes one pass for several vectors, and its columns cost nothing to compute.
     is_remote : bool
         Whether columns are held by other processes.
     dense : bool
         Whether A is an array in memory, which may be factorised as a whole.
     note : str
-        What there is to say of where A is, if it is not here.
+        Where A is stored, if not in this process.
     """
 
     shape: tuple[int, int]
@@ -139,9 +139,9 @@ class Design(ABC):
     is_remote: bool = False
     dense: bool = False
     note: str = ""
-    _claimed: Array | None = None  # norms that the caller knows
+    _given_norms: Array | None = None  # norms given by the caller
     _by_probes: bool = False
-    _in_rough_units: Self | None = None
+    _approximate: Self | None = None
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class Design(ABC):
         return np.concatenate([square_sums(block, weights) for _, block in self._blocks()])
 
     def about_means(self, weights: Array | None) -> AboutMeans | None:
-        """The columns less their weighted means, if that is known without making them."""
+        """The centred matrix, if its storage can centre columns without computing them."""
         return None
 
     def row_block(self, rows: slice) -> Array:
@@ -207,9 +207,9 @@ class Design(ABC):
         return self.rmatmat(unit).conj().T
 
     def triangle(self, others: Array | None = None, *, first: Array | None = None) -> Array:
-        """R of the QR of A, with other columns to its right, and those that come first to its left.
+        """R of the QR of [first, A, others].
 
-        Rows are folded into it a few at a time: n m² operations, and nothing of A's size.
+        Rows are folded into it a few at a time: n m² operations, and no array of A's size.
         """
         none = np.empty((self.shape[0], 0))
         left, right = none if first is None else first, none if others is None else others
@@ -221,7 +221,7 @@ class Design(ABC):
         return R
 
     def stored(self) -> DenseDesign:
-        """The same matrix held in memory: everything is computed once."""
+        """The same matrix as an array in memory: each entry is computed once."""
         from sparsewise.design.dense import DenseDesign
 
         return DenseDesign(self._all_columns(), rows=self.rows, error=self.error)
@@ -231,8 +231,7 @@ class Design(ABC):
 
         That is m + 1, or m + q, rows in place of n.
 
-        Algorithms see A and y through inner products alone, and these are the same: they can't tell
-        the difference.
+        Algorithms use A and y through inner products alone, and these are the same.
         """
         from sparsewise.design.dense import DenseDesign
 
@@ -256,9 +255,9 @@ class Design(ABC):
             yield J.start, np.ascontiguousarray(self.columns(J), self.dtype)
 
     def _parts(self, size: int) -> Iterator[slice]:
-        """All columns, so many at a time that they take about `size` bytes.
+        """All columns in slices of about `size` bytes.
 
-        An operator makes a few at a time; whoever waits for them at a terminal is told how many.
+        An operator computes a few at a time and shows progress.
         """
         n, m = self.shape
         width = max(1, size // (n * self.dtype.itemsize))
@@ -266,22 +265,22 @@ class Design(ABC):
             for first in range(0, m, width):
                 yield slice(first, min(first + width, m))
             return
-        width = min(width, APPLIED)
+        width = min(width, OPERATOR_COLUMNS)
         with waiting(f"computing the {m:,} columns of an operator", m) as wait:
             for first in range(0, m, width):
                 yield slice(first, min(first + width, m))
-                wait.tell(width)
+                wait.update(width)
 
     def sq_norms(self) -> Array:
         """‖a_j‖² for every column j (float64)."""
         return np.square(self.norms())
 
     def norms(self) -> Array:
-        """‖a_j‖ for every column j (float64); refuses NaN and infinity. Kept for later calls."""
+        """‖a_j‖ for every column j (float64), cached; NaN and infinity raise an error."""
         return self.measured.norms
 
     def inverse_norms(self) -> Array:
-        """1 / ‖a_j‖ in A's precision; 0 for a column of zeros. Kept for later calls.
+        """1 / ‖a_j‖ in A's precision, cached; 0 for a column of zeros.
 
         A column below the smallest normal number counts as zero.
         """
@@ -289,7 +288,7 @@ class Design(ABC):
 
     @property
     def measured(self) -> Measured:
-        """Norms and their inverses, made when first asked for."""
+        """Norms and their inverses, computed on first use."""
         if self._measured is None:
             self._measured = self._measure()
         return self._measured
@@ -301,7 +300,7 @@ class Design(ABC):
 
     @property
     def passes_to_measure(self) -> int:
-        """How often A is read, or applied, to know its norms, if they aren't known."""
+        """How many passes over A (or applications of it) measuring the norms would take."""
         if self.is_measured:
             return 0
         if not self.is_operator:
@@ -309,57 +308,58 @@ class Design(ABC):
         return PROBES + 1 if self._by_probes else self.shape[1]
 
     def in_rough_units(self) -> Self:
-        """The same matrix with norms that are of the right size, where m products would tell more.
+        """The same matrix with estimated norms, if exact ones would take m products.
 
-        For what depends on no norm, and needs them as units only. It does not matter whether norms
-        were measured before: the answer is the same to the last digit.
+        For algorithms that need norms only as units. Whether norms were measured before makes no
+        difference: the answer is the same to the last digit.
         """
-        if not self.is_operator or self._claimed is not None or self.shape[1] <= 2 * PROBES:
+        if not self.is_operator or self._given_norms is not None or self.shape[1] <= 2 * PROBES:
             return self
         if self._by_probes:
             return self
-        if self._in_rough_units is None:
+        if self._approximate is None:
             same = copy(self)
             same._measured, same._by_probes = None, True
-            self._in_rough_units = same
-        return self._in_rough_units
+            self._approximate = same
+        return self._approximate
 
-    def in_units_of(self, other: Design) -> Self:
-        """Itself, its columns counting as long as those of another design."""
+    def with_norms_of(self, other: Design) -> Self:
+        """The same design with the norms of another one as its units."""
         self._measured = self._with_norms(other.norms())._replace(rough=other.measured.rough)
         return self
 
-    def _roughly_measured(self) -> Measured:
-        """About ‖a_j‖, by random vectors v, whose entries have mean 0 and variance 1.
+    def _measure_approximately(self) -> Measured:
+        """Estimates of ‖a_j‖ by random vectors v with entries of mean 0 and variance 1.
 
-        |a_j*v|² has the mean ‖a_j‖². Where what `PROBES` of them tell differs by no more than it
-        may by chance, all columns count as of one norm. A column of zeros is told as such.
+        |a_j*v|² has the mean ‖a_j‖². If the estimates from `PROBES` vectors differ by no more than
+        chance explains, all columns get one norm. A column of zeros is recognised as such.
         """
         V = np.random.default_rng(0).standard_normal((self.shape[0], PROBES)).astype(self.dtype)
         products = self.rmatmat(V)
         norms = scaled_norms(products.T) / math.sqrt(PROBES)
         if np.isnan(norms).any():
             raise self._not_finite()
-        there = norms > 0
-        middle = np.median(norms[there]) if there.any() else 1.0
-        if np.abs(np.log(norms[there]) - math.log(middle)).max(initial=0.0) < math.log(BY_CHANCE):
-            norms[there] = middle
-        found = self._with_norms(norms)._replace(rough=True)
-        # A wrong adjoint may tell of zeros where there are none.
-        x = np.where(found.inverse > 0, found.inverse, 1).astype(self.dtype)
-        image, told = V.T @ self.matvec(x), products.conj().T @ x
-        if np.linalg.norm(image - told) > UNLIKE * np.linalg.norm([image, told]):
+        nonzero = norms > 0
+        median = np.median(norms[nonzero]) if nonzero.any() else 1.0
+        ratios = np.abs(np.log(norms[nonzero]) - math.log(median))
+        if ratios.max(initial=0.0) < math.log(CHANCE_FACTOR):
+            norms[nonzero] = median
+        measured = self._with_norms(norms)._replace(rough=True)
+        # A wrong adjoint may report zeros where there are none.
+        x = np.where(measured.inverse > 0, measured.inverse, 1).astype(self.dtype)
+        forward, adjoint = V.T @ self.matvec(x), products.conj().T @ x
+        if np.linalg.norm(forward - adjoint) > ADJOINT_TOL * np.linalg.norm([forward, adjoint]):
             raise not_adjoint()
-        return found
+        return measured
 
     @property
     def tolerances(self) -> Tolerances:
-        """What rounding, or the error of its entries, makes of the numbers that are compared."""
+        """Tolerances that follow from rounding, or from the error of the entries."""
         return tolerances(self.dtype, self.error)
 
     @property
     def is_small(self) -> bool:
-        """Whether A is small enough to be looked at as a whole."""
+        """Whether A is small enough to be handled as one array."""
         return plan.is_small(self.shape)
 
     @property
@@ -379,10 +379,10 @@ class Design(ABC):
         )
 
     def _measure(self) -> Measured:
-        """Norms and their inverses, in one pass; carefully where squares may be out of range."""
+        """Norms and their inverses in one pass; scaled where squares may overflow or underflow."""
         if self._by_probes:
-            return self._roughly_measured()
-        if self.is_operator and not self.is_small:  # columns cost far more than care does
+            return self._measure_approximately()
+        if self.is_operator and not self.is_small:  # columns cost far more than scaling
             return self._with_norms(self._scaled_norms())
         norms, inverse, least, together = self._quick_norms()
         low, high = safe_squares(self.dtype.char)
@@ -391,7 +391,7 @@ class Design(ABC):
         return self._with_norms(self._scaled_norms())
 
     def _with_norms(self, norms: Array) -> Measured:
-        """What follows from norms that may be zero, or of any size."""
+        """Norms, which may be zero or of any size, with their inverses."""
         real = precision(self.dtype)
         if (beyond := np.flatnonzero(norms > float(real.max))).size:
             raise InputError(
@@ -409,9 +409,9 @@ class Design(ABC):
         return Measured(norms, inverse, extreme=not moderate)
 
     def _quick_norms(self) -> tuple[Array, Array, float, float]:
-        """Norms and inverses by plain squares, the least of these and their sum."""
+        """Norms and inverses by unscaled sums of squares, the smallest of these and their sum."""
         real = precision(self.dtype).dtype
-        if (W := self._at_hand()) is not None:
+        if (W := self._cached_array()) is not None:
             norms = np.empty(self.shape[1])
             inverse = np.empty(self.shape[1], real)
             return norms, inverse, *load_kernels(self.shape).measure_columns(W, norms, inverse)
@@ -421,14 +421,14 @@ class Design(ABC):
             inverse = (1.0 / norms).astype(real, copy=False)
         return norms, inverse, float(sums.min()), float(sums.sum())
 
-    def _at_hand(self) -> Array | None:
-        """A as a C-ordered array, where a compiled loop over it is the quickest way to norms."""
+    def _cached_array(self) -> Array | None:
+        """A as a C-ordered array, if a compiled loop over it is the fastest way to norms."""
         return self.as_contiguous(None, self.dtype) if self.is_small else None
 
     def as_contiguous(self, J: Array | None, dtype: np.dtype[Any]) -> Array:
-        """The columns J, C-ordered and aligned, as compiled loops are quickest with.
+        """The columns J as a C-ordered, aligned array, which compiled loops read fastest.
 
-        None: all of them, for an A that is small; these are kept for later calls.
+        None stands for all of them, for a small A; these are cached.
         """
         whole = self._whole  # another thread may set it to another type meanwhile
         if J is None and whole is not None and whole.dtype == dtype:
@@ -444,24 +444,24 @@ class Design(ABC):
         return block
 
     def in_place(self, dtype: np.dtype[Any]) -> tuple[Array, bool] | None:
-        """A, or A transposed, as a C-ordered array that is there already, and which it is.
+        """A C-ordered view of A or its transpose, and whether it is the transpose.
 
-        None: there is no array of this type in one piece.
+        None if there is no contiguous array of this type.
         """
         return None
 
     def _scaled_norms(self) -> Array:
-        """Norms of columns divided by their largest entry first: right at every scale."""
+        """Norms of columns divided by their largest entry first: accurate at every scale."""
         norms = np.empty(self.shape[1])
         for first, block in self._blocks():
-            those = scaled_norms(block)
-            if np.isnan(those).any():
+            part = scaled_norms(block)
+            if np.isnan(part).any():
                 raise self._not_finite()
-            norms[first : first + those.size] = those
+            norms[first : first + part.size] = part
         return norms
 
     def faults(self) -> tuple[int, tuple[int, int] | None]:
-        """How many entries are NaN or infinite, and row and column of the first of them."""
+        """The number of NaN or infinite entries, and row and column of the first one."""
         count, where = 0, None
         for first, block in self._blocks():
             rows, columns = np.nonzero(~np.isfinite(block))
@@ -477,7 +477,7 @@ class Design(ABC):
 
 
 def scaled_norms(block: Array) -> Array:
-    """Norms of columns divided by their largest entry first; NaN if some entry is not finite."""
+    """Norms of columns divided by their largest entry first; NaN if any entry is not finite."""
     size = np.abs(block).max(axis=0).astype(np.float64)
     if not np.isfinite(size).all():
         return np.full(size.size, np.nan)
@@ -488,9 +488,9 @@ def scaled_norms(block: Array) -> Array:
 
 
 def near_one(values: Array, size: Any) -> tuple[Array, Any]:
-    """Numbers of at most this size, times powers of two that make it about one; these powers.
+    """Values of at most this size scaled by powers of two to about one, and the exponents.
 
-    Exact but for underflow, unlike division, which may overflow on the way for complex numbers.
+    Exact except for underflow, unlike division, which may overflow inside for complex numbers.
     """
     _, power = np.frexp(size)
     half = -power // 2
@@ -500,7 +500,7 @@ def near_one(values: Array, size: Any) -> tuple[Array, Any]:
 
 
 def not_finite(name: str, count: int, where: str) -> InputError:
-    """What to say of NaN and infinity."""
+    """The error for NaN or infinite entries."""
     entries, them = ("entry", "it") if count == 1 else ("entries", "them")
     return InputError(
         f"has {count} NaN or infinite {entries}, the first at {where}",
@@ -510,7 +510,7 @@ def not_finite(name: str, count: int, where: str) -> InputError:
 
 
 def not_adjoint() -> InputError:
-    """What to say of an operator whose products contradict each other."""
+    """The error for an operator whose products contradict each other."""
     return InputError(
         "is an operator whose rmatvec is not the adjoint of its matvec",
         "⟨A x, v⟩ must be ⟨x, A* v⟩ for all x and v.",
@@ -519,11 +519,11 @@ def not_adjoint() -> InputError:
 
 
 FLOATS = "fdFD"
-"""The types we work in, by NumPy's characters: single, double, and their complex pairs."""
+"""The supported types by NumPy's characters: single, double, and their complex pairs."""
 
 
 def working_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
-    """The type itself if we work in it, else the nearest in which we do; in native byte order."""
+    """The type itself if supported, otherwise the nearest that is; in native byte order."""
     if dtype.char in FLOATS:
         return dtype.newbyteorder("=")
     if dtype.kind in "biu":
@@ -538,20 +538,20 @@ def working_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
 
 
 ALIGNMENT = 64
-"""Bytes; vector loads that straddle two cache lines take half as long again."""
+"""Bytes; vector loads across two cache lines take half as long again."""
 
 
 def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
     """A C-ordered copy that starts on a cache line."""
     room = np.empty(values.size * dtype.itemsize + ALIGNMENT, np.uint8)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(room.data))  # quicker than asking it
+    address = ctypes.addressof(ctypes.c_char.from_buffer(room.data))  # faster than room.ctypes
     copy = np.ndarray(values.shape, dtype, room, -address % ALIGNMENT)
     copy[...] = values
     return copy
 
 
 def tile_shape(X: Array) -> tuple[int, int]:
-    """How many rows and columns to work on at once: whole ones, as they lie in memory."""
+    """Rows and columns of a tile: whole rows or whole columns, in memory order."""
     n, m = X.shape
     if abs(X.strides[0]) < abs(X.strides[1]) or m <= 1:
         return n, max(1, TILE_BYTES // (n * X.itemsize))
@@ -561,8 +561,8 @@ def tile_shape(X: Array) -> tuple[int, int]:
 def square_sums(A: Array, weights: Array | None = None) -> Array:
     """Σ_i w_i |a_ij|² for every column j.
 
-    einsum goes along the memory whatever the order, copies nothing and ignores overflow; of columns
-    that lie in one piece, BLAS takes half the time.
+    einsum follows memory order, copies nothing and ignores overflow. For contiguous columns, BLAS
+    takes half the time.
     """
     if weights is None and A.flags.fnc:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -575,12 +575,12 @@ def square_sums(A: Array, weights: Array | None = None) -> Array:
 
 
 def fold(R: Array, B: Array) -> Array:
-    """The triangle of QR of R, a triangle itself, on top of B; either may be overwritten.
+    """R of the QR of [R; B] for a triangular R; either argument may be overwritten.
 
-    Both are best in Fortran's order; B has any number of rows, and what is below R's diagonal
-    stays as it is. Squares of entries are never formed, but norms of columns must be in range.
-    Reflections are gathered in panels: with p columns each, the work within panels grows as
-    p m, that of applying them one after the other as m²/p, so p is about √m.
+    Both are best in Fortran order. B has any number of rows, and entries below R's diagonal are
+    not touched. Squares of entries are never formed, but norms of columns must be in range.
+    Reflections are blocked in panels: with p columns each, the work within panels grows as p m,
+    that of applying them as m²/p, so p is about √m.
     """
     from scipy.linalg import get_lapack_funcs
 
@@ -592,7 +592,7 @@ def fold(R: Array, B: Array) -> Array:
 
 
 def fold_rows(columns: int) -> int:
-    """How many rows of a table to fold at once."""
+    """The number of rows of a table to fold at once."""
     return FOLD * max(1, NARROW // columns)
 
 
@@ -608,6 +608,6 @@ def _precision(char: str) -> np.finfo[Any]:
 
 @cache
 def safe_squares(char: str) -> tuple[float, float]:
-    """Below the first a square has lost digits to underflow; above the second it may overflow."""
+    """The range of squares: below it digits are lost to underflow, above it sums may overflow."""
     real = _precision(char)
     return float(real.tiny) / float(real.eps) ** 2, float(real.max) * float(real.eps)

@@ -1,13 +1,12 @@
-"""A with the weighted mean of each column taken away: what an intercept leaves of it.
+"""A with each column centred at its weighted mean: an intercept projected out.
 
-With u = √w / ‖√w‖, the best intercept leaves of a column times √w the part orthogonal to u, which
-is √w_i (x_i - x̄) with the weighted mean x̄. The reflection H that takes u to the first axis,
-backwards, keeps all lengths and angles and makes the first entry of each such part zero. What is
-left are n - 1 rows,
+With u = √w / ‖√w‖, fitting an intercept leaves of a column times √w the part orthogonal to u, which
+is √w_i (x_i - x̄) with the weighted mean x̄. The Householder reflection H with H u = -e_0 keeps all
+lengths and angles and makes the first entry of each such part zero. There remain n - 1 rows,
 
     √w_i ((x_i - x̄) - u_0 (x_0 - x̄) / (1 + u_0)),    i > 0,
 
-and the intercept is gone: there is no n-th direction for rounding to spoil an exact fit with.
+without an intercept: no n-th direction in which rounding could spoil an exact fit.
 """
 
 from __future__ import annotations
@@ -22,7 +21,9 @@ from sparsewise.design.weighted import Weighted
 
 
 class Reflection:
-    """H = I - z z*/(1 + u_0), z = u + e_0, for rows of these weights: H u = -e_0.
+    """The Householder reflection H = I - z z*/(1 + u_0), z = u + e_0, with H u = -e_0.
+
+    u holds the square roots of the weights, scaled to unit norm.
 
     Parameters
     ----------
@@ -41,13 +42,13 @@ class Reflection:
         self.first = math.sqrt(self.first_share)  # u_0
         self.u = np.full(n, self.first) if self.share is None else np.sqrt(self.share)
 
-    def there(self, v: Array) -> Array:
-        """H v without its first entry."""
+    def apply(self, v: Array) -> Array:
+        """P v: H v without its first entry."""
         lost = self.u[1:] * ((self.u @ v + v[0]) / (1 + self.first))
         return np.asarray((v[1:] - lost).astype(v.dtype, copy=False))
 
-    def back(self, V: Array) -> Array:
-        """H [0; V]: each column is orthogonal to u; Fortran-ordered.
+    def apply_adjoint(self, V: Array) -> Array:
+        """P* V = H [0; V], whose columns are orthogonal to u; Fortran-ordered.
 
         It is (-s, V - u s/(1 + u_0)), s = u·V, with u_0 left out of u.
         """
@@ -60,12 +61,12 @@ class Reflection:
         return whole
 
     def column(self, y: Array) -> tuple[Array, float]:
-        """What is left of y, and its mean."""
+        """y centred and reflected, and its mean."""
         rest, means = self.columns(y[:, None])
         return rest[:, 0], means[0].item()
 
     def columns(self, X: Array) -> tuple[Array, Array]:
-        """What is left of columns (n - 1 rows, in X's own order and type), and their means."""
+        """The columns centred and reflected (n - 1 rows in X's order and type), and their means."""
         m = X.shape[1]
         rest = np.empty_like(X[1:], subok=False)
         means = np.empty(m, np.result_type(X.dtype, np.float64))
@@ -122,21 +123,21 @@ class Reflection:
 
 
 class Centred(Design):
-    """The n - 1 rows that reflection leaves of a matrix about its weighted means.
+    """A matrix centred at its weighted column means, reflected to n - 1 rows.
 
-    Products are those of the design within, with vectors that are orthogonal to u; columns are made
-    from its columns. A storage that knows its means (`Design.about_means`) has them taken from its
-    entries first, where that costs nothing: what cancels in the products is small then.
+    Products are those of the inner design with vectors orthogonal to u; columns are computed from
+    its columns. A storage that knows its means (`Design.about_means`) subtracts them from its
+    entries first where that costs nothing, so that little cancels in the products.
 
     Parameters
     ----------
     design : Design
         The matrix, with at least two rows.
     weights : ndarray of shape (n,), optional
-        Of the rows, which are multiplied by their roots, too; at least 0. None: one each.
+        Non-negative weights of the rows, which are multiplied by their roots; None: one each.
     rows : float, optional
         How many measurements the rows stand for (Σ w - 1 where a weight is how often a row is
-        there); None: one less than those of the design, which the means have taken.
+        there); None: one less than the design has, since the means take a degree of freedom.
     """
 
     def __init__(
@@ -148,16 +149,16 @@ class Centred(Design):
         self.reflection = Reflection(n, weights)
         self.is_operator, self.dense = design.is_operator, design.dense
         self._means: Array | None = None
-        if known := design.about_means(weights):
-            design, self._means = known.design, known.means
-            self._measured = self._with_norms(known.norms)
+        if centred := design.about_means(weights):
+            design, self._means = centred.design, centred.means
+            self._measured = self._with_norms(centred.norms)
         self._inner = design
         root = self.reflection.root
         self._weighted = design if root is None else Weighted(design, root)
 
     @property
     def means(self) -> Array:
-        """The means that were taken away: one pass over A, unless its storage knows them."""
+        """The column means: one pass over A, unless its storage knows them."""
         if self._means is None:
             weights = self.reflection.weights
             ones = np.ones(self.reflection.n) if weights is None else weights
@@ -169,16 +170,16 @@ class Centred(Design):
         return self.reflection.columns(self._inner.columns(J))[0]
 
     def matvec(self, x: Array) -> Array:
-        return self.reflection.there(self._weighted.matvec(x))
+        return self.reflection.apply(self._weighted.matvec(x))
 
     def rmatmat(self, V: Array) -> Array:
-        return self._weighted.rmatmat(self.reflection.back(V))
+        return self._weighted.rmatmat(self.reflection.apply_adjoint(V))
 
     def triangle(self, others: Array | None = None, *, first: Array | None = None) -> Array:
-        """As of any design; what a column has of u goes with the first row."""
-        back = self.reflection.back
-        before = [self.reflection.u, *([] if first is None else [back(first)])]
-        after = None if others is None else back(others)
+        """R of the QR of [first, A, others]; the component along u drops out with the first row."""
+        adjoint = self.reflection.apply_adjoint
+        before = [self.reflection.u, *([] if first is None else [adjoint(first)])]
+        after = None if others is None else adjoint(others)
         R = self._weighted.triangle(after, first=np.column_stack(before))
         level = CONSTANT * float(precision(self.dtype).eps) * np.abs(R[0])
         R[1:, square_sums(R[1:]) <= np.square(level)] = 0.0

@@ -1,4 +1,4 @@
-"""From whatever the user has to a Design."""
+"""Conversion of the user's A to a Design."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def as_design(A: Any) -> Design:
     Returns
     -------
     Design
-        A itself if it is one already. What is measured (column norms) is kept, so that the same
-        design serves many targets; the data behind it must not change meanwhile. Norms of an
-        operator's columns take as many products; `OperatorDesign` takes those that are known.
+        A itself if it is a Design. Column norms are cached, so that one design serves many targets;
+        the data behind it must not change meanwhile. Measuring the norms of an operator takes a
+        product per column; pass known ones to `OperatorDesign`.
     """
     if type(A) is np.ndarray:
         return DenseDesign(as_floats(A, "A"))
@@ -62,7 +62,7 @@ def as_floats(values: Any, name: str) -> Array:
             raise InputError(
                 f"can't be read as an array of numbers: {error}.", parameter=name
             ) from None
-    if values.dtype.char in FLOATS:  # in whatever byte order: a copy is the design's to avoid
+    if values.dtype.char in FLOATS:  # in any byte order: the design avoids a copy
         return values
     if values.dtype.kind == "O":
         return _from_objects(values, name)
@@ -70,7 +70,7 @@ def as_floats(values: Any, name: str) -> Array:
 
 
 def _from_objects(values: Array, name: str) -> Array:
-    """Numbers of any kind as those we work in; complex only where some are."""
+    """Python numbers of any kind as float64, or complex128 if any is complex."""
     try:
         numbers = values.astype(np.complex128)
     except OverflowError:
@@ -78,27 +78,27 @@ def _from_objects(values: Array, name: str) -> Array:
             "holds numbers too large for a floating-point number.", parameter=name
         ) from None
     except (TypeError, ValueError) as error:
-        told = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         raise InputTypeError(
-            f"holds objects that aren't numbers ({told}).", parameter=name
+            f"holds objects that aren't numbers ({message}).", parameter=name
         ) from None
     return numbers if any(isinstance(v, COMPLEX) for v in values.flat) else numbers.real.copy()
 
 
 def is_dask(A: Any) -> bool:
-    """Whether it is a Dask array, data frame or series."""
+    """Whether A is a Dask array, data frame or series."""
     module = sys.modules.get("dask.dataframe")
     is_frame = module is not None and isinstance(A, (module.DataFrame, module.Series))
     return is_frame or is_dask_array(A)
 
 
 def is_dask_array(A: Any) -> bool:
-    """Whether it is a dask.array, which whoever holds one has imported."""
+    """Whether A is a dask.array; if it is, the module has been imported already."""
     module = sys.modules.get("dask.array")
     return module is not None and isinstance(A, module.Array)
 
 
 def _is_scipy_sparse(A: Any) -> bool:
-    # Whoever holds a sparse matrix has imported scipy.sparse; nobody else pays for the import.
+    # If A is sparse, scipy.sparse has been imported already; otherwise spare the import.
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(A))

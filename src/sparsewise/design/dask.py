@@ -1,8 +1,8 @@
-"""A as a Dask array: blocks of columns that stay on the workers; only what is small travels.
+"""A as a Dask array: blocks of columns stay on the workers, and only small arrays travel.
 
-A pass over A is one task a block: V goes there, the products A_b* V come back. The pool of columns
-from which the engine guesses its next steps is fetched by one task for each block that has some of
-them. Nothing else of A is ever on the client.
+A pass over A is one task per block: V is sent, the products A_b* V return. The pool of columns from
+which the engine predicts its next steps is fetched by one task per block that holds any of them.
+Nothing else of A is ever on the client.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from sparsewise.design.shifted import Shifted
 from sparsewise.errors import InputError, InputTypeError
 
 COLUMNS_BYTES = 1 << 30
-"""Most bytes of a block. A task costs some ms: there is one a thread if it is not larger."""
+"""Most bytes of a block. A task costs some ms, so there is one block per thread up to this size."""
 
 
-class Held(NamedTuple):
-    """Blocks of columns, where they are.
+class ColumnBlocks(NamedTuple):
+    """Blocks of columns held by workers.
 
     Attributes
     ----------
     blocks : list
-        What the workers hold: an array of n rows each.
+        Handles of the arrays, each with n rows.
     shifts : list
-        For each block what is to be taken from its columns, held as well: an array, or None.
+        For each block what to subtract from its columns, held by workers too: an array, or None.
     firsts : ndarray of int
         The first column of each block, and m.
     by : Workers
-        Who holds them.
+        The workers that hold them.
     """
 
     blocks: list[Any]
@@ -49,14 +49,14 @@ class Held(NamedTuple):
 
 
 class DaskDesign(Design):
-    """A dask.array of any chunks; what is asked of it is asked of blocks of its columns.
+    """A dask.array of any chunks, rechunked to blocks of columns.
 
-    Workers hold these from the first question on.
+    Workers hold the blocks from the first use on.
 
     Parameters
     ----------
     array : dask.array.Array of shape (n, m)
-        The matrix. If its numbers of rows are unknown, they are counted first.
+        The matrix. If the number of rows is unknown, rows are counted first.
 
     Attributes
     ----------
@@ -73,30 +73,30 @@ class DaskDesign(Design):
             )
         self.array = counted(array)
         super().__init__(self.array.shape, working_type(self.array.dtype, "A"))
-        self._held: Held | None = None
+        self._held: ColumnBlocks | None = None
 
     @property
-    def held(self) -> Held:
-        """The blocks, made when first asked for."""
+    def held(self) -> ColumnBlocks:
+        """The blocks, computed on first use."""
         if self._held is None:
             self._held = self._spread()
             n, m = self.shape
             self.note = f"blocks of columns on {self._held.by.name}, since {n} × {m} is wide"
         return self._held
 
-    def _spread(self) -> Held:
-        """Have workers hold blocks of columns: one a thread, unless that would be large."""
+    def _spread(self) -> ColumnBlocks:
+        """Persist blocks of columns on the workers: one per thread, more if that were too large."""
         by, (n, m) = workers(), self.shape
         size = n * m * self.dtype.itemsize
         count = min(m, by.threads * -(-size // (COLUMNS_BYTES * by.threads)))
         firsts = np.arange(count + 1) * m // count
         array = self.array.map_blocks(_dense, meta=np.empty((0, 0), self.array.dtype))
         columns = array.rechunk({0: n, 1: tuple(np.diff(firsts).tolist())}).to_delayed()
-        blocks = by.hold(columns.ravel(), partial(_laid_out, dtype=self.dtype), size)
-        return Held(blocks, [None] * count, firsts, by)
+        blocks = by.hold(columns.ravel(), partial(_as_contiguous, dtype=self.dtype), size)
+        return ColumnBlocks(blocks, [None] * count, firsts, by)
 
     def _about(self, shifts: list[Any]) -> DaskDesign:
-        """The same blocks, less what was found to be taken from their columns."""
+        """The same blocks with these shifts subtracted from their columns."""
         other = copy(self)
         other._held, other._measured, other._whole = self.held._replace(shifts=shifts), None, None
         return other
@@ -105,17 +105,17 @@ class DaskDesign(Design):
         at = np.arange(self.shape[1])[J]
         firsts = self.held.firsts
         where = np.searchsorted(firsts, at, side="right") - 1
-        concerned = np.unique(where).tolist()
+        touched = np.unique(where).tolist()
         out = np.empty((self.shape[0], at.size), self.dtype, order="F")
-        parts = self._ask("columns", concerned, [at[where == b] - firsts[b] for b in concerned])
-        for b, part in zip(concerned, parts, strict=True):
+        parts = self._ask("columns", touched, [at[where == b] - firsts[b] for b in touched])
+        for b, part in zip(touched, parts, strict=True):
             out[:, where == b] = part
         return out
 
     def matvec(self, x: Array) -> Array:
         out = np.zeros(self.shape[0], np.result_type(self.dtype, x))
-        concerned = [b for b in range(len(self.held.blocks)) if x[self._at(b)].any()]
-        for part in self._ask("matvec", concerned, [x[self._at(b)] for b in concerned]):
+        touched = [b for b in range(len(self.held.blocks)) if x[self._at(b)].any()]
+        for part in self._ask("matvec", touched, [x[self._at(b)] for b in touched]):
             out += part
         return out
 
@@ -135,8 +135,8 @@ class DaskDesign(Design):
         if self.dtype.kind == "c":
             return None
         blocks, _, _, by = self.held
-        told = by.ask(_about_means, blocks, [by.share(weights)] * len(blocks), stay=True)
-        shifts, means, norms = (by.ask(_item, told, [i] * len(blocks)) for i in range(3))
+        centred = by.ask(_about_means, blocks, [by.share(weights)] * len(blocks), stay=True)
+        shifts, means, norms = (by.ask(_item, centred, [i] * len(blocks)) for i in range(3))
         return AboutMeans(
             self._about(shifts),
             np.concatenate(by.results(means)),
@@ -145,8 +145,8 @@ class DaskDesign(Design):
 
     def faults(self) -> tuple[int, tuple[int, int] | None]:
         count, where = 0, None
-        for b, (found, at) in enumerate(self._ask_all("faults")):
-            count += found
+        for b, (in_block, at) in enumerate(self._ask_all("faults")):
+            count += in_block
             if at is not None and where is None:
                 where = at[0], int(self.held.firsts[b]) + at[1]
         return count, where
@@ -156,33 +156,33 @@ class DaskDesign(Design):
             raise self._not_finite()
         return np.concatenate(self._ask_all("_scaled_norms"))
 
-    # ------------------------------------------------------------------ what the workers do
+    # ------------------------------------------------------------------ calls to the workers
 
     def _at(self, b: int) -> slice:
         """The columns of a block."""
         return slice(int(self.held.firsts[b]), int(self.held.firsts[b + 1]))
 
     def _ask_all(self, method: str, *arguments: Any) -> list[Any]:
-        """What every block, a design of its own, says to the same question."""
+        """The results of a method of every block's design, with the same arguments."""
         every, shared = range(len(self.held.blocks)), map(self.held.by.share, arguments)
         return self._ask(method, every, *([value] * len(every) for value in shared))
 
-    def _ask(self, method: str, some: Sequence[int], *arguments: Sequence[Any]) -> list[Any]:
-        """What these blocks say, each with arguments of its own."""
+    def _ask(self, method: str, numbers: Sequence[int], *arguments: Sequence[Any]) -> list[Any]:
+        """The results of a method of these blocks' designs, each with its own arguments."""
         blocks, shifts, _, by = self.held
-        named = [blocks[b] for b in some], [shifts[b] for b in some], [method] * len(some)
-        return by.results(by.ask(_answer, *named, *arguments, stay=True))
+        chosen = [blocks[b] for b in numbers], [shifts[b] for b in numbers]
+        return by.results(by.ask(_call, *chosen, [method] * len(numbers), *arguments, stay=True))
 
 
 def counted(array: Any) -> Any:
-    """The same dask.array with its number of rows known, which may take a pass to find out."""
+    """The same dask.array with known chunk sizes, which may take a pass to compute."""
     return array.compute_chunk_sizes() if np.isnan(array.shape).any() else array
 
 
 def as_dask_array(X: Any, name: str = "X") -> tuple[Any, list[str] | None]:
-    """A Dask collection as a dask.array of numbers, and the names of its columns, if it has any.
+    """A Dask collection as a dask.array of numbers, and its column names, if any.
 
-    The numbers of rows in its chunks may be unknown.
+    Its chunk sizes may be unknown.
     """
     if is_dask_array(X):
         return X, None
@@ -202,34 +202,34 @@ def as_dask_array(X: Any, name: str = "X") -> tuple[Any, list[str] | None]:
     return array, [str(column) for column in X.columns]
 
 
-# Tasks: functions of a block. It is a design of its own, made anew for each of them at no cost.
+# Tasks: functions of a block, which becomes a design in each of them at no cost.
 
 
-def _answer(block: Array, shift: Array | None, method: str, *arguments: Any) -> Any:
+def _call(block: Array, shift: Array | None, method: str, *arguments: Any) -> Any:
     design = DenseDesign(block) if shift is None else Shifted(block, shift)
     return getattr(design, method)(*arguments)
 
 
 def _dense(block: Any) -> Any:
-    """A chunk that is no sparse matrix: of these Dask can't put together all kinds."""
+    """The chunk as a dense array: Dask can't concatenate all kinds of sparse matrices."""
     return block.toarray() if hasattr(block, "toarray") else block
 
 
-def _laid_out(block: Any, dtype: np.dtype[Any]) -> Array:
-    """A block as an array in one piece that owns its memory.
+def _as_contiguous(block: Any, dtype: np.dtype[Any]) -> Array:
+    """A block as a contiguous array that owns its memory.
 
-    Neither a view of the chunk it was cut from, which could not be freed then, nor of a message
-    from another worker, whose memory lies so that products take twice as long.
+    A view of the chunk would keep all of the chunk in memory; a view of a message from another
+    worker is misaligned, so that products take twice as long.
     """
-    whole = np.require(as_floats(block, "A"), dtype, "O")
-    return whole if whole.flags.forc else np.ascontiguousarray(whole)
+    array = np.require(as_floats(block, "A"), dtype, "O")
+    return array if array.flags.forc else np.ascontiguousarray(array)
 
 
 def _about_means(block: Array, weights: Array | None) -> tuple[Array | None, Array, Array]:
-    """What to take from the columns, if that pays; their means and norms about these."""
-    about = DenseDesign(block).about_means(weights)
-    assert about is not None
-    return getattr(about.design, "shift", None), about.means, about.norms
+    """The shift to subtract from the columns, if that pays; their means and centred norms."""
+    centred = DenseDesign(block).about_means(weights)
+    assert centred is not None
+    return getattr(centred.design, "shift", None), centred.means, centred.norms
 
 
 def _item(values: tuple[Any, ...], i: int) -> Any:

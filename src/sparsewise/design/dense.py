@@ -1,4 +1,4 @@
-"""A as an array in memory or memory-mapped, of any order and stride; never copied."""
+"""A as an array in memory or memory-mapped, of any order and strides; never copied."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sparsewise.design.base import AboutMeans, Design, square_sums
 
 
 class DenseDesign(Design):
-    """A floating-point array, used where it lies.
+    """A floating-point array, used without a copy.
 
-    BLAS takes C and Fortran order, and slices of these. Other strides and foreign byte orders are
-    brought to it one block of columns at a time.
+    BLAS reads C and Fortran order, and slices of these. Arrays with other strides or a foreign byte
+    order are copied one block of columns at a time.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class DenseDesign(Design):
     rows : float, optional
         How many measurements the rows stand for; None: one each.
     error : float
-        How far its entries may be off, relatively, where that is more than rounding; else 0.
+        Relative error of the entries where that is more than rounding; else 0.
     """
 
     dense = True
@@ -42,7 +42,7 @@ class DenseDesign(Design):
     def columns(self, J: Array | slice) -> Array:
         if isinstance(J, slice):
             return self.A[:, J]
-        if self.A.flags.f_contiguous:  # whole columns lie in one piece: far quicker to gather
+        if self.A.flags.f_contiguous:  # contiguous columns are far faster to gather
             return self.A.T[J].T
         return self.A[:, J]  # np.take would first copy an array that isn't contiguous
 
@@ -69,7 +69,7 @@ class DenseDesign(Design):
         return np.conjugate(P, out=P)
 
     def _product(self, V: Array) -> Array:
-        """Aᵀ V (no conjugate), Fortran-ordered: each product lies in one piece."""
+        """Aᵀ V (no conjugate), Fortran-ordered: each product is contiguous."""
         VT = np.ascontiguousarray(V.T)
         if self._direct:
             # NumPy takes the matrix-vector routine only for a vector.
@@ -86,7 +86,7 @@ class DenseDesign(Design):
         if A.dtype != dtype or not (A.flags.forc and A.flags.aligned):
             return None
         view = A.view() if A.flags.c_contiguous else A.T
-        view.flags.writeable = False  # whether A can be written to is no reason to compile anew
+        view.flags.writeable = False  # or numba would compile again for a writeable A
         return view, not A.flags.c_contiguous
 
     def row_block(self, rows: slice | Array) -> Array:
@@ -95,11 +95,11 @@ class DenseDesign(Design):
     def square_sums(self, weights: Array | None = None) -> Array:
         return square_sums(self.A, weights)
 
-    def _at_hand(self) -> Array | None:
+    def _cached_array(self) -> Array | None:
         if not self.is_tall:
-            return super()._at_hand()
-        there = self.in_place(self.dtype)
-        return None if there is None or there[1] else there[0]
+            return super()._cached_array()
+        view = self.in_place(self.dtype)
+        return None if view is None or view[1] else view[0]
 
     def about_means(self, weights: Array | None) -> AboutMeans | None:
         from sparsewise.design.shifted import array_about_means

@@ -14,18 +14,18 @@ from sparsewise.errors import InputError, InputTypeError
 Kernel = Callable[[Array, Array], Array]
 
 TEMPORARIES = 4
-"""A kernel holds distances, exponents and the like at once: together they are to fill a block."""
+"""Temporaries of a kernel (distances, exponents and the like) that together fill a block."""
 
 WIDEST = 1024
-"""Most candidates in a tile: a few hundred rows then fit, too, which products are quickest with."""
+"""Most candidates in a tile, so that a few hundred rows fit: the fastest shape for products."""
 
 
 class KernelDesign(Design):
-    """The kernel matrix of points and candidates, never held as a whole.
+    """The kernel matrix of points and candidates, never stored as a whole.
 
-    Every column, product and norm calls the kernel on tiles of a fixed size, so that memory stays
-    at O(n) for each column or vector asked for, plus a few tiles. Each pass over the matrix costs
-    n m values of the kernel. `stored` and `condensed` call it once for each, and keep n m or m².
+    Every column, product and norm evaluates the kernel on tiles of a fixed size, so that memory is
+    O(n) per requested column or vector, plus a few tiles. A pass over the matrix evaluates the
+    kernel n m times. `stored` and `condensed` do so once, and keep n m or m² numbers.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class KernelDesign(Design):
     def __init__(
         self, kernel: Kernel, X: Array, candidates: Array, *, rows: float | None = None
     ) -> None:
-        # Better to fail now than after work; two rows and one column tell K from its transpose.
+        # Fail early; two rows and one column distinguish K from its transpose.
         dtype = evaluate(kernel, X[:2], candidates[:1]).dtype
         super().__init__((len(X), len(candidates)), dtype, rows=rows)
         self.kernel, self.X, self.candidates = kernel, X, candidates
@@ -83,13 +83,13 @@ class KernelDesign(Design):
         """Rows, columns and values of the kernel, for the points first..last (None: to the end)."""
         for start in range(0, len(candidates), WIDEST):
             columns = slice(start, min(start + WIDEST, len(candidates)))
-            some = candidates[columns]
-            for rows in row_blocks(first, self.shape[0] if last is None else last, len(some)):
-                yield rows, columns, evaluate(self.kernel, self.X[rows], some, rows.start)
+            block = candidates[columns]
+            for rows in row_blocks(first, self.shape[0] if last is None else last, len(block)):
+                yield rows, columns, evaluate(self.kernel, self.X[rows], block, rows.start)
 
 
 def row_blocks(first: int, last: int, width: int) -> Iterator[slice]:
-    """Rows first..last in pieces whose kernel values, `width` to a row, are cheap to hold."""
+    """Rows first..last in pieces whose kernel values, `width` per row, take little memory."""
     height = max(1, base.BLOCK_BYTES // (8 * TEMPORARIES * max(1, width)))
     for start in range(first, last, height):
         yield slice(start, min(start + height, last))
@@ -119,14 +119,14 @@ def evaluate(kernel: Kernel, X: Array, Y: Array, first: int = 0) -> Array:
 
 
 def _called(kernel: Kernel, X: Array, Y: Array) -> Array:
-    """``kernel(X, Y)``; what it raises is told as its own."""
+    """``kernel(X, Y)``; its exceptions become an `InputError` that names them."""
     try:
         return kernel(X, Y)
     except (InputError, MemoryError):
         raise
     except Exception as error:
-        told = " ".join(str(error).split()).rstrip(".")
+        message = " ".join(str(error).split()).rstrip(".")
         raise InputError(
-            f"The kernel raised {type(error).__name__} ({told})",
+            f"The kernel raised {type(error).__name__} ({message})",
             "it must return a value for each pair of points.",
         ) from error

@@ -1,4 +1,4 @@
-"""Some rows of what is too large to be copied, or far away: those of a fold, or that count."""
+"""A subset of rows without a copy: those of a fold, or with positive weight."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sparsewise.design.base import AboutMeans, Design
 
 
 class Rows(Design):
-    """The rows `at` of a matrix, which stays where it is.
+    """The rows `at` of a matrix that is not copied.
 
     Parameters
     ----------
     design : Design
-        The matrix, which gives rows by their numbers, too (`row_block`): an array here or afar.
+        The matrix, whose `row_block` accepts row numbers: an array, local or on workers.
     at : ndarray of int
         The rows, each at most once.
     """
@@ -46,11 +46,11 @@ class Rows(Design):
         return about and about._replace(design=Rows(about.design, self.at))
 
     def _counts(self, weights: Array | None) -> Array:
-        """Weights for all rows: those of others are zero."""
+        """Weights for all rows, zero for the others."""
         return self._spread(np.ones(len(self.at)) if weights is None else weights)
 
     def _spread(self, values: Array) -> Array:
-        """What belongs to these rows, with zeros for all others."""
-        whole = np.zeros((self.inner.shape[0], *values.shape[1:]), values.dtype, order="F")
-        whole[self.at] = values
-        return whole
+        """The values of these rows, with zeros for all others."""
+        full = np.zeros((self.inner.shape[0], *values.shape[1:]), values.dtype, order="F")
+        full[self.at] = values
+        return full

@@ -1,4 +1,4 @@
-"""An array less a number for each column: large offsets cost no digits, and nothing is copied."""
+"""An array with a constant subtracted from each column: no loss of digits, and no copy."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from sparsewise.design.base import (
 from sparsewise.design.dense import DenseDesign
 
 NEAR = 8
-"""Means of at most so many standard deviations cost products less than a digit."""
+"""Means within this many standard deviations cost products less than a digit."""
 
 
 class Shifted(Design):
-    """The matrix A - 1 s*, tile by tile: what is made of A stays in the cache.
+    """The matrix A - 1 s*, computed tile by tile within the cache.
 
     Parameters
     ----------
     A : ndarray of shape (n, m)
         Real, of any order and stride.
     shift : ndarray of shape (m,)
-        What is taken from each column, in A's precision.
+        The constant subtracted from each column, in A's precision.
     rows : float, optional
         How many measurements the rows stand for; None: one each.
     """
@@ -67,7 +67,7 @@ class Shifted(Design):
 
 
 def tiles(A: Array, shift: Array) -> Iterator[tuple[slice, slice, Array]]:
-    """A less its shift in parts, as they lie in memory: rows, columns, and the part."""
+    """Tiles of A less its shift, in memory order: rows, columns and values."""
     n, m = A.shape
     tall, wide = tile_shape(A)
     tall = min(tall, max(1, TILE_BYTES // A.itemsize))

@@ -11,9 +11,9 @@ from sparsewise.design.base import CONSTANT, AboutMeans, Design, precision
 
 
 class SparseDesign(Design):
-    """CSC or CSR as it is; other formats are converted to CSC once.
+    """A CSC or CSR matrix, not copied; other formats are converted to CSC once.
 
-    Columns of a CSC matrix are reached at once; of a CSR matrix by a scan of its indices.
+    Columns of a CSC matrix are contiguous; those of a CSR matrix take a scan of its indices.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _spread(
 
 
 def canonical(A: Any) -> Any:
-    """The same matrix without duplicate entries, which would spoil sums of squares."""
+    """The same matrix without duplicate entries, which would make sums of squares wrong."""
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()

@@ -1,4 +1,4 @@
-"""Columns scaled to unit norm: their QR factor, and what other vectors have of them."""
+"""Columns scaled to unit norm: their QR factor, and projections onto them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def unit_factor(design: Design, columns: Array) -> tuple[Array, Array]:
 
 
 def is_dependent(R: Array, design: Design) -> bool:
-    """Whether unit columns with this R are dependent, for all that the data can tell."""
+    """Whether unit columns with this R are dependent at the precision of the data."""
     if len(R) < R.shape[1]:
         return True
     if not np.diagonal(R).all():

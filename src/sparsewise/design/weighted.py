@@ -1,4 +1,4 @@
-"""A with each row times a number: the root of its weight."""
+"""A with each row multiplied by the square root of its weight."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sparsewise.errors import InputError
 
 
 class Weighted(Design):
-    """The matrix diag(root) A, of whatever design A is; nothing is stored but the roots.
+    """The matrix diag(root) A for any design A; only the roots are stored.
 
-    Least squares with weights w is plain least squares with rows times √w: noise of variance σ²/w_i
-    is σ² in each of them then.
+    Weighted least squares is ordinary least squares with rows times √w: noise of variance σ²/w_i
+    then has variance σ² in every row.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Weighted(Design):
         √w, real.
     rows : float, optional
         How many measurements the rows stand for (Σ w where a weight is how often a row is there);
-        None: as many as those of A.
+        None: as many as A has.
     """
 
     def __init__(self, design: Design, root: Array, *, rows: float | None = None) -> None:

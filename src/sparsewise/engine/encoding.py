@@ -108,7 +108,7 @@ class ByEngine:
             found = self.solve(self.design, y)
         except InputError as error:
             raise InputError((f"Signal {t}: ", *error.words)) from None
-        self.wait.tell(1)
+        self.wait.update(1)
         return found
 
 
@@ -224,7 +224,7 @@ class ByGram(ByEngine):
         stops[nothing] = STOPS.index(Stop.ZERO_TARGET)
         lengths = np.where(nothing, 0.0, np.sqrt(found.rss) * norms)
         left = np.flatnonzero((unsure | beyond) & ~nothing)
-        self.wait.tell(last - first - left.size)
+        self.wait.update(last - first - left.size)
         for s in left.tolist():
             one = self.one(block[:, s], first + s)
             size = found.sizes[s] = one.support.size

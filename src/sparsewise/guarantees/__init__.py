@@ -1,4 +1,4 @@
-"""Will it recover, and is this the best subset? The paper's section 4 as functions."""
+"""Recovery guarantees and optimality certificates (section 4 of the paper)."""
 
 from sparsewise.guarantees.certificate import Certificate, certify
 from sparsewise.guarantees.dictionary import ExactRecovery, babel, coherence, exact_recovery

@@ -1,4 +1,4 @@
-"""Is this subset the best of its size? A certificate for the output of any algorithm."""
+"""Certificates that a subset is the best of its size, for the output of any algorithm."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from sparsewise.subsets.leaps_and_bounds import Search, can_search
 
 Proof = Literal["bound", "search"]
 
-DOUBT = "columns that rounding hardly tells apart may make a better subset"
+DOUBT = "nearly dependent columns may make a better subset"
 
 
 class HasSupport(Protocol):
-    """What an algorithm returns, as far as it matters here."""
+    """Anything with a support, such as the result of an algorithm."""
 
     @property
     def support(self) -> Array:
@@ -38,11 +38,11 @@ class HasSupport(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """What can be said of a subset: the best of its size, beaten by another, or unknown.
+    """Whether a subset is the best of its size, beaten by another, or neither is proved.
 
-    Subsets that lack a column of `include` or have one of `exclude` don't count. Of several targets
-    with one support, ‖r‖ is the root mean square of theirs, weighted as `Targets` says, and so is
-    the size of a coefficient.
+    Subsets that lack a column of `include` or have one of `exclude` don't count. For several
+    targets with one support, ‖r‖ is the root mean square over targets, weighted as in `Targets`,
+    and so is the size of a coefficient.
 
     Attributes
     ----------
@@ -54,34 +54,33 @@ class Certificate:
     residual_norm : float
         ‖r‖ of the least-squares fit.
     bound : float
-        The subset is certified if ‖r‖ is below this; infinite where nothing depends on it, all
-        other subsets having been looked at.
+        The subset is certified if ‖r‖ is below this; infinite if all other subsets were examined.
     exchanged : int
-        The number of columns exchanged for others for which the bound is lowest; 0 where fewer
-        of these columns fit as well, or there are no others.
+        The number of exchanged columns at which the bound is lowest; 0 if fewer of these columns
+        fit as well, or there are no others.
     singular_value : float
-        For that number, a lower bound of the smallest singular value of the subset together with
-        as many other (unit) columns.
+        A lower bound of the smallest singular value of the subset together with that many other
+        (unit) columns.
     source : str
-        What that comes from.
+        The origin of that bound.
     min_abs : float
         The smallest coefficient, for unit columns.
     proof : {"bound", "search"} or None
         How it was certified; "search" for a beaten subset says that `better` is the best.
     better : tuple of int or None
-        A subset of the same size that fits better, where one was found.
+        A subset of the same size that fits better, if one was found.
     swap : Swap or None
-        The best exchange of one column for another, where it was looked for and there is one.
+        The best exchange of one column for another, if exchanges were tried and one helps.
     swap_optimal : bool or None
-        Whether no exchange of one column lowers ‖r‖; None where it was not looked for.
+        Whether no exchange of one column lowers ‖r‖; None if exchanges were not tried.
     ties : tuple of tuple of int
-        Other subsets of the same size that fit as well, for all that rounding can tell: of a subset
-        certified by search all there are (the first 64), otherwise those by exchanges of one
-        column, where these were looked for.
+        Other subsets of the same size that fit equally well up to rounding: for a subset certified
+        by search all of them (the first 64), otherwise those that exchange one column, if
+        exchanges were tried.
     include, exclude : tuple of int
         The columns that each subset must have, and must not have.
     reason : str
-        Why rounding leaves it open, where a search has come to its end.
+        Why rounding leaves the question open after a finished search.
     """
 
     status: Literal["optimal", "unknown", "beaten"]
@@ -127,7 +126,7 @@ class Certificate:
         elif self.exchanged == 0:
             why = "fewer of these columns fit as well"
         elif self.bound == 0:
-            why = "for all the bounds can tell, other columns may stand in for these"
+            why = "the bounds can't rule out other columns in place of these"
         else:
             why = f"residual is {1 / self.margin:.2g}× the bound"
         swaps = "; no exchange of one column for another fits better" if self.swap_optimal else ""
@@ -135,11 +134,11 @@ class Certificate:
         return f"not certified: {why}{swaps}{ties}"
 
     def _constraints(self, names: Sequence[str] | None) -> str:
-        """What all subsets have in common, if they have to."""
-        words = f" of those that contain {_listed(self.include, names)}" if self.include else ""
+        """The constraints on all subsets, if any."""
+        text = f" of those that contain {_listed(self.include, names)}" if self.include else ""
         if self.exclude:
-            words += f"{',' if words else ' of those'} without {_listed(self.exclude, names)}"
-        return words
+            text += f"{',' if text else ' of those'} without {_listed(self.exclude, names)}"
+        return text
 
     def _as_good(self, names: Sequence[str] | None) -> str:
         """The subsets that fit as well."""
@@ -148,7 +147,7 @@ class Certificate:
         return f"these fit as well: {'; '.join(changes[:8])}{more}"
 
     def _change(self, columns: Iterable[int], names: Sequence[str] | None) -> str:
-        """What leads from the subset to another one."""
+        """The exchange that leads from the subset to another one."""
         ours, theirs = set(self.columns), set(columns)
         return f"{_listed(theirs - ours, names)} in place of {_listed(ours - theirs, names)}"
 
@@ -186,7 +185,7 @@ def certify(
 ) -> Certificate:
     """Whether the support of a solution is the best subset of its size.
 
-    Where columns have to be in it, or out of it, it need only be the best of such subsets.
+    With `include` or `exclude`, the best of the subsets that satisfy them.
 
     Let the columns be unit, S the support with k columns, x its least-squares coefficients and r
     its residual. For an exchange of d columns for others let X be the sum of the d smallest |x_i|²,
@@ -196,11 +195,11 @@ def certify(
         ‖r‖ < √X · s / (2 - s/√Λ),
 
     S is the unique best subset of at most k columns (docs/guarantees.md has the proof). This is
-    more than the s/√(2(2 - s²)) · min|x_i| of Thm. 4.6, and min|x_i| for orthonormal columns, where
-    no more is possible. All of this holds for several targets with one support, ‖r‖² and |x_i|²
-    being sums over them. s² is the best of
+    more than the s/√(2(2 - s²)) · min|x_i| of Thm. 4.6; for orthonormal columns it is min|x_i|,
+    which is sharp. All of this holds for several targets with one support, with ‖r‖² and |x_i|²
+    summed over them. s² is the best of
 
-    - the square of the smallest singular value of A, where it has full column rank;
+    - the square of the smallest singular value of A, if it has full column rank;
     - 1 - μ₁(k + d - 1), by the Babel function;
     - the lesser eigenvalue of [[λ, -β], [-β, 1 - μ']], with λ the least eigenvalue of A_S*A_S, μ'
       the Babel function at d - 1 of the columns outside S, and β² the largest sum of d inner
@@ -211,11 +210,11 @@ def certify(
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
-        The columns there are to choose from.
+        The columns to choose from.
     y : array-like of shape (n,) or (n, q), or Targets
         The target, or several that share the support, as the algorithm got them.
     solution : Solution or iterable of int
-        What an algorithm returned, or the columns of your own choice.
+        The result of an algorithm, or any list of columns.
     swaps : bool
         Whether to look at every exchange of one column for another, too: two passes over A. Where
         none fits better, the bound need only hold for exchanges of two columns and more.
@@ -223,13 +222,12 @@ def certify(
         Where the bound does not decide and A has at most 200 columns: seconds to search all
         subsets of this size by leaps and bounds (see `best_subset`); None for as long as it takes.
     include, exclude : iterable of int, optional
-        Columns that every subset must, and must not, have; None: those of the solution, which
-        knows how it was found.
+        Columns that every subset must, and must not, have; None takes those of the solution.
 
     Returns
     -------
     Certificate
-        The verdict, the figures behind it, and as text one plain sentence.
+        The verdict and the figures behind it; ``str`` of it is one sentence.
     """
     data = problem(A, y, multi_target=True)
     seconds = check_tolerance(time_limit, "time_limit")
@@ -274,7 +272,7 @@ def certify(
 
 
 def _check_choice(columns: set[int], include: list[int], exclude: list[int]) -> None:
-    """Refuse a choice that breaks its own constraints."""
+    """Raise an error if the subset violates the constraints."""
     if missing := sorted({*include} - columns):
         raise InputError(
             f"names column {missing[0]}, which is not in the subset to certify",
@@ -293,7 +291,7 @@ def _check_choice(columns: set[int], include: list[int], exclude: list[int]) -> 
 
 
 class _Verdict(NamedTuple):
-    """How it was decided, what is better or as good, and why it could not be decided."""
+    """The proof, better or tied subsets, and the reason if the question stays open."""
 
     proof: Proof | None = None
     better: tuple[int, ...] | None = None
@@ -301,29 +299,29 @@ class _Verdict(NamedTuple):
     reason: str = ""
 
 
-def _by_exchanges(fit: Fit, found: Exchanges) -> _Verdict:
-    """What exchanges of one column tell: perhaps a better subset, or some that are as good."""
-    ties = tuple(sorted(swap.columns_after(fit.columns) for swap in found.ties))
-    return _Verdict(better=found.best and found.best.columns_after(fit.columns), ties=ties)
+def _by_exchanges(fit: Fit, exchanges: Exchanges) -> _Verdict:
+    """The verdict of exchanging one column: a better subset, or ties, if there are any."""
+    best, ties = exchanges.best, sorted(swap.columns_after(fit.columns) for swap in exchanges.ties)
+    return _Verdict(better=best and best.columns_after(fit.columns), ties=tuple(ties))
 
 
-def _by_search(fit: Fit, search: Search, done: bool, known: _Verdict) -> _Verdict:
-    """What the search has found: all that may be better is fitted anew, from the data."""
+def _by_search(fit: Fit, search: Search, done: bool, before: _Verdict) -> _Verdict:
+    """The verdict of the search; candidates for a better subset are refitted from the data."""
     ours = tuple(fit.columns.tolist())
     judged = {columns: fit.against(columns) for columns in search.contenders() if columns != ours}
     better = [columns for columns, verdict in judged.items() if verdict > 0]
-    if known.better is not None:
-        better.append(known.better)
+    if before.better is not None:
+        better.append(before.better)
     reason = DOUBT if done and search.in_doubt().any() else ""
     proof: Proof | None = "search" if done and not reason else None
     if better:
         return _Verdict(proof, _best(fit, better), reason=reason)
     as_good = {columns for columns, verdict in judged.items() if verdict == 0}
-    return _Verdict(proof, ties=tuple(sorted({*as_good, *known.ties})), reason=reason)
+    return _Verdict(proof, ties=tuple(sorted({*as_good, *before.ties})), reason=reason)
 
 
 def _best(fit: Fit, subsets: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """The subset that fits best; of equals, the one of the lowest columns."""
+    """The subset that fits best; ties go to the lowest columns."""
     best = None
     for columns in sorted(set(subsets)):
         if best is None or best.against(columns) > 0:
@@ -345,19 +343,19 @@ class _Bound(NamedTuple):
 
 
 def _lowest_bound(fit: Fit, one_is_settled: bool) -> _Bound:
-    """The bound of `certify` for each number of columns exchanged, the lowest of them.
+    """The lowest of the bounds of `certify` over the number of exchanged columns.
 
-    Exchanges of one column may have been looked at one by one.
+    Exchanges of one column don't count if each was examined.
     """
     if fit.redundant:
-        return _Bound(0.0, 0, 0.0, "a column that is not needed")
+        return _Bound(0.0, 0, 0.0, "a redundant column")
     most = min(int(fit.loose.sum()), fit.others.size)
     if most == 0:
-        return _Bound(math.inf, 0, 1.0, "want of other columns")
+        return _Bound(math.inf, 0, 1.0, "the absence of other columns")
     smallest_x = np.cumsum(np.sort(fit.squares[fit.loose]))
     squared, sources, above = _singular_values(fit, most)
     bounds = [
-        math.sqrt(X * room_to_tell(s, L))
+        math.sqrt(X * squared_margin(s, L))
         for X, s, L in zip(smallest_x[:most], squared, above, strict=True)
     ]
     if one_is_settled:
@@ -367,7 +365,7 @@ def _lowest_bound(fit: Fit, one_is_settled: bool) -> _Bound:
     return _Bound(bounds[at], at + 1, singular_value, sources[at])
 
 
-def room_to_tell(squared: float, above: float) -> float:
+def squared_margin(squared: float, above: float) -> float:
     """(s / (2 - s/√Λ))², given s² and Λ; 0 unless s² > 0."""
     if squared <= 0:
         return 0.0
@@ -397,7 +395,7 @@ def _singular_values(fit: Fit, most: int) -> tuple[Array, list[str], Array]:
 def _babel_sums(fit: Fit, most: int) -> tuple[Array, Array]:
     """μ₁(k), …, μ₁(k + most - 1), and μ₁(0), …, μ₁(most - 1) of the columns outside the support.
 
-    Once the last of both are 1 or more, nothing can be told of a wide A: the rest is not looked at.
+    For a wide A nothing can be proved once the last of both is 1 or more: the rest is skipped.
     """
     k, (n, m) = fit.size, fit.data.shape
     outer = np.zeros(m, bool)
@@ -418,13 +416,13 @@ def _babel_sums(fit: Fit, most: int) -> tuple[Array, Array]:
 
 
 def _part(inner: Array, rows: Array, columns: Array) -> Array:
-    """Some rows and columns; the whole where that is all of them, without a copy."""
+    """The selected rows and columns, without a copy if that is all of them."""
     inner = inner if rows.all() else inner[rows]
     return inner if columns.all() else inner[:, columns]
 
 
 def _around(fit: Fit, outside: Array) -> Array:
-    """The lesser eigenvalue of [[λ, -β], [-β, 1 - μ']] for each number of exchanged columns."""
+    """The smaller eigenvalue of [[λ, -β], [-β, 1 - μ']] for each number of exchanged columns."""
     most = outside.size
     across = np.abs(projections(fit.data.design, fit.Q @ fit.R)[fit.others])
     by_rows = largest_sums(across, most).max(axis=1)

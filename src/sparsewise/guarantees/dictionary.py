@@ -1,4 +1,4 @@
-"""The figures of a dictionary: coherence, Babel function, exact recovery (section 4.1)."""
+"""Properties of a dictionary: coherence, Babel function, exact recovery (section 4.1)."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def coherence(A: Any) -> float:
 def babel(A: Any, k: int) -> Array:
     """The Babel function μ₁(1), …, μ₁(k) of unit columns (Def. 4.2, Tropp 2004).
 
-    μ₁(k) = max Σ_j |⟨a_i, a_j⟩| over a column a_i and any k others. It needs all inner products,
-    O(n m²), but looks at them a block of columns at a time: memory is O(m·block).
+    μ₁(k) = max Σ_j |⟨a_i, a_j⟩| over a column a_i and any k others. It takes all inner products,
+    O(n m²), computed for a block of columns at a time: memory is O(m·block).
 
     Parameters
     ----------
     A : array-like, sparse matrix, operator or Design of shape (n, m)
         The dictionary. Columns of zeros count as orthogonal to all others.
     k : int
-        Between 1 and m - 1: over how many other columns to sum.
+        The number of other columns to sum over, between 1 and m - 1.
 
     Returns
     -------
@@ -65,12 +65,12 @@ def babel(A: Any, k: int) -> Array:
 
 
 class ExactRecovery(NamedTuple):
-    """Whether a support can be told from any coefficients on it, by the exact recovery condition.
+    """The exact recovery condition of a support.
 
     Attributes
     ----------
     value : float
-        max over columns outside of ‖A_S⁺ a_j‖₁.
+        max over columns j outside S of ‖A_S⁺ a_j‖₁.
     holds : bool
         Whether that is below 1.
     """
@@ -96,7 +96,7 @@ def exact_recovery(A: Any, support: Iterable[int]) -> ExactRecovery:
     Returns
     -------
     ExactRecovery
-        The value, and whether it is below 1. Dependent columns can't be told apart: infinity.
+        The value, and whether it is below 1. It is infinite for dependent columns.
     """
     design = as_design(A)
     m = design.shape[1]
@@ -115,7 +115,7 @@ def exact_recovery(A: Any, support: Iterable[int]) -> ExactRecovery:
 
 
 def inner_products(design: Design) -> Iterator[tuple[slice, Array]]:
-    """|⟨a_i, a_j⟩| of unit columns: all i (rows) against a block of columns j; 0 for i = j."""
+    """|⟨a_i, a_j⟩| of unit columns, for all i (rows) and a block of columns j; 0 for i = j."""
     n, m = design.shape
     width = max(16, BLOCK_BYTES // (max(n, m) * design.dtype.itemsize))
     with waiting("comparing all columns", m) as wait:
@@ -124,11 +124,11 @@ def inner_products(design: Design) -> Iterator[tuple[slice, Array]]:
             inner = np.abs(projections(design, design.unit_columns(block)))
             inner[np.arange(block.start, block.stop), np.arange(inner.shape[1])] = 0
             yield block, np.minimum(inner, 1, out=inner)
-            wait.tell(width)
+            wait.update(width)
 
 
 def largest_sums(inner: Array, most: int) -> Array:
-    """Sums of the largest 1, …, `most` entries of each column, one row for each number."""
+    """Sums of the largest 1, …, `most` entries of each column, one row per number of entries."""
     if most < len(inner):
         inner = np.partition(inner, len(inner) - most, axis=0)[-most:]
     ordered = -np.sort(-inner, axis=0)

@@ -1,4 +1,4 @@
-"""How much noise the forward and backward algorithms provably bear (sections 4.2 and 4.3)."""
+"""Noise bounds under which forward and backward algorithms recover (sections 4.2 and 4.3)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from sparsewise.design.unit_columns import precise_unit_columns
 from sparsewise.guarantees.dictionary import babel
 
 MOST_COLUMNS = 1 << 53
-"""Beyond this, whole numbers are not told apart as floats; no matrix has as many columns."""
+"""Above this, floats can't represent all integers; no matrix has as many columns."""
 
 
 class ForwardBound(NamedTuple):
-    """The largest ‖ε‖ under which recovery is certain; 0 where nothing is promised.
+    """The largest ‖ε‖ under which recovery is guaranteed; 0 if there is no guarantee.
 
     Attributes
     ----------
     bound : float
         By Thm. 4.4.
     older : float
-        By the bound that it improves on, lower by a factor of up to √2.
+        By the earlier bound that Thm. 4.4 improves on, lower by a factor of up to √2.
     """
 
     bound: float
@@ -33,14 +33,14 @@ class ForwardBound(NamedTuple):
 
 
 class BackwardBound(NamedTuple):
-    """The largest ‖ε‖ under which recovery is certain; 0 where nothing is promised.
+    """The largest ‖ε‖ under which recovery is guaranteed; 0 if there is no guarantee.
 
     Attributes
     ----------
     bound : float
         By Thm. 4.6, from the smallest singular value.
     by_babel : float
-        By Cor. 4.7, from the Babel function: never more.
+        By Cor. 4.7, from the Babel function: never larger.
     """
 
     bound: float
@@ -51,8 +51,8 @@ def forward_noise_bound(A: Any, k: int, min_abs: float = 1.0) -> ForwardBound:
     """The noise under which OMP and Forward Regression recover any k-sparse x (Thm. 4.4).
 
     If ‖ε‖ < (1 - 2μ₁(k)) / √(2(1 + μ₁(k))) · min|x_i|, both find the support of x from
-    y = A x + ε in k steps. (The paper allows equality, where there can be a tie.) Nothing is
-    promised unless μ₁(k) < 1/2, which is needed even without noise.
+    y = A x + ε in k steps. (The paper allows equality, where there can be a tie.) There is no
+    guarantee unless μ₁(k) < 1/2, which is needed even without noise.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def forward_noise_bound(A: Any, k: int, min_abs: float = 1.0) -> ForwardBound:
     """
     least = check_positive(min_abs, "min_abs")
     mu = _babel_at(as_design(A), k)
-    free = max(1 - 2 * mu, 0.0) * least
-    return ForwardBound(free / math.sqrt(2 * (1 + mu)), free / 2)
+    margin = max(1 - 2 * mu, 0.0) * least
+    return ForwardBound(margin / math.sqrt(2 * (1 + mu)), margin / 2)
 
 
 class RecoveryProbability(NamedTuple):
@@ -82,8 +82,8 @@ class RecoveryProbability(NamedTuple):
     bound : float
         erf(δ/√2)^m, proved in docs/guarantees.md; for complex noise (1 - e^(-δ²))^m.
     theorem, theorem_simple : float
-        The two bounds of Thm. 4.5 as printed. They exceed the true probability for k >= 2 (see
-        `recovery_probability`); for comparison only.
+        The two bounds of Thm. 4.5 as printed, for comparison only: they exceed the true probability
+        for k >= 2 (see `recovery_probability`).
     older : float
         1 - 2m e^(-δ²/2)/δ, of Ben-Haim et al. (2010) and Cai and Wang (2011).
     """
@@ -109,12 +109,12 @@ def forward_recovery_probability(
         The smallest of them, for unit columns: |x_i| ‖a_i‖ in the units of A.
     sigma : float
         Standard deviation of the noise in each row, E|ε_i|² = σ²; with a complex A the noise is
-        complex, too, and circular.
+        complex and circular.
 
     Returns
     -------
     RecoveryProbability
-        See `recovery_probability`, to which this hands μ₁(k) and μ₁(2k).
+        The result of `recovery_probability` with μ₁(k) and μ₁(2k) of A.
     """
     design = as_design(A)
     m = design.shape[1]
@@ -135,17 +135,17 @@ def recovery_probability(
     *,
     circular: bool = False,
 ) -> RecoveryProbability:
-    """The same from the figures of a dictionary.
+    """The probability of recovery from m, k, δ and the Babel function of a dictionary.
 
-    With δ = (1/2 - μ₁(k)) min|x_i| / σ, recovery is certain if no |a_j*ε| reaches δσ, and
-    that has a probability of at least erf(δ/√2)^m by Šidák's inequality.
+    With δ = (1/2 - μ₁(k)) min|x_i| / σ, recovery is certain if no |a_j*ε| reaches δσ, which
+    has a probability of at least erf(δ/√2)^m by Šidák's inequality.
 
-    Thm. 4.5 promises more: that at most ⌈m/k⌉ ((1 + κ₁)/(1 - μ₁(2k)))^(k/2)
+    Thm. 4.5 claims more: that at most ⌈m/k⌉ ((1 + κ₁)/(1 - μ₁(2k)))^(k/2)
     (1 - erf(δ/√(2κ₁)))^k and, for μ₁(2k) < 1/2, ⌈m/k⌉ (4/(√π δ) e^(-δ²/6))^k fail, with
     κ₁ = (1 + μ₁(2k))/(1 - μ₁(k)). The power k belongs to the event that all k inner
-    products of a group are large; recovery can fail when one of them is. With orthonormal columns,
-    m = 16, k = 8 and δ = 2 the first would have failures rarer than one in a billion; one run
-    in six fails.
+    products of a group are large, but recovery can fail when one of them is. With orthonormal
+    columns, m = 16, k = 8 and δ = 2, the first bound claims fewer failures than one in a billion;
+    in fact one run in six fails.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def recovery_probability(
     k : int
         Number of non-zero coefficients.
     delta : float
-        δ; nothing is promised unless it is positive.
+        δ; there is no guarantee unless it is positive.
     mu_k, mu_2k : float
         μ₁(k) and μ₁(2k); 0 for orthonormal columns.
     circular : bool
@@ -168,7 +168,7 @@ def recovery_probability(
         return RecoveryProbability(0.0, 0.0, 0.0, 0.0)
     from scipy.special import erfc, log_ndtr
 
-    # log(1 - erf(z/√2)) = log 2 + log Φ(-z), with all digits however far out.
+    # log(1 - erf(z/√2)) = log 2 + log Φ(-z), accurate in the far tail.
     def log_tail(z: float) -> float:
         return math.log(2) + float(log_ndtr(-z))
 
@@ -189,10 +189,10 @@ def recovery_probability(
 
 
 def orthonormal_recovery_probability(m: int, k: int, delta: float) -> float:
-    """What OMP and Forward Regression achieve with orthonormal columns and equal coefficients 2δσ.
+    """The exact probability for orthonormal columns and equal coefficients 2δσ.
 
-    They recover if all |x_i + ε_i| on the support exceed the largest |ε_j| outside:
-    ∫ P(|2δ + z| > u)^k dP(max |z_j| <= u), over m - k independent normal z_j.
+    OMP and Forward Regression recover if all |x_i + ε_i| on the support exceed the largest |ε_j|
+    outside: ∫ P(|2δ + z| > u)^k dP(max |z_j| <= u), over m - k independent normal z_j.
     """
     m = check_whole(m, "m", 1, MOST_COLUMNS)
     k = check_whole(k, "k", 1, m)
@@ -200,7 +200,7 @@ def orthonormal_recovery_probability(m: int, k: int, delta: float) -> float:
         return 1.0
     from scipy.special import erf, ndtr
 
-    # Probabilities of the largest |z_j| to lie between neighbouring points of a fine grid.
+    # Probabilities that the largest |z_j| lies between neighbouring points of a fine grid.
     u = np.linspace(0, 2 * delta + 10, 4001)
     steps = np.diff(erf(u / math.sqrt(2)) ** (m - k))
     middle = (u[1:] + u[:-1]) / 2
@@ -234,7 +234,7 @@ def backward_noise_bound(A: Any, min_abs: float = 1.0) -> BackwardBound:
     mu = float(babel(design, m - 1)[-1]) if m > 1 else 0.0
     smallest, _ = extreme_singular_values(design)
     if not design.inverse_norms().all():
-        mu = 1.0  # a column of zeros depends on the others, however little it has in common
+        mu = 1.0  # a column of zeros is dependent, though its inner products are 0
     bound = separation(smallest**2)
     # Sums of rounded inner products may fall short of 1 where columns are dependent.
     by_babel = min(separation(1 - mu), bound)
@@ -250,7 +250,7 @@ def separation(squared: float) -> float:
 def extreme_singular_values(design: Design, columns: Array | None = None) -> tuple[float, float]:
     """The smallest and the largest singular value of unit columns: all of A, or these.
 
-    The smallest is 0 where there are more columns than rows, or rounding is all there is of it.
+    The smallest is 0 if there are more columns than rows, or it is rounding error.
     """
     J = np.arange(design.shape[1]) if columns is None else columns
     m = J.size
@@ -262,7 +262,7 @@ def extreme_singular_values(design: Design, columns: Array | None = None) -> tup
 
 
 def _babel_at(design: Design, k: int) -> float:
-    """μ₁(k), or μ₁(m - 1) where there are no more columns."""
+    """μ₁(k), or μ₁(m - 1) if k = m."""
     m = design.shape[1]
     count = check_whole(k, "k", 1, m)
     return float(babel(design, min(count, m - 1))[-1]) if m > 1 else 0.0

@@ -181,7 +181,7 @@ class TabularData(Data):
         if not self.reduced.condensed:
             vectors = np.vstack([(np.asarray(self.target, np.float64) / unit).T, Q.T])
             reflection = self.reduced.reflection
-            whole = vectors if reflection is None else reflection.back(vectors.T).T
+            whole = vectors if reflection is None else reflection.apply_adjoint(vectors.T).T
             yield from ((rows, whole[:, rows]) for rows in self.parts())
             return
         from scipy.linalg import solve_triangular

@@ -1,4 +1,4 @@
-"""Coefficients and how well they are known."""
+"""Coefficients with error bars."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST = 40
 """More coefficients than this can't be read in one figure."""
 
 BESIDE = 0.7
-"""The part of the room between two features that the points of several targets take."""
+"""Fraction of the space between two features that the points of several targets take."""
 
 INTERCEPT = "(intercept)"
 
@@ -37,7 +37,7 @@ INTERCEPT = "(intercept)"
 class CoefficientDisplay:
     """The chosen coefficients, largest first, with bars of two standard deviations.
 
-    Those of several targets are in colours of their own. Best made by `from_estimator`.
+    Each of several targets has its own colour. Usually created by `from_estimator`.
 
     Parameters
     ----------
@@ -48,26 +48,26 @@ class CoefficientDisplay:
     stds : array-like of the same shape, optional
         Standard errors, or posterior standard deviations.
     spreads : array-like of shape (k,), optional
-        Standard deviations of the features, by which coefficients compare.
+        Standard deviations of the features, which make coefficients comparable.
     intercept : (float, float or None), optional
-        The constant and its standard error, if the model has one; of several targets one each.
+        The intercept and its standard error, if the model has one; arrays for several targets.
     note : str
-        What the bars are, or that there are none; below the axis.
+        Text below the axis: what the bars are, or that there are none.
     target_names : sequence of str, optional
         Names of several targets.
     target_spreads : array-like of shape (q,), optional
-        Their standard deviations, by which coefficients of different targets compare.
+        Their standard deviations, which make coefficients of different targets comparable.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         Where it is drawn.
     points_ : Line2D, or list of them
-        The coefficients; of several targets, of each.
+        The coefficients; one item for each of several targets.
     bars_ : LineCollection or None, or list of them
-        Two standard deviations to both sides, where they are known.
+        Two standard deviations to both sides, if known.
     shown_ : list of str
-        Names of what is drawn, from above.
+        Names of the coefficients drawn, from the top.
     """
 
     coefs: ArrayLike
@@ -107,16 +107,16 @@ class CoefficientDisplay:
         """
         style.need_matplotlib()
         model, description = fitted(estimator, cls.__name__)
-        # An exact fit tells nothing of errors.
+        # An exact fit has no standard errors.
         title, constant = description.std_title, description.intercept
         what = "posterior sd" if model.solution_.posterior is not None else "standard errors"
         shape = (len(description.features), *model.coef_.shape[:-1])
-        stds = [one.std or 0.0 for one in description.features]
+        stds = [feature.std or 0.0 for feature in description.features]
         display = cls(
-            coefs=np.reshape([one.value for one in description.features], shape),
-            feature_names=[one.name for one in description.features],
+            coefs=np.reshape([feature.value for feature in description.features], shape),
+            feature_names=[feature.name for feature in description.features],
             stds=np.reshape(stds, shape) if title else None,
-            target_names=[one.name for one in description.targets] or None,
+            target_names=[target.name for target in description.targets] or None,
             target_spreads=target_spreads(model),
             spreads=spreads(model)[model.solution_.support],
             intercept=constant and (constant.value, constant.std if title else None),
@@ -143,14 +143,14 @@ class CoefficientDisplay:
             Where to draw; by default a new figure.
         units : {"norm", "own"}
             "norm": a coefficient times the standard deviation of its feature, in the units of the
-            target, so that features compare; divided by the target's own where there are several.
-            "own": as it is.
+            target, so that features are comparable; for several targets, divided by that of the
+            target. "own": the coefficient itself.
         intercept : bool
-            Whether to draw the intercept, too.
+            Whether to draw the intercept as well.
         most : int
-            At most so many, the largest.
+            Draw at most this many, the largest.
         bar_kwargs : dict, optional
-            Words for ``Axes.errorbar``.
+            Keyword arguments of ``Axes.errorbar``.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class CoefficientDisplay:
         return self
 
     def _rows(self, units: str, intercept: bool) -> tuple[list[str], Array, Array | None]:
-        """Names, values and standard deviations of all there is to draw, one target a column."""
+        """Names, values and standard deviations of all coefficients, one target per column."""
         targets = np.shape(self.coefs)[1:] or (1,)
         factors: Any = 1.0 if units == "own" else np.asarray(self.spreads, float)[:, None]
         unit: Any = 1.0
@@ -183,7 +183,7 @@ class CoefficientDisplay:
             unit = np.asarray(self.target_spreads, float)
         names = list(self.feature_names)
 
-        def all_of(coefs: Any, constant: Any) -> Array:
+        def scaled(coefs: Any, constant: Any) -> Array:
             values = np.asarray(coefs, float).reshape(-1, *targets) * factors
             first = [] if not with_constant else [np.ravel(constant)]
             return np.vstack([*first, values]) / unit
@@ -192,7 +192,7 @@ class CoefficientDisplay:
         with_constant = intercept and self.intercept is not None
         names = [INTERCEPT, *names] if with_constant else names
         known = self.stds is not None and (std is not None or not with_constant)
-        return names, all_of(self.coefs, value), all_of(self.stds, std) if known else None
+        return names, scaled(self.coefs, value), scaled(self.stds, std) if known else None
 
     def _draw(
         self, ax: Axes, values: Array, stds: Array | None, bar_kwargs: dict[str, Any]
@@ -208,9 +208,9 @@ class CoefficientDisplay:
                 "elinewidth": 1.8 if q == 1 else 1.3,
                 "zorder": 2.5,
             }
-            apart = places + BESIDE * ((t + 0.5) / q - 0.5)
+            heights = places + BESIDE * ((t + 0.5) / q - 0.5)
             xerr = None if stds is None else 2 * stds[:, t]
-            drawn = ax.errorbar(values[:, t], apart, xerr=xerr, **{**look, **bar_kwargs})
+            drawn = ax.errorbar(values[:, t], heights, xerr=xerr, **{**look, **bar_kwargs})
             points.append(drawn.lines[0])
             bars.append(drawn.lines[2][0] if drawn.lines[2] else None)
         multi_target = self.target_names is not None
@@ -229,7 +229,7 @@ class CoefficientDisplay:
         ax.set_axisbelow(True)
 
     def _name_colours(self, ax: Axes, points: list[Line2D]) -> None:
-        """Say which target is in which colour, where there are several and not too many."""
+        """Add a legend of targets, if there are several but not too many for the colours."""
         if self.target_names is None or not 1 < len(points) <= len(style.COLOURS):
             return
         names = [style.short(name) for name in self.target_names]

@@ -1,4 +1,4 @@
-"""Criteria by the number of features."""
+"""Selection criteria against the number of features."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ LIKELIHOODS = ("aic", "aicc", "bic", "ebic", "ric")
 LARGEST_IS_BEST = ("adjusted_r2", "log_evidence")
 
 BEYOND = 15
-"""Sizes drawn beyond the choice, or as many as it has features."""
+"""Sizes drawn beyond the chosen one; more if it has more features."""
 
 BAD = 3.0
-"""What is farther from the best than so many times three quarters of the values is very bad."""
+"""Values farther from the best than this many times the upper quartile are cut off."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CriterionDisplay:
     """Criteria against the number of features, with the choice marked.
 
-    Of each size the best model met counts. Best made by `from_estimator`.
+    For each size, the best model of the path counts. Usually created by `from_estimator`.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ class CriterionDisplay:
     one_standard_error : bool
         Whether the choice is the smallest model within one standard error of the best.
     price : float
-        What each feature costs, where "log_evidence" has been lowered by that.
+        The price of each feature, by which "log_evidence" has been lowered.
     exact : bool
-        Whether the model of choice fits but for rounding.
+        Whether the chosen model fits exactly up to rounding.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class CriterionDisplay:
     lines_ : dict of str to Line2D
         The curve of each criterion.
     best_, chosen_ : dict of str to Line2D
-        The point where each is best, and at the choice, where known.
+        The point where each is best, and at the chosen size, if known.
     mark_ : Line2D
         The vertical line at the choice, in the first panel.
     level_ : Line2D or None
@@ -106,8 +106,8 @@ class CriterionDisplay:
         estimator : estimator
             A fitted linear estimator of sparsewise, or a pipeline that ends with one.
         criteria : str or list of str, optional
-            Columns of `path_`. None: what the estimator chose by; RIC if that was no criterion.
-            "log_evidence" is lowered by the price of the features, as it was for the choice.
+            Columns of `path_`. None: the criterion the estimator chose by, or RIC if there was
+            none. "log_evidence" is lowered by the price of the features, as for the choice.
         whole, ax, line_kwargs
             As for `plot`.
 
@@ -118,7 +118,7 @@ class CriterionDisplay:
         style.need_matplotlib()
         model, description = fitted(estimator, cls.__name__)
         path = _columns(model)
-        criteria = _own(description, path) if criteria is None else criteria
+        criteria = _default_criterion(description, path) if criteria is None else criteria
         names = [criteria] if isinstance(criteria, str) else list(criteria)
         _check_names(model, names, path)
         chosen, folds = len(description.features), description.validation_curve
@@ -155,10 +155,10 @@ class CriterionDisplay:
         ax : matplotlib Axes or list of them, optional
             Where to draw, one for each panel; by default a new figure.
         whole : bool
-            Whether the axes show every size and value; otherwise sizes far beyond the choice, and
-            values far worse than the best, are out of sight.
+            Whether to show every size and value; otherwise sizes far beyond the choice, and values
+            far worse than the best, are cut off.
         line_kwargs : dict, optional
-            Words for ``Axes.plot``, for all curves.
+            Keyword arguments of ``Axes.plot``, for all curves.
 
         Returns
         -------
@@ -218,7 +218,7 @@ class CriterionDisplay:
             ax.set_ylabel(self._title(names[0]))
 
     def _last(self) -> int:
-        """The largest size worth a look: some beyond the choice, and where criteria are best."""
+        """The largest size to show: some beyond the choice and the criteria's best sizes."""
         sizes = np.asarray(self.sizes)
         best = [
             sizes[_best_of(name, np.asarray(self.criteria[name], float))] for name in self.criteria
@@ -226,14 +226,14 @@ class CriterionDisplay:
         return int(max(self.chosen, *best) + max(BEYOND, self.chosen))
 
     def _std(self, name: str) -> Array:
-        """The standard errors of a criterion; zero where there are none."""
+        """The standard errors of a criterion; zero if there are none."""
         known = (self.errors or {}).get(name)
         return np.zeros(len(np.asarray(self.sizes))) if known is None else np.asarray(known, float)
 
     def _curve(
         self, ax: Axes, name: str, i: int, shifted: bool, last: int, line_kwargs: dict[str, Any]
     ) -> Array:
-        """Draw one criterion, with dots if they are not too many; return what is drawn."""
+        """Draw one criterion, with dots if they are not too many; return the values drawn."""
         sizes, values = np.asarray(self.sizes), np.asarray(self.criteria[name], float)
         best = _best_of(name, values)
         values = np.where(np.isfinite(values), values, np.nan)
@@ -249,7 +249,7 @@ class CriterionDisplay:
         return values
 
     def _uncertain(self, ax: Axes, values: Array, std: Array, best: int) -> None:
-        """A band of one standard error, and how high that reaches above the best."""
+        """Draw a band of one standard error, and the level of one standard error above the best."""
         sizes = np.asarray(self.sizes)
         ax.fill_between(
             sizes,
@@ -269,7 +269,7 @@ class CriterionDisplay:
     def _dots(
         self, ax: Axes, name: str, values: Array, best: int, shade: Any, shifted: bool
     ) -> None:
-        """A ring where it is best, a dot at the choice."""
+        """Draw a ring at the best size and a dot at the chosen one."""
         sizes = np.asarray(self.sizes)
         ring = {"marker": "o", "markersize": 8, "linestyle": "none", "zorder": 3, "color": shade}
         ground = ax.get_facecolor()
@@ -299,7 +299,7 @@ class CriterionDisplay:
 
 
 def _panels(names: Mapping[str, Any]) -> list[list[str]]:
-    """Criteria on one scale together, the others apart."""
+    """Criteria by panel: those on one scale together, each of the others alone."""
     together = [name for name in names if name in LIKELIHOODS]
     apart = [[name] for name in names if name not in LIKELIHOODS]
     return ([together] if together else []) + apart
@@ -313,22 +313,22 @@ def _axes(ax: Axes | Sequence[Axes] | None, panels: int) -> list[Axes]:
 
         size = (7, 1.2 + 2.4 * panels)
         return list(subplots(panels, 1, sharex=True, figsize=size, layout="constrained")[1])
-    given = np.ravel(np.asarray(ax, dtype=object)).tolist()
-    if len(given) != panels:
+    axes: list[Axes] = np.ravel(np.asarray(ax, dtype=object)).tolist()
+    if len(axes) != panels:
         raise InputError(
-            f"These criteria take {count(panels, 'panel')}: pass as many axes, not {len(given)}."
+            f"These criteria take {count(panels, 'panel')}: pass as many axes, not {len(axes)}."
         )
-    return given
+    return axes
 
 
 def _best_of(name: str, values: Array) -> int:
-    """Where a criterion is best; infinity may be."""
+    """The index at which a criterion is best, perhaps infinite."""
     costs = -values if name in LARGEST_IS_BEST else values
     return int(np.argmin(np.where(np.isnan(costs), np.inf, costs)))
 
 
 def _span(drawn: list[Array], stds: list[Array]) -> tuple[float, float]:
-    """Limits of a y axis with all values and some room for words."""
+    """Limits of a y axis with all values and some room for text."""
     ends = [
         values + side * std for values, std in zip(drawn, stds, strict=True) for side in (-1, 1)
     ]
@@ -341,9 +341,9 @@ def _span(drawn: list[Array], stds: list[Array]) -> tuple[float, float]:
 
 
 def _zoom(drawn: list[Array], names: list[str]) -> tuple[float, float] | None:
-    """Limits of a y axis without values so bad that those near the best could not be told apart.
+    """Limits of a y axis that cut off values so bad that they would flatten the rest.
 
-    None where there are none so bad.
+    None if there are no such values.
     """
     sign = -1.0 if names[0] in LARGEST_IS_BEST else 1.0
     known = [sign * values[np.isfinite(values)] for values in drawn]
@@ -358,11 +358,11 @@ def _zoom(drawn: list[Array], names: list[str]) -> tuple[float, float] | None:
     return min(low, high), max(low, high)
 
 
-# --- what an estimator has ------------------------------------------------------------------------
+# --- data of an estimator -------------------------------------------------------------------------
 
 
-def _own(description: Description, path: Mapping[str, Array]) -> str:
-    """What the choice was made by; the RIC where that was no criterion."""
+def _default_criterion(description: Description, path: Mapping[str, Array]) -> str:
+    """The criterion of the choice, or RIC if there was none."""
     if "score" in path:
         return "score"
     if description.log_evidence is not None:
@@ -371,7 +371,7 @@ def _own(description: Description, path: Mapping[str, Array]) -> str:
 
 
 def _columns(model: SparseLinearModel) -> dict[str, Array]:
-    """The numbers of the path by name."""
+    """The numerical columns of the path by name."""
     path = model.path_
     return {
         name: np.array(list(path[name]), dtype=float)
@@ -385,12 +385,12 @@ def _check_names(model: SparseLinearModel, names: list[str], path: dict[str, Arr
     if not known:
         raise InputError(
             f"The path of {model.solution_.algorithm} has no criteria, since its coefficients are "
-            "no least-squares fits: draw it with PathDisplay."
+            "not least-squares fits: draw it with PathDisplay."
         )
     if not names:
         raise InputError("names none", f"there are {listing(known)}.", parameter="criteria")
     if bad := [name for name in names if name not in known]:
-        raise InputError(f"The path does not tell {listing(bad)}; there are {listing(known)}.")
+        raise InputError(f"The path does not have {listing(bad)}; there are {listing(known)}.")
 
 
 def _unknown(model: SparseLinearModel, values: Array) -> bool:
@@ -404,13 +404,13 @@ def _by_size(
     path: dict[str, Array],
     sizes: Array,
 ) -> Array:
-    """The best value of each size met, and at the chosen size that of the choice."""
+    """The best value of each size on the path; at the chosen size, that of the chosen model."""
     if name == "cv" and description.validation_curve is not None:
         return _at(sizes, description.validation_curve.sizes, description.validation_curve.mean)
     values = path[name]
     if name == "log_evidence":
         values = values - description.price * path["size"]
-    best = np.fmax if name in LARGEST_IS_BEST else np.fmin  # of what is known
+    best = np.fmax if name in LARGEST_IS_BEST else np.fmin  # ignore NaN
     by_size = np.array([best.reduce(values[path["size"] == k], initial=np.nan) for k in sizes])
     size = len(description.features)
     if name in BY_LOSS:
@@ -421,6 +421,6 @@ def _by_size(
 
 
 def _at(sizes: Array, known: Array, values: Array) -> Array:
-    """Values by size, NaN for sizes not among those known."""
-    found = dict(zip(known.tolist(), values.tolist(), strict=True))
-    return np.array([found.get(int(size), np.nan) for size in sizes])
+    """Values by size, NaN for unknown sizes."""
+    by_size = dict(zip(known.tolist(), values.tolist(), strict=True))
+    return np.array([by_size.get(int(size), np.nan) for size in sizes])

@@ -1,4 +1,4 @@
-"""What a fitted estimator has to show."""
+"""The data that displays take from a fitted estimator."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from sparsewise.summary import Description
 
 SAME = 1e-5
-"""Models whose coefficients differ by less than this share of the largest look the same."""
+"""Models whose coefficients differ by less than this, relative to the largest, are equal."""
 
 
 def fitted(estimator: Any, caller: str) -> tuple[SparseLinearModel, Description]:
-    """The estimator, or the last of a pipeline, once it has been fitted; and its description."""
+    """The fitted estimator, or the last step of a pipeline, and its description."""
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
@@ -40,30 +40,30 @@ def fitted(estimator: Any, caller: str) -> tuple[SparseLinearModel, Description]
 
 
 def spreads(model: SparseLinearModel) -> Array:
-    """The standard deviation of each feature; without intercept, its root mean square."""
+    """The standard deviation of each feature; without an intercept, its root mean square."""
     return model.solution_.path.norms / np.sqrt(model.n_rows_)
 
 
 def target_spreads(model: SparseLinearModel) -> Array | None:
-    """The same of each target, where there are several; one that doesn't vary counts as one."""
+    """The same for each of several targets, or None; 1 for a constant target."""
     if model.coef_.ndim == 1:
         return None
-    found = np.sqrt(model._totals_ / model.n_rows_)
-    return np.asarray(np.where(found > 0, found, 1.0))
+    stds = np.sqrt(model._totals_ / model.n_rows_)
+    return np.asarray(np.where(stds > 0, stds, 1.0))
 
 
-class Met(NamedTuple):
-    """Models met on the way, and which of them was chosen.
+class PathModels(NamedTuple):
+    """The models of a path, and which of them was chosen.
 
-    Where the choice lies between two steps (basis pursuit) or was refitted, it comes last.
+    If the chosen model lies between two steps (basis pursuit) or was refitted, it comes last.
     """
 
     models: list[Model]
     chosen: int
 
 
-def met(model: SparseLinearModel) -> Met:
-    """The models of a path."""
+def met(model: SparseLinearModel) -> PathModels:
+    """The models of an estimator's path, and the chosen one."""
     solution = model.solution_
     path = solution.path
     models = [path.initial, *path.models()]
@@ -71,30 +71,30 @@ def met(model: SparseLinearModel) -> Met:
     chosen = Model(solution.support, solution.coef, loss, solution.df)
     scale = spreads(model)
     turns = range(len(models))
-    # An algorithm ends where its choice is; a choice among the sizes of a path is met there first.
+    # An algorithm ends at its result; a choice among the sizes of a path is its first occurrence.
     for i in turns if solution.stop is Stop.BEST else reversed(turns):
         if _same(models[i], chosen, scale):
-            return Met(models, i)
-    return Met([*models, chosen], len(models))
+            return PathModels(models, i)
+    return PathModels([*models, chosen], len(models))
 
 
 def _same(a: Model, b: Model, scale: Array) -> bool:
     if not np.array_equal(a.support, b.support):
         return False
-    # Of several targets each by itself.
+    # For several targets, each by itself.
     difference = np.abs((a.coef - b.coef).T * scale).max(axis=-1, initial=0.0)
     return bool(np.all(difference <= SAME * np.abs(b.coef.T * scale).max(axis=-1, initial=0.0)))
 
 
 def path_penalties(model: SparseLinearModel, models: Sequence[Model]) -> Array | None:
-    """The penalties λ of the models of an ℓ1 path, the last of which is the solution; else None.
+    """The penalties λ of the models of an ℓ1 path that ends with the solution; None for others.
 
-    Between two bends Σ w|x| is linear in λ and ‖r‖² in λ², both with the same factor but for the
-    sign, so that
+    Between two breakpoints Σ w|x| is linear in λ and ‖r‖² in λ², with the same factor up to sign,
+    so that
 
         λ + λ' = (‖r‖² - ‖r'‖²) / (Σ w|x'| - Σ w|x|)
 
-    and the penalty of the solution tells those of all models before it.
+    and the penalty of the solution determines those of all models before it.
     """
     solution: Any = model.solution_
     end = getattr(solution, "penalty", None)
@@ -102,21 +102,23 @@ def path_penalties(model: SparseLinearModel, models: Sequence[Model]) -> Array |
         return None
     if getattr(model, "debias", False):
         return None
-    if isinstance(getattr(model, "weights", None), str):  # each round has a path of its own
+    if isinstance(getattr(model, "weights", None), str):  # each round has its own path
         return None
-    sums = np.array([np.abs(one.coef) @ solution.weights for one in models])
+    sums = np.array([np.abs(each.coef) @ solution.weights for each in models])
     squares = np.array([one.squared_residual for one in models])
-    found = np.full(len(models), float(end))
+    penalties = np.full(len(models), float(end))
     for i in reversed(range(len(models) - 1)):
         rise = sums[i + 1] - sums[i]
         moves = rise > SAME**2 * sums[-1]
-        found[i] = (squares[i] - squares[i + 1]) / rise - found[i + 1] if moves else found[i + 1]
-    descends = bool((np.diff(found) <= SAME * found[0]).all())  # as on a path of ℓ1 norms
-    return found if descends else None
+        penalties[i] = penalties[i + 1]
+        if moves:
+            penalties[i] = (squares[i] - squares[i + 1]) / rise - penalties[i]
+    descends = bool((np.diff(penalties) <= SAME * penalties[0]).all())  # as on an ℓ1 path
+    return penalties if descends else None
 
 
 def coefficient_label(units: str, intercept: bool, multi_target: bool = False) -> str:
-    """What an axis of coefficients shows."""
+    """The label of an axis of coefficients."""
     if units == "own":
         return "coefficient, per unit of the feature"
     spread = "standard deviation" if intercept else "root mean square"
@@ -126,7 +128,7 @@ def coefficient_label(units: str, intercept: bool, multi_target: bool = False) -
 
 
 def check_units(units: str, known: Array | None) -> None:
-    """Raise an error for units there aren't."""
+    """Raise an error for unknown units, or units without the data they need."""
     if units not in ("norm", "own"):
         raise InputError(f'must be "norm" or "own", not {units!r}.', parameter="units")
     if units == "norm" and known is None:

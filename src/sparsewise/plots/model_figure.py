@@ -1,4 +1,4 @@
-"""One figure that tells of a fitted model."""
+"""One figure that summarises a fitted model."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 
 
 def model_figure(estimator: Any, *, beside: str = "auto", units: str = "norm") -> Figure:
-    """Coefficients, and beside them how they came about.
+    """Coefficients, with the criterion or the path beside them.
 
     Parameters
     ----------
     estimator : estimator
         A fitted linear estimator of sparsewise, or a pipeline that ends with one.
     beside : {"auto", "criterion", "path"}
-        What to draw beside the coefficients. "auto": the criterion where one has chosen the number
-        of features, otherwise the path.
+        What to draw beside the coefficients. "auto": the criterion that chose the number of
+        features, otherwise the path.
     units : {"norm", "own"}
-        Whether coefficients compare, or are as they are; see `CoefficientDisplay`.
+        Units of the coefficients; see `CoefficientDisplay`.
 
     Returns
     -------
     matplotlib Figure
-        To be saved (``savefig``); it is none of pyplot's, needs no screen and is closed by itself.
+        A figure to save with ``savefig``. It is not managed by pyplot: it needs no screen and need
+        not be closed.
     """
     need_matplotlib()
     from matplotlib.figure import Figure

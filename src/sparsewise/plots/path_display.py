@@ -1,4 +1,4 @@
-"""Coefficients along the path."""
+"""Coefficient paths."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 FEW = 10
-"""So many features are all named; of more, those of the chosen model."""
+"""Up to this many features are all named; of more, those of the chosen model."""
 
 MOST_NAMES = 12
-"""The largest coefficients of the chosen model have names and colours."""
+"""Most coefficients of the chosen model, the largest, that get names and colours."""
 
 BEYOND = 15
-"""Steps drawn beyond the chosen model, or as many as it has features."""
+"""Steps drawn beyond the chosen model; more if it has more features."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PathDisplay:
     """Coefficients against steps, or against the size of the model.
 
-    Of several targets, the root mean square of a feature's coefficients, each in units of the
-    standard deviation of its target. Best made by `from_estimator`.
+    For several targets, the root mean square of a feature's coefficients, each in units of the
+    standard deviation of its target. Usually created by `from_estimator`.
 
     Parameters
     ----------
     coefs : array-like of shape (p, f)
-        Coefficients of the models met, one row each, of the features met, in their own units.
+        Coefficients, one row per model of the path and one column per feature on it.
     sizes : array-like of shape (p,)
-        The numbers of features of these models.
+        The number of features of each model.
     squared_residuals : array-like of shape (p,)
         Their squared residuals.
     chosen : int
@@ -57,22 +57,22 @@ class PathDisplay:
     feature_names : sequence of str
         Names of the features.
     spreads : array-like of shape (f,), optional
-        Standard deviations of the features, by which coefficients compare.
+        Standard deviations of the features, which make coefficients comparable.
     intercept : bool
-        Whether the model has a constant; `spreads` are root mean squares if not.
-    several : bool
+        Whether the model has an intercept; `spreads` are root mean squares if not.
+    multi_target : bool
         Whether `coefs` are root mean squares over several targets.
     penalties : array-like of shape (p,), optional
-        The penalties λ of these models, descending, where they are those of an ℓ1 path.
+        The penalties λ of these models, descending, if this is an ℓ1 path.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         Where it is drawn.
     lines_ : list of Line2D
-        One for each feature, in their order; nothing is drawn where a feature stays at zero.
+        One per feature, in order; nothing is drawn where a coefficient stays at zero.
     mark_ : Line2D or None
-        The vertical line at the chosen model, if there is anything to draw.
+        The vertical line at the chosen model, if anything is drawn.
     labels_ : list of Text
         The names beside the lines.
 
@@ -130,11 +130,11 @@ class PathDisplay:
                 f"{model.solution_.algorithm} kept no path with this solver: there is nothing to "
                 f"draw but the coefficients; use CoefficientDisplay."
             )
-        features = np.unique(np.concatenate([one.support for one in models]))
-        units_of_targets = target_spreads(model)
+        features = np.unique(np.concatenate([each.support for each in models]))
+        coefs, units_of_targets = np.array([each.coef for each in models]), target_spreads(model)
         display = cls(
-            coefs=_over_targets(np.array([one.coef[features] for one in models]), units_of_targets),
-            sizes=np.array([one.support.size for one in models]),
+            coefs=_over_targets(coefs[:, features], units_of_targets),
+            sizes=np.array([each.support.size for each in models]),
             squared_residuals=np.array([one.squared_residual for one in models]),
             chosen=chosen,
             feature_names=[model._name(int(j)) for j in features],
@@ -161,16 +161,16 @@ class PathDisplay:
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         by : {"step", "size", "penalty"}
-            Against the steps of the algorithm; the number of features: the chosen model, and of
-            every other size the one of least residual; or the penalty λ of an ℓ1 path, in which
-            coefficients are straight lines from bend to bend.
+            The x axis: "step", the steps of the algorithm; "size", the number of features, with the
+            chosen model and for every other size the one of smallest residual; or "penalty", the λ
+            of an ℓ1 path, in which coefficients are piecewise linear.
         units : {"norm", "own"}
             "norm": a coefficient times the standard deviation of its feature, in the units of the
-            target, so that features compare. "own": as it is.
+            target, so that features are comparable. "own": the coefficient itself.
         whole : bool
             Whether to draw the path to its end, however far that is from the chosen model.
         line_kwargs : dict, optional
-            Words for ``Axes.plot``, for all lines.
+            Keyword arguments of ``Axes.plot``, for all lines.
 
         Returns
         -------
@@ -207,8 +207,8 @@ class PathDisplay:
             return steps, steps, self.chosen
         if by == "penalty":
             if self.penalties is None:
-                known = " is for paths of ℓ1 norms: those of a BasisPursuitRegressor, not refitted."
-                raise InputError((Parameter("by", "penalty"), known))
+                wrong = " is for paths of ℓ1 norms: those of a BasisPursuitRegressor, not refitted."
+                raise InputError((Parameter("by", "penalty"), wrong))
             return np.arange(sizes.size), np.asarray(self.penalties, float), self.chosen
         if by != "size":
             wrong = f'must be "step", "size" or "penalty", not {by!r}.'
@@ -216,9 +216,9 @@ class PathDisplay:
         residuals = np.array(self.squared_residuals, float)
         residuals[self.chosen] = -1.0  # before all others of its size
         order = np.lexsort((residuals, sizes))
-        met, first = np.unique(sizes[order], return_index=True)
+        distinct, first = np.unique(sizes[order], return_index=True)
         rows = order[first]
-        return rows, met, int(np.flatnonzero(rows == self.chosen)[0])
+        return rows, distinct, int(np.flatnonzero(rows == self.chosen)[0])
 
     def _draw(
         self, ax: Axes, x: Array, values: Array, at: int, line_kwargs: dict[str, Any]
@@ -231,7 +231,7 @@ class PathDisplay:
         self.lines_ = []
         for f in range(values.shape[1]):
             if f in styles:
-                width = 2.0 if values[at, f] else 1.1  # what was chosen stands out
+                width = 2.0 if values[at, f] else 1.1  # chosen features stand out
                 look = {"linewidth": width, "zorder": 2.2, **styles[f]}
             else:
                 look = {"linewidth": 0.9, "zorder": 2.0, "color": style.FAINT}
@@ -253,14 +253,14 @@ class PathDisplay:
 
 
 def _over_targets(coefs: Array, units: Array | None) -> Array:
-    """Coefficients as they are, or the root mean square of those of several targets."""
+    """The coefficients, or their root mean square over several targets."""
     if units is None:
         return coefs
     return np.asarray(np.sqrt(np.square(coefs / units).mean(axis=-1)))
 
 
 def _named(chosen: Array, ends: Array) -> list[int]:
-    """The features to name, largest first: of few all that are left at the end."""
+    """The features to name, largest first; if there are few, all that are left at the end."""
     size = np.abs(chosen)
     if size.size <= FEW:
         matters = (size > 0) | (ends != 0)
@@ -272,18 +272,18 @@ def _named(chosen: Array, ends: Array) -> list[int]:
 
 
 def _moves(values: Array) -> Array:
-    """Where a line is to be seen: not at zero, or next to where it is not."""
-    there = values != 0
-    near = there.copy()
-    near[1:] |= there[:-1]
-    near[:-1] |= there[1:]
+    """Where a line is drawn: where it is not zero, and next to such points."""
+    nonzero = values != 0
+    near = nonzero.copy()
+    near[1:] |= nonzero[:-1]
+    near[:-1] |= nonzero[1:]
     return near
 
 
 def _near(sizes: Array, chosen: int) -> slice:
     """The part from the chosen model to the sparse end of the path, and some steps beyond.
 
-    A path that goes there and back is cut where it turns.
+    A forward-backward path is cut at its largest model.
     """
     beyond = max(BEYOND, int(sizes[chosen]))
     first, last = 0, sizes.size - 1

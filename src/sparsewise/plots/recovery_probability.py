@@ -1,4 +1,4 @@
-"""What the recovery guarantees promise, as a figure."""
+"""Recovery guarantees as a figure (Fig. 1 of the paper)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 Curve = tuple[Sequence[float] | Array, Sequence[float] | Array]
-"""δ and what a bound promises there."""
+"""Values of δ, and the bound at each."""
 
 LINES: dict[str, dict[str, Any]] = {
     "bound": {"color": "black", "linewidth": 2.4},
     "older": {"color": "#d55e00", "linestyle": "--", "linewidth": 1.8},
     "achieved": {"color": "#00805c", "linestyle": ":", "linewidth": 2.4},
 }
-"""How the other bounds look, by kind."""
+"""Line styles of the other bounds, by kind."""
 
 
 def recovery_probability(
@@ -42,8 +42,8 @@ def recovery_probability(
 ) -> Axes:
     """Bounds on the probability of recovery against δ: Fig. 1 of the paper.
 
-    Drawn are the bound of Cai and Wang, the proved bound erf(δ/√2)^m, Thm. 4.5 as printed for each
-    k, and, since the last is above it, what OMP and Forward Regression really achieve with
+    Draws the bound of Cai and Wang, the proved bound erf(δ/√2)^m, Thm. 4.5 as printed for each k,
+    and, since the last exceeds it, the probability that OMP and Forward Regression achieve with
     orthonormal columns and the largest k.
 
     Parameters
@@ -68,8 +68,8 @@ def recovery_probability(
         ax = new_axes(7, 4.5)
 
     def curve(size: int, which: str) -> list[float]:
-        found: list[RecoveryProbability] = [figures(m, size, d, mu_k, mu_2k) for d in at]
-        return [getattr(point, which) for point in found]
+        points: list[RecoveryProbability] = [figures(m, size, d, mu_k, mu_2k) for d in at]
+        return [getattr(point, which) for point in points]
 
     others = {
         "bound": ("proved here, any k", (at, curve(1, "bound"))),
@@ -92,14 +92,14 @@ def draw_bounds(
     printed: Mapping[int, Curve],
     others: Mapping[str, tuple[str, Curve]],
 ) -> None:
-    """Bounds on the probability of recovery against δ, in one axes.
+    """Draw bounds on the probability of recovery against δ in one Axes.
 
     Parameters
     ----------
     ax : matplotlib Axes
         Where to draw.
     theorem : str
-        What Thm. 4.5 as printed is called.
+        The label of Thm. 4.5 as printed.
     printed : mapping
         Its curve for each k.
     others : mapping
@@ -121,6 +121,6 @@ def draw_bounds(
 
 
 def _blue(shade: float) -> tuple[float, ...]:
-    """Light for 0, dark for 1."""
+    """A blue from light (0) to dark (1)."""
     light, dark = np.array([0.75, 0.87, 0.97]), np.array([0.03, 0.19, 0.42])
     return tuple((light + shade * (dark - light)).tolist())

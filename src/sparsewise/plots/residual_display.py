@@ -1,4 +1,4 @@
-"""What the model leaves: residuals, or what was observed, against predictions."""
+"""Residuals, or observed targets, against predictions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 KINDS = ("residual_vs_predicted", "actual_vs_predicted")
-"""What is drawn against predictions; as scikit-learn's `PredictionErrorDisplay` calls it."""
+"""The y axis, named as in scikit-learn's `PredictionErrorDisplay`."""
 
 MOST = 10_000
-"""More points than this are a blot: every second is drawn then, or every third, ..."""
+"""Most points: of more rows, every second, third, ... is drawn."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ResidualDisplay:
     """Residuals, or observed targets, against predicted ones.
 
-    Several targets are in colours of their own. Best made by `from_estimator`.
+    Each of several targets has its own colour. Usually created by `from_estimator`.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class ResidualDisplay:
     ax_, figure_ : matplotlib Axes and Figure
         Where it is drawn.
     line_ : Line2D
-        Where a prediction without error is.
+        The line of perfect prediction.
     scatter_ : PathCollection, or list of them
-        The rows; of several targets, of each.
+        The points; one item for each of several targets.
 
     Examples
     --------
@@ -76,14 +76,14 @@ class ResidualDisplay:
         scatter_kwargs: dict[str, Any] | None = None,
         line_kwargs: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw what a fitted estimator leaves of these rows.
+        """Draw the residuals of a fitted estimator on these rows.
 
         Parameters
         ----------
         estimator : estimator
             A fitted linear estimator of sparsewise, or a pipeline that ends with one.
         X, y : as for `fit`
-            Rows: those of the fit, or better, new ones.
+            The rows: those of the fit or, better, new ones.
         kind, ax, scatter_kwargs, line_kwargs
             As for `plot`.
 
@@ -117,9 +117,9 @@ class ResidualDisplay:
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         kind : {"residual_vs_predicted", "actual_vs_predicted"}
-            Whether residuals (observed - predicted) or observed targets are drawn.
+            Whether to draw residuals (observed - predicted) or observed targets.
         scatter_kwargs, line_kwargs : dict, optional
-            Words for ``Axes.scatter`` and for the line of no error.
+            Keyword arguments of ``Axes.scatter`` and of the line of perfect prediction.
 
         Returns
         -------
@@ -143,10 +143,10 @@ class ResidualDisplay:
             for t, (x, z) in enumerate(pairs)
         ]
         self.scatter_ = drawn if expected.ndim > 1 else drawn[0]
-        words = {"color": style.MUTED, "linewidth": 1.1, "zorder": 0.5, **(line_kwargs or {})}
-        middle = float(expected.mean())  # a line through 0 would stretch the axes to there
+        line = {"color": style.MUTED, "linewidth": 1.1, "zorder": 0.5, **(line_kwargs or {})}
+        middle = float(expected.mean())  # a line through 0 would stretch the axes
         slope = 0 if kind == KINDS[0] else 1
-        self.line_ = ax.axline((middle, slope * middle), slope=slope, **words)
+        self.line_ = ax.axline((middle, slope * middle), slope=slope, **line)
         if self.target_names is not None:
             ax.legend(drawn, [style.short(name) for name in self.target_names], frameon=False)
         style.calm(ax)

@@ -1,4 +1,4 @@
-"""What all figures share: colours, axes, names, and labels that keep apart."""
+"""The common style of all figures: colours, axes, and labels that don't overlap."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Those of Okabe and Ito (2008), told apart by the colour-blind, too; without black and yellow."""
+"""The colour-blind safe palette of Okabe and Ito (2008), without black and yellow."""
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
-"""A colour that comes again is drawn in another way."""
+"""Dashes for colours that repeat."""
 
 MUTED = "#8a8a8a"
 FAINT = "#c9c9c9"
 
 LONGEST_NAME = 26
-"""Longer names are cut in the middle: they often begin, and often end, alike."""
+"""Longer names are cut in the middle, since many begin alike and many end alike."""
 
 
 def need_matplotlib() -> None:
-    """Raise an error with the way out if there is no matplotlib."""
+    """Raise an error that says how to install matplotlib if it is missing."""
     try:
-        import matplotlib.pyplot  # noqa: F401  (only to see whether it is there)
+        import matplotlib.pyplot  # noqa: F401  (availability check)
     except ImportError:
         raise ImportError(
             "Figures need matplotlib; install it with: pip install 'sparsewise[plot]'"
@@ -39,7 +39,7 @@ def need_matplotlib() -> None:
 
 
 def new_axes(width: float, height: float) -> Axes:
-    """A figure of so many inches with one pair of axes."""
+    """The Axes of a new figure of this size in inches."""
     need_matplotlib()
     from matplotlib.pyplot import subplots
 
@@ -47,13 +47,13 @@ def new_axes(width: float, height: float) -> Axes:
 
 
 def colour(i: int) -> dict[str, Any]:
-    """How to draw the i-th of several lines."""
+    """Colour and line style of the i-th of several lines."""
     turn, which = divmod(i, len(COLOURS))
     return {"color": COLOURS[which], "linestyle": DASHES[turn % len(DASHES)]}
 
 
 def ink() -> str:
-    """The colour of text, light on a dark style."""
+    """The text colour of the current matplotlib style."""
     from matplotlib import rcParams
 
     return str(rcParams["text.color"])
@@ -67,7 +67,7 @@ def small() -> float:
 
 
 def short(name: str, most: int = LONGEST_NAME) -> str:
-    """A name on one line, its middle left out where it is long."""
+    """A name on one line, with its middle cut out if it is long."""
     name = printable(name)
     if len(name) <= most:
         return name
@@ -76,22 +76,22 @@ def short(name: str, most: int = LONGEST_NAME) -> str:
 
 
 def calm(ax: Axes) -> None:
-    """Two spines are enough."""
+    """Hide the top and right spines."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=small())
 
 
 def whole_numbers(ax: Axes) -> None:
-    """Ticks of the x axis at whole numbers alone."""
+    """Put ticks of the x axis at integers only."""
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
 
 
 def mark_choice(ax: Axes, x: float, features: int, more: str = "") -> tuple[Line2D, Text]:
-    """A line where the chosen model is, and its size on top."""
+    """Draw a vertical line at the chosen model, with its size on top."""
     line = ax.axvline(x, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.1, zorder=1.5)
-    line.set_clip_on(False)  # at the edge, too, it has its whole width
+    line.set_clip_on(False)  # full width even at the edge
     low, high = ax.get_xlim()
     share = (x - low) / (high - low) if high != low else 0.5
     side = "left" if share < 0.15 else "right" if share > 0.85 else "center"
@@ -109,21 +109,21 @@ def mark_choice(ax: Axes, x: float, features: int, more: str = "") -> tuple[Line
     return line, text
 
 
-def spread_apart(wanted: Array, gap: float, low: float = 0.0, high: float = 1.0) -> Array:
-    """Places between two ends, at least `gap` apart, as near to those wanted as that allows.
+def spread_apart(targets: Array, gap: float, low: float = 0.0, high: float = 1.0) -> Array:
+    """Positions in [low, high], at least `gap` apart, as close to the targets as possible.
 
-    Least squares: with the gaps taken away, the places must ascend, and what is nearest to the
-    wanted ones then is their isotonic regression. Too many for the gap are set closer.
+    Least squares: with the gaps subtracted, positions must ascend, so that the closest ones are the
+    isotonic regression of the targets. The gap shrinks if there are too many.
     """
     from scipy.optimize import isotonic_regression
 
-    if wanted.size == 0:
-        return wanted
-    gap = min(gap, (high - low) / max(wanted.size - 1, 1))
-    order = np.argsort(wanted, kind="stable")
-    gaps = gap * np.arange(wanted.size)
-    ascending = isotonic_regression(wanted[order] - gaps).x
-    placed = np.empty_like(wanted)
+    if targets.size == 0:
+        return targets
+    gap = min(gap, (high - low) / max(targets.size - 1, 1))
+    order = np.argsort(targets, kind="stable")
+    gaps = gap * np.arange(targets.size)
+    ascending = isotonic_regression(targets[order] - gaps).x
+    placed = np.empty_like(targets)
     placed[order] = np.clip(ascending, low, high - gaps[-1]) + gaps
     return placed
 
@@ -131,20 +131,20 @@ def spread_apart(wanted: Array, gap: float, low: float = 0.0, high: float = 1.0)
 def label_ends(
     ax: Axes, ends: Array, names: Sequence[str], styles: Sequence[dict[str, Any]], side: str
 ) -> list[Text]:
-    """Names beside the axes, each led to from where its line ends, none over another.
+    """Label lines at one side of the axes, each connected to its line's end, without overlap.
 
-    Limits of the axes must be as they will be: labels don't move with them.
+    The limits of the axes must be final: labels don't move with them.
     """
     from matplotlib.lines import Line2D
 
     low, high = ax.get_ylim()
     height = ax.bbox.height * 72 / ax.figure.dpi
     gap = 1.3 * small() / height
-    wanted = (np.asarray(ends, float) - low) / (high - low)
-    places = spread_apart(wanted, gap, gap / 2, 1 - gap / 2)
+    heights = (np.asarray(ends, float) - low) / (high - low)
+    places = spread_apart(heights, gap, gap / 2, 1 - gap / 2)
     edge, out = (1.0, 1.0) if side == "right" else (0.0, -1.0)
     texts = []
-    for at, place, name, style in zip(wanted, places, names, styles, strict=True):
+    for at, place, name, style in zip(heights, places, names, styles, strict=True):
         ax.add_artist(
             Line2D(
                 [edge + 0.005 * out, edge + 0.025 * out, edge + 0.032 * out],
@@ -172,7 +172,7 @@ def label_ends(
 
 
 def nothing_to_draw(ax: Axes, why: str) -> None:
-    """A word in the middle of empty axes."""
+    """Show a message in the middle of empty axes."""
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", va="center", color=MUTED)

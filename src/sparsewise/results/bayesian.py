@@ -1,4 +1,4 @@
-"""What Sparse Bayesian Learning returns: a solution with its prior, posterior and evidence."""
+"""The result of Sparse Bayesian Learning: a solution with prior, posterior and evidence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
 
 MINOR = 1e-4
-"""Part of the target's square: features that explain less are as small as systematic errors."""
+"""Fraction of ‖y‖²: features that explain less are as small as systematic errors."""
 
 
 def log_evidence(
@@ -27,32 +27,32 @@ def log_evidence(
     """The log marginal likelihood, eq. 1.3 of the paper with its ½ and constants.
 
     -½ (ν log 2πσ² + log|C/σ²| + y*C⁻¹y) for real data, and -(ν log πσ² + log|C/σ²| + y*C⁻¹y)
-    for circular complex data; C = σ²I + A Γ A*. The sum of these for several targets, the C/σ² of
-    which are the same (Wipf and Rao 2007).
+    for circular complex data; C = σ²I + A Γ A*. For several targets, which share C/σ², it is the
+    sum of these (Wipf and Rao 2007).
 
     Parameters
     ----------
     log_sigma : float
-        log σ: its mean over targets.
+        log σ, averaged over targets.
     rows : float
-        ν, the dimension of what is explained.
+        ν, the dimension of y.
     log_det : float
         log|C/σ²|.
     fit : float
-        y*C⁻¹y: its mean over targets.
+        y*C⁻¹y, averaged over targets.
     is_complex : bool
         Whether the data are complex.
     targets : int
-        How many targets there are.
+        The number of targets.
     """
     if log_sigma == -math.inf:
-        return math.inf  # a target of zeros, explained without noise
+        return math.inf  # a target of zeros has no noise
     constant = math.log(math.pi if is_complex else 2 * math.pi) + 2 * log_sigma
     return -weight(is_complex) * targets * (rows * constant + log_det + fit)
 
 
 def mean_log(sigmas: Array) -> float:
-    """The mean of log σ over targets; those of zeros, which have no noise, don't count."""
+    """The mean of log σ over targets, without targets of zeros, which have no noise."""
     noisy = sigmas[sigmas > 0]
     return float(np.log(noisy).mean()) if noisy.size else -math.inf
 
@@ -63,22 +63,22 @@ def weight(is_complex: bool) -> float:
 
 
 class InferredNoise(NamedTuple):
-    """What an inferred σ² is to be: the best for the model it comes with. Of a unit target.
+    """The rule for an inferred σ²: the best one for the model, for a unit target.
 
-    With γ/σ² as they are, C/σ² doesn't depend on σ², and the log evidence is
-    -β (ν log σ² + y*R y/σ²) but for a constant, R = σ²C⁻¹. An inverse-gamma prior on σ² adds
+    With γ/σ² fixed, C/σ² doesn't depend on σ², and the log evidence is
+    -β (ν log σ² + y*R y/σ²) up to a constant, with R = σ²C⁻¹. An inverse-gamma prior on σ² adds
     -(shape log σ² + scale/σ²).
 
     Attributes
     ----------
     least : float
-        The smallest σ² there may be.
+        The smallest σ² allowed.
     shape, scale : float
-        Of the prior; 0: there is none.
+        Parameters of the prior; 0 for none.
     may_fall : bool
-        Whether σ² is to be no higher than that, either. Where features cost less than log m, it
-        would fall with every feature let in to fit the noise: it is that of a model in which they
-        pay as much, and the further ones leave less than it.
+        Whether a lower σ² counts as an improvement. If features cost less than log m, σ² would
+        fall with every feature added to fit the noise. It is then that of a model whose features
+        pay log m, and further features leave less than it.
     """
 
     least: float
@@ -87,12 +87,12 @@ class InferredNoise(NamedTuple):
     may_fall: bool = True
 
     def best(self, squares: float, rows: float, beta: float) -> float:
-        """The σ² of greatest evidence, squares being y*R y, rows ν and β that of all targets."""
+        """The σ² of greatest evidence; squares is y*R y, rows ν, and beta that of all targets."""
         peak = (beta * squares + self.scale) / (beta * rows + self.shape)
         return max(peak, self.least)
 
     def rise(self, noise: float, squares: float, rows: float, beta: float) -> float:
-        """By how much that one would raise the log evidence, and prior, above this σ²."""
+        """By how much the best σ² would raise log evidence and log prior above this one."""
         best = self.best(squares, rows, beta)
         if best < noise and not self.may_fall:
             return 0.0
@@ -100,7 +100,7 @@ class InferredNoise(NamedTuple):
         return max(0.0, fit - (beta * rows + self.shape) * math.log(best / noise))
 
     def log_prior(self, noise: float) -> float:
-        """That of log σ², but for a constant."""
+        """The log prior density of log σ², up to a constant."""
         return -self.shape * math.log(noise) - self.scale / noise
 
 
@@ -114,24 +114,24 @@ class BayesianSolution(UncertainSolution):
     ----------
     gamma : ndarray of shape (m,)
         Prior variance of each coefficient: 0 outside the support, infinite (a flat prior) for
-        columns that were to be included. Several targets share γ/σ², and `gamma` belongs to one
-        whose noise is `sigma`.
+        included columns. Several targets share γ/σ²; `gamma` is that of a target with noise
+        `sigma`.
     log_evidence : float
-        Log marginal likelihood of y given gamma and sigma, constants included; with flat priors
-        that of the part of y they don't explain. Of several targets the sum.
+        Log marginal likelihood of y given gamma and sigma, constants included; with flat priors,
+        that of the part of y they don't explain. For several targets, the sum.
     price : float
-        What each feature had to raise the log evidence by.
+        The rise of the log evidence required of each feature.
     min_increase : float
-        Rises of the log evidence below this were left.
+        Smaller rises of the log evidence were not pursued.
     excluded : ndarray of int
-        Columns that were not to be in the model.
+        Columns excluded from the model.
     inferred : InferredNoise or None
-        What sigma is to be, where it was inferred.
+        The rule for sigma, if it was inferred.
     quiet : float
-        Inferred noise below this part of the target is not told from rounding.
+        Inferred noise below this fraction of the target can't be distinguished from rounding.
     minor : int
-        How many features explain less than a ten-thousandth of the target each, where it is nearly
-        exact and sigma was inferred: if its errors are systematic, features fit them.
+        How many features explain less than a ten-thousandth of the target each, if it is nearly
+        exact and sigma was inferred: they may fit systematic errors.
     """
 
     gamma: Array
@@ -144,12 +144,12 @@ class BayesianSolution(UncertainSolution):
     minor: int = 0
 
     def _forgivable(self, data: Problem) -> float:
-        """Errors far below the noise are none."""
+        """Errors far below the noise don't count."""
         return max(super()._forgivable(data), 0.1 * self.sigma / data.scale)
 
     def start_evidence(self, rows: float) -> float:
-        """That of the model with nothing but flat priors; NaN for any other start."""
-        # Other starts have prior variances that aren't kept; of a tiny target the squares are lost.
+        """The log evidence of the model with flat priors alone; NaN for any other start."""
+        # Prior variances of other starts aren't kept; squares of a tiny target underflow.
         if not np.isinf(self.gamma[list(self.path.start)]).all() or self.sigma**2 == 0:
             return math.nan
         squares = (math.sqrt(self.path.initial.loss) / self.sigma) ** 2
@@ -158,7 +158,7 @@ class BayesianSolution(UncertainSolution):
         return log_evidence(log_sigma, self._free_rows(rows), 0.0, squares, is_complex, targets)
 
     def is_noiseless(self, total: float, rows: float) -> bool:
-        """Whether σ is that of rounding: inferred noise falls no further."""
+        """Whether σ is at the level of rounding, the lower limit of inferred noise."""
         least = self.quiet * math.sqrt(total / self._free_rows(rows))
         return self.sigma <= 1.001 * least
 
@@ -175,8 +175,8 @@ class BayesianSolution(UncertainSolution):
             yield (
                 "caution",
                 f"{which} {explain} less than {MINOR:.2%} of the target each: where it is nearly "
-                "exact, systematic errors are fitted like that; a noise floor of 3 % takes them "
-                "for noise",
+                "exact, such features may fit systematic errors; a noise floor of 3 % treats these "
+                "as noise",
             )
 
     def check(self, A: Any, y: Any) -> BayesianCheck:
@@ -192,12 +192,12 @@ class BayesianSolution(UncertainSolution):
             same = self.log_evidence == again.log_evidence  # both may be infinite
             evidence_error = 0.0 if same else abs(again.log_evidence - self.log_evidence)
             increase, by_noise = again.possible_increase(), again.increase_by_noise()
-            # Digits are lost as the columns are close to dependent, and the noise small.
+            # Nearly dependent columns and small noise cost digits.
             eps = data.tolerances_in(self.coef.dtype).eps
             tolerance = 1e-2 * eps**0.5 * again.condition
-            # A rise is not seen below the rounding of the evidence itself.
+            # Smaller rises are hidden by the rounding of the evidence itself.
             allowed = self.min_increase + tolerance + 64 * eps * abs(again.log_evidence)
-            # Each γ may be that far from its best, and σ follows them.
+            # Each γ may be that far from its optimum, and σ follows them.
             in_all = allowed * (1 + self.support.size) + again.blur
             settled = self.stop is Stop.EVIDENCE
             ok = (
@@ -247,7 +247,7 @@ class _Recomputed:
         self.weight = weight(self.is_complex) * data.targets
         self.condition = float(np.linalg.cond(R)) if k else 1.0
         self.noise = (solution.sigma / data.scale) ** 2
-        # How far rounding in the residual shows in y*C⁻¹y.
+        # The effect of rounding in the residual on y*C⁻¹y.
         size = 1.0 + float(np.abs(x).sum(axis=1).max())
         shown = float(np.linalg.norm(self.rest)) * size * data.targets
         self.blur = 4 * data.tolerances.eps * shown / max(self.noise, 1e-300)
@@ -256,15 +256,15 @@ class _Recomputed:
 
     def _posterior_error(self) -> float:
         """The largest relative error of means and covariances, of unit columns and targets."""
-        support, told = self.solution.support, self.solution.covariance
-        if told.shape != (support.size, support.size):
+        support, stated = self.solution.support, self.solution.covariance
+        if stated.shape != (support.size, support.size):
             return math.inf
         inverse = self.data.inverse_norms[support].astype(float)
         scaled = self.solution.sigma * inverse[:, None] * self.U
         covariance = scaled @ scaled.conj().T
         std = np.sqrt(np.diagonal(covariance).real)
         least = np.finfo(float).tiny
-        errors = np.abs(covariance - told) / np.maximum(np.outer(std, std), least)
+        errors = np.abs(covariance - stated) / np.maximum(np.outer(std, std), least)
         mean = self.data.unit_coef(self.solution.coef, support)
         spread = math.sqrt(self.noise * self.diagonal.max(initial=0.0))
         size = np.abs(self.x).max(initial=0.0) + spread
@@ -289,7 +289,7 @@ class _Recomputed:
         )
 
     def increase_by_noise(self) -> float:
-        """The rise by another σ, γ/σ² as they are, where it was inferred."""
+        """The rise of the log evidence by another σ with γ/σ² fixed, if σ was inferred."""
         rule = self.solution.inferred
         if rule is None or not self.noise:
             return 0.0
@@ -318,7 +318,7 @@ class _Recomputed:
         return u, own
 
     def _inactive(self) -> Iterator[Array]:
-        """|q|²/s of the columns that could come in, block by block."""
+        """|q|²/s of the columns that could enter, block by block."""
         data = self.data
         tolerance = data.tolerances
         closed = np.zeros(data.shape[1], bool)
@@ -337,9 +337,9 @@ class _Recomputed:
                 within += H
             energy = square_sums(V) + square_sums(below)
             corr = self.rest @ V.conj() + self.rest_below @ below.conj()
-            # The rest is rounding: such columns depend on others, or leave coefficients no digits.
+            # Others are numerically dependent, or would leave coefficients no digits.
             size = self.diagonal.sum() + (1 + square_sums(self.U @ within)) / np.maximum(
                 energy, tolerance.exact
             )
-            some = (energy > tolerance.exact) & (size <= tolerance.frail_at(self.noise))
-            yield square_sums(corr)[some] / (energy[some] * self.noise)
+            usable = (energy > tolerance.exact) & (size <= tolerance.frail_at(self.noise))
+            yield square_sums(corr)[usable] / (energy[usable] * self.noise)

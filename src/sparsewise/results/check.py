@@ -1,4 +1,4 @@
-"""What a solution is found to be when it is recomputed from the data alone."""
+"""Results of checking a solution from the data alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparsewise._typing import Array
 
 @dataclass(frozen=True)
 class Check:
-    """What `Solution.check` found when it recomputed a solution from the data alone.
+    """The result of `Solution.check`, which recomputes a solution from the data alone.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class BayesianCheck(Check):
-    """What `BayesianSolution.check` found.
+    """The result of `BayesianSolution.check`.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class BayesianCheck(Check):
         By how much changing a single gamma (adding, deleting, re-estimating) could raise
         log_evidence - price·(number of features).
     increase_by_noise : float
-        By how much another sigma, gamma/sigma² as they are, could raise the log evidence (and the
-        log of its prior); a smaller one is looked at only where features pay log m at least. 0
-        where sigma was given.
+        By how much another sigma, with gamma/sigma² fixed, could raise the log evidence (and the
+        log of its prior); a smaller sigma counts only if features pay at least log m. 0 if sigma
+        was given.
     """
 
     posterior_error: float = 0.0
@@ -84,7 +84,7 @@ class BayesianCheck(Check):
 
 @dataclass(frozen=True, repr=False)
 class MultistartCheck(Check):
-    """What `MultistartSolution.check` found.
+    """The result of `MultistartSolution.check`.
 
     Attributes
     ----------
@@ -114,14 +114,14 @@ class MultistartCheck(Check):
 
 @dataclass(frozen=True)
 class L1Check(Check):
-    """What `L1Solution.check` found: optimality from the data and the dual vector alone.
+    """The result of `L1Solution.check`: optimality from the data and the dual vector alone.
 
     Attributes
     ----------
     infeasibility : float
         By how much ‖r‖ exceeds its bound, relative to ‖y‖.
     dual_infeasibility : float
-        By how much |a_j*ν| exceeds w_j at most, relatively.
+        The largest relative excess of |a_j*ν| over w_j.
     gap : float
         The difference of primal and dual objective, relative to the larger.
     """

@@ -1,4 +1,4 @@
-"""The codes of many signals in one dictionary."""
+"""Sparse codes of many signals in one dictionary."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class CodesCheck(NamedTuple):
-    """What `Codes.check` found when it recomputed the codes from the data alone.
+    """The result of `Codes.check`, which recomputes the codes from the data alone.
 
     Attributes
     ----------
     holds : ndarray of bool
-        By signal: whether everything below holds to the precision of the data.
+        For each signal, whether everything below holds to the precision of the data.
     residual_norms : ndarray
         ‖y - A x‖, recomputed.
     residual_errors : ndarray
         Their differences from the stated ones, relative to ‖y‖.
     normal_equations : ndarray
-        By signal, max over its atoms of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares.
+        For each signal, max over its atoms of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares.
     """
 
     holds: Array
@@ -61,18 +61,18 @@ class CodesCheck(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Codes:
-    """Sparse codes of many signals: what `encode` returns.
+    """Sparse codes of many signals: the result of `encode`.
 
     Attributes
     ----------
     algorithm : str
         Name of the algorithm, as in ``sparsewise.ALGORITHMS``.
     coef : scipy.sparse.csc_array of shape (m, T)
-        The coefficients, one signal a column; its row indices are the supports, ascending.
+        The coefficients, one signal per column; its row indices are the supports, ascending.
     residual_norms : ndarray of shape (T,)
         ‖y - A x‖ of each signal.
     stops : ndarray of Stop, of shape (T,)
-        Why each ended; ``stops == Stop.RESIDUAL`` says which have met their residual.
+        Why each signal ended; ``stops == Stop.RESIDUAL`` marks those that met the residual bound.
     least_squares : bool
         Whether coefficients are the least-squares fit on their supports.
     """
@@ -85,7 +85,7 @@ class Codes:
 
     @property
     def sizes(self) -> Array:
-        """How many columns each signal has."""
+        """The number of columns of each signal."""
         return np.diff(self.coef.indptr)
 
     def support(self, t: int) -> Array:
@@ -96,7 +96,7 @@ class Codes:
         return self.residual_norms.size
 
     def reconstruct(self, A: Any) -> Array:
-        """A coef: what the codes make of the signals, an array of shape (n, T)."""
+        """A coef: the signals as the codes represent them, an array of shape (n, T)."""
         design = self._fitting(as_design(A))
         used = np.unique(self.coef.indices)
         return np.asarray(design.columns(used) @ self.coef[used])
@@ -126,7 +126,7 @@ class Codes:
         scale = np.where(norms > 0, norms, 1.0)
         coef = self.coef[:, first:last]
         which = np.repeat(np.arange(last - first), np.diff(coef.indptr))
-        # Of unit columns and a unit signal: neither data nor coefficients need be of moderate size.
+        # For unit columns and a unit signal: data and coefficients may be of any size.
         x = product(coef.data, design.norms()[coef.indices], 1.0 / scale[which])
         place = np.searchsorted(used, coef.indices)
         X = np.zeros((used.size, last - first), x.dtype)
@@ -144,7 +144,7 @@ class Codes:
         return CodesCheck(holds, lengths * scale, errors, normal)
 
     def _fitting(self, design: Design) -> Design:
-        """A, if it may be the dictionary."""
+        """The design, if its number of columns is that of the dictionary."""
         m = self.coef.shape[0]
         if design.shape[1] != m:
             wrong = f"has {count(design.shape[1], 'column')}, but the codes are of {m}."
@@ -166,10 +166,10 @@ class Codes:
         )
 
     def _reasons(self) -> str:
-        """How many signals ended for which reason, the most frequent first."""
-        met = {stop: int((self.stops == stop).sum()) for stop in Stop}
-        ranked = sorted((stop for stop in Stop if met[stop]), key=lambda stop: -met[stop])
-        return "\n            ".join(f"{met[stop]}: {stop}" for stop in ranked)
+        """How many signals ended for each reason, the most frequent first."""
+        counts = {stop: int((self.stops == stop).sum()) for stop in Stop}
+        ranked = sorted((stop for stop in Stop if counts[stop]), key=lambda stop: -counts[stop])
+        return "\n            ".join(f"{counts[stop]}: {stop}" for stop in ranked)
 
 
 def _double(dtype: np.dtype[Any]) -> np.dtype[Any]:

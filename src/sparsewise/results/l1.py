@@ -1,4 +1,4 @@
-"""Sparse models by ℓ1 penalties, with the dual vector that proves them."""
+"""Results of ℓ1-penalised regression, with the dual vector that proves optimality."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sparsewise.results.path import Model
 from sparsewise.results.solution import Solution
 
 ROUNDING = 16
-"""Units of rounding by which a residual may be off."""
+"""Error of a residual in units of eps."""
 
 
 def limits_at(penalty: float, scale: float, weights: Array, norms: Array) -> Array:
-    """λ w_j / (‖a_j‖ ‖y‖): how large |u_j*r| may be, for unit columns and a unit target.
+    """λ w_j / (‖a_j‖ ‖y‖), the limit of |u_j*r| for unit columns and a unit target.
 
-    Digits and powers of two apart: products of two may be out of range where that of all is not.
+    Computed by mantissas and exponents, so that no intermediate product overflows or underflows.
     """
     (digits, power), (below, less) = np.frexp(weights), np.frexp(norms)
     (factor, more), (unit, shift) = math.frexp(penalty), math.frexp(scale)
@@ -36,7 +36,7 @@ def limits_at(penalty: float, scale: float, weights: Array, norms: Array) -> Arr
 
 
 def length(v: Array) -> float:
-    """‖v‖, whose square may be out of range."""
+    """‖v‖ without overflow or underflow of its square."""
     size = float(np.abs(v).max(initial=0.0))
     return size * float(np.linalg.norm(v / size)) if size > 0 else 0.0
 
@@ -50,18 +50,17 @@ class L1Solution(Solution):
     objective : float
         Σ w_j |x_j| (before debiasing).
     weights : ndarray of shape (m,)
-        w: 0 for a column that costs nothing, infinite for one that is barred.
+        w: 0 for an unpenalised column, infinite for an excluded one.
     bound : float or None
-        The bound on ‖r‖, or as far as a run came that was halted before; None where λ was given
-        instead.
+        The bound on ‖r‖, or the ‖r‖ at which a run was halted; None if λ was given instead.
     penalty : float
-        λ with a_j*r = λ w_j x_j/|x_j| on the support; 0 where r = 0, infinite where the bound
-        leaves nothing to pay for.
+        λ with a_j*r = λ w_j x_j/|x_j| on the support; 0 if r = 0, infinite if the unpenalised
+        columns alone meet the bound.
     dual : ndarray of shape (n,)
         ν with |a_j*ν| <= w_j and a_j*ν = w_j x_j/|x_j| on the support, which proves optimality
         (r = λν where λ > 0).
     accuracy : float
-        Relative gap that the method vouches for.
+        Guaranteed relative duality gap.
     debiased : bool
         Whether coef is the least-squares fit on the support instead of the minimiser.
     """
@@ -76,17 +75,17 @@ class L1Solution(Solution):
 
     @property
     def counts_features(self) -> bool:
-        """Those of the lasso are its features (Zou, Hastie and Tibshirani 2007)."""
+        """The degrees of freedom of the lasso are its features (Zou, Hastie, Tibshirani 2007)."""
         return True
 
     def check(self, A: Any, y: Any) -> L1Check:
-        """Recompute feasibility of x and of the dual vector, and the gap between them."""
+        """Recompute primal and dual feasibility and the duality gap."""
         data = problem(A, y)
         basic = self._check_fit(data)
         bound_exceeded = 0.0
         if self.bound is not None and not self.debiased:
             bound_exceeded = max(basic.residual_norm - self.bound, 0.0) / data.scale
-            if data.design.error:  # what the data leave open of y - A x is no fault of x
+            if data.design.error:  # the error of the data limits how well y - A x is known
                 unsure = ROUNDING * data.design.error * (1 + self._size(data))
                 bound_exceeded = max(bound_exceeded - unsure, 0.0)
         figures = self._constrained if self.bound is not None else self._penalised
@@ -102,9 +101,8 @@ class L1Solution(Solution):
     def _constrained(self, data: Problem) -> tuple[float, float]:
         """By how much |a_j*ν| exceeds w_j, and the gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖).
 
-        Both relative: what costs nothing is compared with what costs most. Less what rounding may
-        have added to a difference of numbers that are larger than itself: y - A x is a sum of y and
-        x_j a_j.
+        Both relative; an unpenalised column is compared with the largest weight. The rounding error
+        of the differences is subtracted: y - A x is a sum of y and x_j a_j, which may be larger.
         """
         limits = self._limits(data)
         sizes = np.where(limits > 0, limits, limits.max(initial=0.0) or 1.0)
@@ -138,27 +136,27 @@ class L1Solution(Solution):
         return float(product(np.abs(self.coef), data.design.norms(), divisor=data.scale).sum())
 
     def _limits(self, data: Problem) -> Array:
-        """The weights of unit columns; 0 for those that are barred."""
+        """The weights of unit columns; 0 for excluded ones."""
         return np.where(np.isfinite(self.weights), self.weights, 0.0) * data.design.inverse_norms()
 
     def _excess(self, data: Problem, vector: Array, limits: Array, sizes: Array) -> float:
-        """The largest (|a_j*v| - limit_j) / size_j of unit columns that may be chosen.
+        """The largest (|a_j*v| - limit_j) / size_j over unit columns that are not excluded.
 
-        Less what rounding may have added to a_j*v.
+        The rounding error of a_j*v is subtracted.
         """
         norm = length(vector) or 1.0
         rounding = 32 * data.tolerances.eps * norm
-        # Entries of A may be as large as numbers are.
+        # Without overflow where entries of A are huge.
         excess = (np.abs(data.correlate(vector / norm)) * norm - limits - rounding) / sizes
         return float(excess.max(where=np.isfinite(self.weights), initial=0.0))
 
     @property
     def ending(self) -> str:
-        """The path goes on past its last bend, or to the refit of its support."""
+        """The path continues past its last breakpoint, or to the refit of its support."""
         return "refit" if self.debiased else "end"
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """What the coefficients cost, and under which condition that is least."""
+        """The weighted ℓ1 norm, and the bound or penalty at which it is minimal."""
         figures = [f"Σ w|x| = {self.objective:.6g}{' before the refit' if self.debiased else ''}"]
         if self.bound is not None:
             figures.append(f"residual <= {self.bound:.4g}")
@@ -169,13 +167,13 @@ class L1Solution(Solution):
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class L1Path(L1Solution):
-    """The path of the lasso: every minimiser between two values of λ, and the last of them.
+    """The lasso path: every minimiser between two values of λ; as a solution, its end.
 
     Attributes
     ----------
     penalties : ndarray
-        λ where the path begins (no column that costs anything is active), at each bend after that,
-        and where it ends; descending.
+        λ where the path starts (no penalised column is active), at each breakpoint, and where it
+        ends; descending.
     """
 
     penalties: Array
@@ -211,7 +209,7 @@ class L1Path(L1Solution):
         before, after = self.points[i : i + 2]
         share = (upper - penalty) / (upper - lower)
         coef = before.coef + share * (after.coef - before.coef)
-        # ‖r‖² is linear in λ² between two bends.
+        # ‖r‖² is linear in λ² between two breakpoints.
         highest, least = self._norms[i : i + 2]
         norm = between(highest, least, squares_apart(upper, penalty, lower))
         support = np.flatnonzero(coef)
@@ -233,23 +231,23 @@ class L1Path(L1Solution):
 
     @cached_property
     def _norms(self) -> Array:
-        """‖r‖ at each of the `penalties`: its square may be out of range where it is not."""
+        """‖r‖ at each of the `penalties`; its square may overflow or underflow."""
         return np.array(self._along(self.path.residual_norms.tolist(), self.residual_norm))
 
-    def _along(self, met: list[Any], end: Any) -> list[Any]:
-        """What was met at each of the `penalties`, given all that was met on the path.
+    def _along(self, values: list[Any], end: Any) -> list[Any]:
+        """The values at each of the `penalties`, given those at each step of the path.
 
-        The first columns come in where it begins, with coefficients of zero: they are one point
-        with the beginning, and where the path ends there, that is all.
+        The first columns enter at the start with coefficients of zero, so that they are one point
+        with the start. A path that ends there has no other.
         """
         if self.penalties.size == 1:
             return [end]
-        later = met[len(met) + 2 - self.penalties.size :]
-        return [met[0], *later, end]
+        later = values[len(values) + 2 - self.penalties.size :]
+        return [values[0], *later, end]
 
 
 def squares_apart(high: float, value: float, low: float) -> float:
-    """(high² - value²) / (high² - low²) of numbers at least 0 whose squares may be out of range."""
+    """(high² - value²) / (high² - low²) of non-negative numbers, without overflow."""
     if not high > low:
         return 0.0
     value, low = float(value / high), float(low / high)
@@ -257,7 +255,7 @@ def squares_apart(high: float, value: float, low: float) -> float:
 
 
 def between(high: float, low: float, share: float) -> float:
-    """The root of high² - share (high² - low²), within its limits."""
+    """√(high² - share (high² - low²)), between low and high."""
     if not high > 0:
         return float(low)
     ratio = float(low / high)
@@ -266,10 +264,10 @@ def between(high: float, low: float, share: float) -> float:
 
 
 class Round(NamedTuple):
-    """One round of a reweighting: features, Σ w_j|x_j| with its weights, and the largest change.
+    """One round of reweighting: number of features, Σ w_j|x_j|, and the largest change.
 
-    The change of the coefficients of unit columns is relative to the largest of them; infinite for
-    the first round.
+    The change of coefficients (of unit columns) is relative to the largest; infinite for the first
+    round.
     """
 
     size: int
@@ -279,18 +277,18 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Reweighted(L1Solution):
-    """The last of several weighted problems, each with weights from the solution before.
+    """The solution of the last of several problems, each with weights from the solution before.
 
     Attributes
     ----------
     rounds : tuple of Round
-        What each round came to, the first being unweighted.
+        A summary of each round; the first is unweighted.
     """
 
     rounds: tuple[Round, ...]
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """The same, and the sizes of the rounds."""
+        """The same, and the number of features in each round."""
         yield from super().facts()
-        sizes = shortened([str(one.size) for one in self.rounds], most=20)
+        sizes = shortened([str(each.size) for each in self.rounds], most=20)
         yield "rounds", f"{len(self.rounds)}, with {sizes} features"

@@ -1,4 +1,4 @@
-"""A model that a search came to, with posterior means as its coefficients."""
+"""The model of a multistart search with posterior means as coefficients."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sparsewise.results.multistart import MultistartSolution
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class ShrunkSolution(MultistartSolution):
-    """The best model that several starts came to; ``coef`` is the posterior mean.
+    """The best model of several starts; ``coef`` is the posterior mean.
 
-    ``covariance`` is that of the posterior; both take the columns, their prior variances γ and
-    ``sigma`` as given.
+    ``covariance`` is that of the posterior. Both are conditional on the columns, their prior
+    variances γ and ``sigma``.
 
     Attributes
     ----------
     damping : ndarray of shape (k,)
-        σ²/(γ_j‖a_j‖²) of each chosen column: how much its prior counts against the data, which is
-        nothing where it is flat.
+        σ²/(γ_j‖a_j‖²) of each chosen column: the weight of its prior relative to the data, 0 for a
+        flat prior.
     fitted : MultistartSolution
-        The same columns with their least-squares fit, as the search returned it.
+        The least-squares fit on the same columns, as the search returned it.
     """
 
     damping: Array
@@ -34,11 +34,11 @@ class ShrunkSolution(MultistartSolution):
 
     @property
     def counts_features(self) -> bool:
-        """Those of the models on the path are, which are least-squares fits."""
+        """The degrees of freedom of the path's models, least-squares fits, are their features."""
         return True
 
     def check(self, A: Any, y: Any) -> MultistartCheck:
-        """What `fitted` is found to be, and whether the coefficients are posterior means of it."""
+        """Check `fitted`, and that the coefficients are its posterior means."""
         data = problem_of(A, y, self.coef)
         search, plain = self.fitted.check(A, y), self._check_fit(data)
         off, slack = self._posterior_error(data)
@@ -52,9 +52,9 @@ class ShrunkSolution(MultistartSolution):
         )
 
     def _posterior_error(self, data: Problem) -> tuple[float, float]:
-        """The largest entry of B*r - dμ, of unit columns B, damping d and a unit target.
+        """The largest entry of B*r - dμ for unit columns B, damping d and a unit target, and slack.
 
-        At the posterior mean μ it vanishes; and what rounding excuses.
+        It vanishes at the posterior mean μ, up to the slack for rounding.
         """
         support = self.support
         mean = data.unit_coef(self.coef, support)

@@ -65,9 +65,9 @@ class Stop(Enum):
     CRITERION = (
         "no single step lowers the criterion",
         (
-            "Begin elsewhere (",
+            "Start elsewhere (",
             Parameter("start=None: with all features"),
-            ") to see if there is a better model yet.",
+            ") to look for a better model.",
         ),
     )
     NO_IMPROVEMENT = (
@@ -111,32 +111,32 @@ class Stop(Enum):
         ),
     )
     FOUND_AGAIN = (
-        "another start came to the same model, which is no accident",
-        ("See starts for what each came to; raise ", Parameter("effort"), " to look further."),
+        "another start found the same model, and chance does not explain it",
+        ("See starts for the model of each; raise ", Parameter("effort"), " to look further."),
     )
     EFFORT = (
         "all starts are used up",
-        ("Raise ", Parameter("effort"), " for more of them; chance tells how far to trust this."),
+        ("Raise ", Parameter("effort"), " for more of them; chance says how far to trust this."),
     )
     NOTHING_FOUND = (
-        "no start came to a column that explains more than noise would",
+        "no start found a column that explains more than noise would",
         "There may be nothing to find: take more rows, or a criterion that charges less.",
     )
     BY_CHANCE = (
         "as many columns may fit as well by chance",
-        "Nothing singles these columns out: take more rows or fewer columns, or tell the noise.",
+        ("Use more rows or fewer columns, or give ", Parameter("sigma"), " if it is known."),
     )
     UNSETTLED = (
-        "columns that rounding hardly tells apart leave it open",
-        "Leave out one of the columns that nearly agree; gaps says which sizes they leave open.",
+        "nearly dependent columns leave it open",
+        "Drop one of the nearly dependent columns; gaps says which sizes they leave open.",
     )
     INTERRUPTED = (
         "it was interrupted",
-        "The model is the one met so far; run it again for the rest.",
+        "The model is the one reached so far; run it again for the rest.",
     )
     CALLBACK = (
         "the callback asked to stop",
-        "The model is the one met at that step.",
+        "The model is the one reached at that step.",
     )
     ZERO_TARGET = (
         "the target is zero",
@@ -153,7 +153,7 @@ class Stop(Enum):
         return self.advised()
 
     def advised(self, spelling: Spelling = in_python) -> str:
-        """The advice, in somebody's spelling."""
+        """The advice, with parameters in the given spelling."""
         return spelled(self._words, spelling)
 
     def __str__(self) -> str:

@@ -1,1 +1,1 @@
-"""Searching among subsets of columns: least squares on a choice, exchanges, leaps and bounds."""
+"""Subset selection: least squares on a subset, exchanges of columns, leaps and bounds."""

@@ -14,13 +14,13 @@ from sparsewise.design.unit_columns import projections
 from sparsewise.subsets.fit import Fit
 
 BLOCK = 1 << 16
-"""About how many exchanges are looked at together."""
+"""About how many exchanges are evaluated at once."""
 
 MOST_TIES = 64
-"""More exchanges that fit as well are not looked at: nobody would read them."""
+"""Most tied exchanges that are reported."""
 
 CLEARLY = 1e-2
-"""Columns that are dependent at this part of what makes them so may be, for all that is known."""
+"""Columns count as clearly independent below this fraction of the limit for dependence."""
 
 
 class Swap(NamedTuple):
@@ -36,16 +36,16 @@ class Swap(NamedTuple):
 
 
 class Exchanges(NamedTuple):
-    """What all exchanges of one column come to.
+    """The outcome of all exchanges of one column.
 
     Attributes
     ----------
     best : Swap or None
-        The one that lowers ‖r‖² most, if any does.
+        The exchange that lowers ‖r‖² most, if any does.
     settled : bool
         Whether all of them clearly raise it.
     ties : list of Swap
-        Those that leave it as it is, for all that rounding can tell.
+        Those that leave it unchanged up to rounding.
     """
 
     best: Swap | None
@@ -54,7 +54,7 @@ class Exchanges(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A support after one column came, went or was exchanged, and its loss, ‖r‖²."""
+    """A support after one column was added, dropped or exchanged, and its loss, ‖r‖²."""
 
     columns: tuple[int, ...]
     loss: float
@@ -82,9 +82,9 @@ def changes_of_one(fit: Fit) -> Iterator[Change]:
 
 
 def _gains(fit: Fit) -> Array:
-    """By how much ‖r‖² falls with each other column; 0 for those that may be dependent.
+    """The fall of ‖r‖² by adding each other column; 0 for those that may be dependent.
 
-    ‖U‖² grows by (1 + ‖w‖²)/e, with w the column on the support, and e its squared distance.
+    ‖U‖² grows by (1 + ‖w‖²)/e, with w the column's coefficients on the support and e its energy.
     """
     if not fit.others.size:
         return np.zeros(0)
@@ -97,7 +97,7 @@ def _gains(fit: Fit) -> Array:
 
 
 def exchanges_of_one(fit: Fit) -> Exchanges:
-    """The exchange that lowers ‖r‖² most, if any does; and whether all of them clearly raise it.
+    """The best exchange of one column, if any lowers ‖r‖²; whether all clearly raise it; ties.
 
     Let q_i be the direction that only column i of the support spans, t_i = q_i*y, p = a_j*q_i,
     and c = a_j*r, e the squared distance of a_j from the span. Without i, they are c + p t_i and
@@ -105,15 +105,15 @@ def exchanges_of_one(fit: Fit) -> Exchanges:
 
         |c + p t_i|²/(e + |p|²) - |t_i|² = (|c|² + 2 Re(c̄ p t_i) - |t_i|² e) / (e + |p|²),
 
-    which is free of cancellation in this form. Of several targets, each with its own c and t_i, the
-    falls add up: with sums over targets of |c|², c̄ t_i and |t_i|² it is the same form. What it says
-    is checked by fits of its own.
+    which is free of cancellation in this form. For several targets, each with its own c and t_i,
+    the falls add up: the form is the same with sums over targets of |c|², c̄ t_i and |t_i|². The
+    result is checked by refitting.
     """
     if not fit.loose.any() or not fit.others.size:
         return Exchanges(None, True, [])
     settled, better, close = True, [], []
     for leaving, fall, unsure, can in _falls(fit):
-        # What hardly differs from the rest of the support could fit anything: nothing is settled.
+        # A column nearly dependent on the rest of the support could fit anything: not settled.
         settled = settled and bool(can.all() and np.all(fall < -unsure))
         falls = np.where(can & (fall > unsure), fall, 0.0)
         top = falls.max(axis=0)
@@ -135,7 +135,7 @@ def exchanges_of_one(fit: Fit) -> Exchanges:
 
 
 def lowest_of_equals(fit: Fit) -> tuple[int, ...]:
-    """The support, its columns exchanged for lower ones as long as these fit as well."""
+    """The support with columns exchanged for lower ones while these fit equally well."""
     while not fit.dependent:
         ties = exchanges_of_one(fit).ties
         lower = [swap.columns_after(fit.columns) for swap in ties if swap.into < swap.out]
@@ -146,14 +146,14 @@ def lowest_of_equals(fit: Fit) -> tuple[int, ...]:
 
 
 def _falls(fit: Fit) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """By how much ‖r‖² falls with each other column in place of one of the support.
+    """The fall of ‖r‖² with each other column in place of one of the support.
 
-    For some columns of the support at a time: these, then, with a row for each other column, the
-    falls, what rounding may make of them, and which of the others may come in at all.
+    For a block of the support at a time: its columns, and with one row per other column the falls,
+    their rounding errors, and which of the others are independent enough to enter.
     """
     corr, energy, P = measured(fit)
     gained, energy = square_sums(corr)[:, None], energy[:, None]
-    found, tolerance, length = np.sqrt(gained), fit.tolerance, np.sqrt(square_sums(fit.U.conj().T))
+    size, tolerance, length = np.sqrt(gained), fit.tolerance, np.sqrt(square_sums(fit.U.conj().T))
     loose = np.flatnonzero(fit.loose)
     for part in np.array_split(loose, math.ceil(loose.size * fit.others.size / BLOCK)):
         p, t = P @ (fit.U[part].conj() / length[part, None]).T, fit.x[:, part] / length[part]
@@ -161,9 +161,9 @@ def _falls(fit: Fit) -> Iterator[tuple[Array, Array, Array, Array]]:
         lost, brought = losses * energy, np.abs(p) * np.sqrt(losses)
         cross = 2 * (p * (corr.conj().T @ t)).real
         left = energy + np.square(np.abs(p))
-        # Targets of opposite signs may cancel in the cross term: what it is made of does not.
-        unsure = tolerance.tie * (gained + 2 * found * brought + lost) + 16 * tolerance.eps * (
-            fit.norm * (found + brought) + losses * np.sqrt(energy)
+        # Targets of opposite signs may cancel in the cross term: bound the error by its parts.
+        unsure = tolerance.tie * (gained + 2 * size * brought + lost) + 16 * tolerance.eps * (
+            fit.norm * (size + brought) + losses * np.sqrt(energy)
         )
         can = left > tolerance.dependent
         safe = np.where(can, left, 1.0)
@@ -171,10 +171,10 @@ def _falls(fit: Fit) -> Iterator[tuple[Array, Array, Array, Array]]:
 
 
 def measured(fit: Fit) -> tuple[Array, Array, Array]:
-    """a_j*r, the squared distance from the span of the support, and a_j*Q for the other columns.
+    """a_j*r, the squared distance from the span of the support, and a_j*Q of the other columns.
 
-    The first with one target a row. Columns near the span, of which 1 - ‖a_j*Q‖² leaves few digits,
-    are measured by themselves.
+    The first has one target per row. For columns near the span, 1 - ‖a_j*Q‖² cancels: they are
+    orthogonalised instead.
     """
     design, others = fit.data.design, fit.others
     corr = projections(design, fit.r.T)[others].T

@@ -1,4 +1,4 @@
-"""Least squares on a choice of columns, and which others might be chosen instead."""
+"""Least squares on a subset of columns, and the columns that could replace some of them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sparsewise.problem.problem import Problem
 class Fit:
     """Least squares on a support, for unit columns and a unit target, in double precision.
 
-    Several targets have one fit: ‖r‖² is Σ_t‖r_t‖², and the size of a coefficient √Σ_t|x_ti|². It
-    is the fit of one target, all of them end to end, on columns that are blocks: I_q ⊗ a_i.
+    Several targets have one fit: ‖r‖² is Σ_t‖r_t‖², and the size of a coefficient √Σ_t|x_ti|². This
+    is the fit of the stacked targets on the block columns I_q ⊗ a_i.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ class Fit:
     columns : ndarray of int
         The support, ascending.
     include, exclude : collection of int
-        Columns of the support that must stay, and columns that must not come in.
+        Columns of the support that must stay, and columns that must not enter.
 
     Attributes
     ----------
     x, r : ndarrays of shape (q, k) and (q, n)
-        Coefficients and residual, one target a row.
+        Coefficients and residual, one target per row.
     squares : ndarray of shape (k,)
         Σ_t|x_ti|² of each column.
     norm : float
@@ -39,11 +39,11 @@ class Fit:
     loose : ndarray of bool
         Which columns of the support may be exchanged for others.
     others : ndarray of int
-        Those others: not of the support, not excluded, not zero.
+        The columns that may replace them: not in the support, not excluded, not zero.
     dependent : bool
-        Whether the columns of the support are dependent, for all that the data can tell.
+        Whether the columns of the support are numerically dependent.
     redundant : bool
-        Whether fewer of its columns fit as well, for all that the data can tell.
+        Whether fewer of its columns fit equally well up to rounding.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class Fit:
         self.squares = square_sums(self.x)
         sizes = np.sqrt(self.squares)
         size_of_x = 1 + float(sizes.sum())
-        # The data have rounding errors of their own.
+        # The data themselves are rounded.
         self.rounding = 64 * self.tolerance.eps * size_of_x
-        # What they do to ‖r‖, and sums of n products: two fits that differ by less are equal.
+        # The resulting error of ‖r‖, and of sums of n products: closer fits are tied.
         self._unsure = (8 + math.sqrt(data.shape[0]) / 8) * self.tolerance.eps * size_of_x
         exchangeable = sizes[self.loose] if self.loose.any() else sizes
         self.min_abs = float(exchangeable.min()) if self.size and not self.dependent else 0.0
-        needless = bool(self.loose.any()) and self.min_abs <= self.rounding
-        self.redundant = self.dependent or needless
+        has_zero = bool(self.loose.any()) and self.min_abs <= self.rounding
+        self.redundant = self.dependent or has_zero
 
     def with_columns(self, columns: Iterable[int]) -> Fit:
         """The fit on other columns."""
@@ -92,8 +92,8 @@ class Fit:
 
     def against(self, columns: Iterable[int]) -> int:
         """1 if these columns fit better, 0 if as well, -1 if worse or dependent."""
-        theirs = self.with_columns(columns)
-        fall, unsure = self.norm - theirs.norm, max(self._unsure, theirs._unsure)
-        if theirs.dependent or fall < -unsure:
+        other = self.with_columns(columns)
+        fall, unsure = self.norm - other.norm, max(self._unsure, other._unsure)
+        if other.dependent or fall < -unsure:
             return -1
         return int(fall > unsure)

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from sparsewise.kernels.leaps import Scratch, Stack
 
 MOST_COLUMNS = 200
-"""With more columns there is no hope of an end (and the stack would take gigabytes)."""
+"""With more columns a search would never end (and the stack would take gigabytes)."""
 
 MOST_CONTENDERS = 64
-"""Subsets about as good as the best that are kept; of more than that, ties are not gone after."""
+"""Most subsets kept that are about as good as the best; further ties are dropped."""
 
 ROUNDING = 64
-"""Units of rounding that the data, and what the search does to them, may be off by.
+"""Error of the data and of the search, in units of eps.
 
-Columns that depend on others, for which there is no triangle, are moved by as much: a ridge, by
-which ‖r‖² grows by (64 eps ‖x‖)², as rounding errors of the data might make it grow.
+Dependent columns have no invertible triangle, so a ridge of this size is added. It raises ‖r‖² by
+(64 eps ‖x‖)², as rounding errors of the data might.
 """
 
 CLOSE = 1000 * ROUNDING
-"""Units of rounding within which a column counts as dependent on all others."""
+"""Distance from the span of the others, in units of eps, below which a column is dependent."""
 
 STRETCH = 5e7
-"""About how many multiplications (m³ a node) there are between two looks at the clock."""
+"""About how many multiplications (m³ per node) pass between two checks of the clock."""
 
 
 def can_search(data: Problem, exclude: Sequence[int] = ()) -> bool:
@@ -50,21 +50,21 @@ class Search:
     Parameters
     ----------
     data : Problem
-        Design and target, or targets: a subset fits as well as it fits all of them, Σ_t‖r_t‖².
+        Design and target, or several targets: the criterion is then Σ_t‖r_t‖².
     most : int
         The largest size of interest.
     include, exclude : sequence of int
         Columns that every subset has, and that none has.
     incumbent : ndarray of int, optional
-        A subset of `most` columns to be beaten: then no other size is looked at, and all that is
-        about as good is kept (`contenders`).
+        A subset of `most` columns to beat: then only this size is searched, and subsets that are
+        about as good are kept (`contenders`).
 
     Attributes
     ----------
     done : bool
-        Whether every subset was looked at or ruled out.
+        Whether every subset was evaluated or ruled out.
     improved : bool
-        Whether something better than the incumbent was found.
+        Whether a better subset than the incumbent was found.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Search:
             self._rounding = self._data_rounding * (1 + size)
             self._keep(incumbent, rss)
         elif self.columns.size and not len(include):
-            # A single column needs no search: each is looked at.
+            # Subsets of one column need no search: evaluate them all.
             self.offer(self.columns[[np.argmin(self._of_single_columns())]])
         self._first_to_beat = self._to_beat(slice(self.most, self.most + 1))
         self._depth = 0 if self.columns.size else -1
@@ -100,50 +100,50 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Whether every subset was looked at or ruled out."""
+        """Whether every subset was evaluated or ruled out."""
         return self._depth < 0
 
     @property
     def improved(self) -> bool:
-        """Whether something better than the incumbent was found."""
+        """Whether a better subset than the incumbent was found."""
         return bool((self._stack.best[self.most] < self._first_to_beat).any())
 
     def run(self, seconds: float | None, ask: Callable[[], bool | None] | None = None) -> bool:
-        """Search, at most so long (None: to the end); return whether all is done.
+        """Search for at most so many seconds (None: to the end); return whether it is done.
 
-        `ask` is called between two stretches: returning True stops.
+        `ask` is called now and then; returning True stops.
         """
-        self._go_on(0)  # compiles, where that is still to be done: not the caller's time
+        self._advance(0)  # compiles if needed, outside the time limit
         nodes = 1 + int(STRETCH / self.columns.size**3) if self.columns.size else 1
         end = math.inf if seconds is None else time.monotonic() + seconds
         with waiting("searching all subsets") as wait:
             while not self.done and time.monotonic() < end:
-                self._go_on(nodes)
-                wait.tell(nodes, lambda: self._so_far(wait.done))
+                self._advance(nodes)
+                wait.update(nodes, lambda: self._so_far(wait.done))
                 if ask is not None and ask():
                     break
         return self.done
 
     def _so_far(self, nodes: float) -> str:
-        """How far the search has come, for those who wait."""
-        words = f"searching: {nodes:,.0f} branches"
+        """The state of the search as text."""
+        text = f"searching: {nodes:,.0f} branches"
         proved, low, lowest = self.proved(), self.lower_bounds(), self.lowest()
         gap = float(np.max(1 - low / lowest, where=(lowest > 0) & ~proved, initial=0.0))
         if len(proved) > 1:
-            words += f", {proved.sum()} of {len(proved)} sizes proved"
-        return f"{words}, gap {gap:.1%}"
+            text += f", {proved.sum()} of {len(proved)} sizes proved"
+        return f"{text}, gap {gap:.1%}"
 
     def subset(self, size: int) -> tuple[int, ...]:
         """The best subset of this size found so far, ascending."""
         return self._named(self._stack.sets[size, :size])
 
     def contenders(self) -> list[tuple[int, ...]]:
-        """Subsets about as good as the best: ascending columns, in lexical order."""
+        """Subsets about as good as the best: ascending columns, in lexicographic order."""
         met = self._stack.met[: self._stack.count[0], : self.most]
         return sorted({self.subset(self.most), *map(self._named, met)})
 
     def lower_bounds(self) -> Array:
-        """For each size from `least` to `most`, what no subset's ‖r‖² is below (unit target)."""
+        """For each size from `least` to `most`, a lower bound of every ‖r‖² (unit target)."""
         return np.minimum(self._open_bounds(), self._stack.doubt[self._sizes])
 
     def proved(self) -> Array:
@@ -155,16 +155,16 @@ class Search:
         return self._stack.best[self._sizes]
 
     def in_doubt(self) -> Array:
-        """For each size, whether columns that rounding hardly tells apart may be the best."""
+        """For each size, whether nearly dependent columns may be the best."""
         return np.asarray(self._stack.doubt[self._sizes] < self._to_beat(self._sizes))
 
     def _to_beat(self, sizes: slice) -> Array:
-        """What a subset of each size has to be below to be better by more than rounding."""
+        """The ‖r‖² that a subset of each size must undercut to be better by more than rounding."""
         best = self._stack.best[sizes]
         return np.where(np.isinf(best), np.inf, np.maximum(best - self._margin(best), 0.0))
 
     def _margin(self, rss: Array) -> Array:
-        """What rounding errors of ‖r‖ make of ‖r‖²; none of what is infinite."""
+        """The error of ‖r‖² from rounding of ‖r‖; 0 for infinite values."""
         norm = np.sqrt(np.where(np.isinf(rss), 0.0, rss))
         return 2 * self._rounding * norm + self._rounding**2
 
@@ -177,7 +177,7 @@ class Search:
         return self.least, self.most, self._rounding, self._dependent, self._ridge
 
     def _open_bounds(self) -> Array:
-        """The lowest bound of what is still to be looked at, or the best of each size."""
+        """For each size, the lowest bound of the open branches, or the best if lower."""
         stack, bounds = self._stack, self._stack.best.copy()
         for depth in range(self._depth + 1):
             width, rss = stack.width[depth], stack.rss[depth]
@@ -185,16 +185,16 @@ class Search:
                 below = bounds[i + 1 : width]
                 bound = max(rss + stack.loss[depth, i], stack.floor[depth])
                 np.minimum(below, bound, out=below)
-        bounds[:2] = stack.best[:2]  # of single columns all is known
+        bounds[:2] = stack.best[:2]  # all single columns were evaluated
         return bounds[self._sizes]
 
-    def _go_on(self, nodes: int) -> None:
+    def _advance(self, nodes: int) -> None:
         self._depth = self._leaps.search(
             self._stack, self._depth, nodes, *self._limits, self._scratch
         )
 
     def _begin(self, fixed: int, with_ties: bool) -> tuple[Stack, Scratch]:
-        """A stack with the root on it, and room to work in."""
+        """A stack with the root on it, and scratch space."""
         m, kind = self.columns.size, self._R.dtype
         stack = self._leaps.Stack(
             R=np.zeros((m, m, m), kind),
@@ -218,7 +218,7 @@ class Search:
         return stack, scratch
 
     def offer(self, columns: Array) -> None:
-        """A subset found elsewhere, as the best of its size unless a better one is known."""
+        """Offer a subset found elsewhere: it becomes the best of its size if it is."""
         rss, _ = self._fit(columns)
         if rss < self._stack.best[columns.size]:
             self._keep(columns, rss)
@@ -240,27 +240,27 @@ class Search:
         return np.sum([square_sums(rest) for rest in rests], axis=0)
 
     def _places(self, columns: Array) -> Array:
-        """Where these columns stand in the root."""
+        """The positions of these columns in the root."""
         order = np.argsort(self.columns)
         return order[np.searchsorted(self.columns, columns, sorter=order)]
 
     def _named(self, places: Array) -> tuple[int, ...]:
-        """The columns that stand there, ascending."""
+        """The columns in these positions, ascending."""
         return tuple(np.sort(self.columns[places]).tolist())
 
 
 def candidates(data: Problem, include: Sequence[int], exclude: Sequence[int]) -> Array:
-    """The columns a subset can have: first those it must have, none that is zero."""
-    barred = {*include, *exclude}
-    free = np.flatnonzero(data.inverse_norms > 0).tolist()
-    return np.array([*include, *(j for j in free if j not in barred)], np.int64)
+    """The columns a subset can have: first the included ones; no excluded or zero columns."""
+    constrained = {*include, *exclude}
+    nonzero = np.flatnonzero(data.inverse_norms > 0).tolist()
+    return np.array([*include, *(j for j in nonzero if j not in constrained)], np.int64)
 
 
 def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:
-    """Triangle, targets (rows) and ‖r‖² of all columns in double precision; and the ridge.
+    """Triangle, targets (rows) and ‖r‖² of all columns in double precision, and the ridge.
 
-    Only dependent columns need one. Of more targets than columns, a triangle has all that matters:
-    their inner products.
+    Only dependent columns need a ridge. More targets than columns are reduced to a triangle, which
+    has their inner products.
     """
     kind = np.result_type(data.dtype, np.float64)
     m, targets = columns.size, data.Y.astype(kind)
@@ -278,7 +278,7 @@ def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:
 
 
 def _least_distance(R: Array, m: int) -> float:
-    """How far the first m columns of a triangle are, at least, from the span of the others."""
+    """The smallest distance of one of the first m columns from the span of the others."""
     if len(R) < m:
         return 0.0
     if np.abs(np.diagonal(R)[:m]).min(initial=1.0) < np.finfo(float).eps:

@@ -258,7 +258,7 @@ class NoiseInference:
             worth = met.worth(evidence.price)
             if worth > self.best.worth(evidence.price):
                 self.best = met
-            self._wait.tell(words=self._so_far)
+            self._wait.update(text=self._so_far)
             if worth - before <= slack:
                 return
 

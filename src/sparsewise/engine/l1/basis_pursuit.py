@@ -1,4 +1,4 @@
-"""The smallest Σ w_j |x_j| within a bound on the residual, by whichever solver suits."""
+"""Basis pursuit denoising: the smallest Σ w_j |x_j| within a bound on the residual."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from sparsewise.results import L1Solution, Stop
 Solver = Literal["auto", "homotopy", "conic"]
 
 FAIR, FAIR_DIGITS = 1e-8, 1e3
-"""An accuracy, and one in units of rounding, that needs no other solver."""
+"""A duality gap, absolute and in units of eps, good enough not to try another solver."""
 
 
 class BasisPursuit:
-    """min Σ w_j |x_j| subject to ‖A x - y‖ <= residual, for some weights, and then for others.
+    """min Σ w_j |x_j| subject to ‖A x - y‖ <= residual, for one set of weights after another.
 
-    The paths of real and of complex data go on from the minimiser before; a cone program is solved
-    anew.
+    The homotopy and the complex path are warm-started from the previous minimiser; a cone program
+    is solved from scratch.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class BasisPursuit:
     residual : float
         The bound on ‖A x - y‖, in the units of the data.
     solver : {"auto", "homotopy", "conic"}
-        How to minimise; "auto" chooses by the data.
+        The solver; "auto" chooses one for the data.
     callback : callable, optional
         Called with every `Step` of the path.
     """
@@ -56,33 +56,33 @@ class BasisPursuit:
         self._solver = choose_solver(solver, data)
         self._path: Homotopy | None = None
         self._minimiser: Minimiser | None = None
-        self.r: Array | None = None  # of the minimiser, where it is known
+        self.r: Array | None = None  # residual of the minimiser, where known
 
     def run(self, weights: Weights) -> Stop:
-        """Minimise with these weights, until that is done or halted."""
+        """Minimise with these weights, until done or halted."""
         self.weights, self._minimiser, self.r = weights, None, None
         return self.log.run(self._solve)
 
     def _solve(self) -> Stop:
         bound = self.bound / self.data.scale
         if self._solver != "homotopy":
-            curved = self._solver == "curved"
-            self._minimiser = self._along_curve(bound) if curved else self._by_cones(bound)
+            solve = self._solve_complex if self._solver == "complex path" else self._solve_conic
+            self._minimiser = solve(bound)
             return Stop.RESIDUAL if bound else Stop.EXACT_FIT
         path = self._path
         for data, careful in attempts(self.data):
             try:
-                # At λ = 0, weights have no say.
+                # At λ = 0 the weights no longer matter: no warm start.
                 if path is None or not path.penalty:
                     self.log.begin_anew()
                     path = self._path = Homotopy(self.log, self.weights, careful, data)
                 else:
                     path.reweight(self.weights)
                 stop = path.reach(bound)
-                found = path.minimiser().rounded(self.data)
-                r = found.residual(self.data)
-                if is_minimiser(self.data, self.weights, found, r, bound):
-                    self._minimiser, self.r = found, r
+                minimiser = path.minimiser().rounded(self.data)
+                r = minimiser.residual(self.data)
+                if is_minimiser(self.data, self.weights, minimiser, r, bound):
+                    self._minimiser, self.r = minimiser, r
                     return stop
             except LostDigitsError:
                 pass
@@ -93,59 +93,60 @@ class BasisPursuit:
         raise LostDigitsError
 
     @cached_property
-    def _curve(self) -> ComplexPath:
+    def _complex_path(self) -> ComplexPath:
         return ComplexPath(self.data, lambda: self.log.halted)
 
-    def _by_cones(self, bound: float) -> Minimiser:
+    def _solve_conic(self, bound: float) -> Minimiser:
         return solve_conic(self.data, self.weights, bound)
 
-    def _along_curve(self, bound: float) -> Minimiser:
-        """By Newton's method, or by Clarabel, if it is here, where that falls short."""
+    def _solve_complex(self, bound: float) -> Minimiser:
+        """By Newton's method along the path; where that falls short, by Clarabel if installed."""
+        path = self._complex_path
         try:
-            found = self._curve.minimise(self.weights, bound)
+            newton = path.minimise(self.weights, bound)
         except LostDigitsError:
-            found = None
+            newton = None
         fair = max(FAIR, FAIR_DIGITS * self.data.tolerances.eps)
-        if found is not None and self._curve.gap <= fair and found.accuracy <= POOR:
-            return found
+        if newton is not None and path.gap <= fair and newton.accuracy <= POOR:
+            return newton
         try:
-            other = self._by_cones(bound)
+            conic = self._solve_conic(bound)
         except OutOfReachError:
             raise
         except (ImportError, InputError) as error:
-            if found is None or not found.accuracy <= POOR:
+            if newton is None or not newton.accuracy <= POOR:
                 raise LostDigitsError from error
-            return found
-        if found is None or math.isinf(self._curve.gap):
-            return other
-        return min(found, other, key=lambda one: one.accuracy)
+            return newton
+        if newton is None or math.isinf(path.gap):
+            return conic
+        return min(newton, conic, key=lambda minimiser: minimiser.accuracy)
 
     def minimiser(self) -> Minimiser:
-        """What the last run came to."""
-        if self._minimiser is None:  # halted on the way
+        """The minimiser of the last run, or where it was halted."""
+        if self._minimiser is None:  # halted
             assert self._path is not None
             return self._path.minimiser().rounded(self.data)
         return self._minimiser
 
     def result(self) -> Minimiser:
-        """That; a run that was halted may stand where digits are lost."""
-        found = self.minimiser()
+        """The minimiser; if the run was halted, check it: rounding may have spoilt the path."""
+        minimiser = self.minimiser()
         if self.log.halted and self._solver == "homotopy":
-            r = found.residual(self.data)
-            if not is_minimiser(self.data, self.weights, found, r, None):
+            r = minimiser.residual(self.data)
+            if not is_minimiser(self.data, self.weights, minimiser, r, None):
                 raise LostDigitsError
-        return found
+        return minimiser
 
     def solution(self, algorithm: str, stop: Stop, debias: bool, **more: Any) -> L1Solution:
-        """That in the units of the data."""
-        found = self.result()
+        """The minimiser in the units of the data."""
+        minimiser, r = self.result(), self.r
         return l1_solution(
-            self.log, algorithm, stop, self.weights, found, self.bound, debias, r=self.r, **more
+            self.log, algorithm, stop, self.weights, minimiser, self.bound, debias, r=r, **more
         )
 
 
 def check_bound(value: float, name: str = "residual") -> float:
-    """A number of at least 0."""
+    """A non-negative number."""
     bound = check_tolerance(check_number(value, name), name)
     assert bound is not None
     return bound
@@ -160,9 +161,9 @@ def choose_solver(solver: Solver, data: Problem) -> str:
         )
     if solver == "homotopy" and is_complex:
         raise InputError(
-            "The path of complex coefficients is not made of lines",
+            "The path of complex coefficients is not piecewise linear",
             ("use ", Parameter("solver", "conic"), ' for them, or "auto".'),
         )
     if solver == "auto":
-        return "curved" if is_complex else "homotopy"
+        return "complex path" if is_complex else "homotopy"
     return solver

@@ -1,4 +1,4 @@
-"""min Σ w_j|x_j| s.t. ‖B x - y‖ <= bound, and how complex numbers become real ones in it."""
+"""min Σ w_j|x_j| s.t. ‖B x - y‖ <= bound as data, and complex numbers as pairs of real ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EPS = float(np.finfo(float).eps)
 
 
 class ConeProgram(NamedTuple):
-    """min Σ w_j|x_j| s.t. ‖B x - y‖ <= bound with all columns allowed."""
+    """min Σ w_j|x_j| s.t. ‖B x - y‖ <= bound; no column is excluded."""
 
     B: Array
     w: Array
@@ -25,12 +25,12 @@ class ConeProgram(NamedTuple):
         return bool(self.B.dtype.kind == "c")
 
     def judge(self, x: Array, nu: Array) -> tuple[Array, float]:
-        """The dual vector brought into its set, and what it proves of x.
+        """The dual vector scaled to be feasible, and the accuracy of x that it proves.
 
-        That is the relative gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖), plus what is infeasible.
+        That is the relative gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖), plus infeasibilities.
         """
         free = self.w == 0
-        nu = nu - self.B[:, free] @ fitted(self.B[:, free], nu)
+        nu = nu - self.B[:, free] @ lstsq(self.B[:, free], nu)
         inner = np.abs(self.B.conj().T @ nu)
         nu = nu / max(float((inner[~free] / self.w[~free]).max(initial=0.0)), EPS)
         inner = np.abs(self.B.conj().T @ nu) - self.w
@@ -40,14 +40,14 @@ class ConeProgram(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What a dual vector ν, |b_j*ν| <= w_j, proves of coefficients.
+    """What a dual feasible vector ν, |b_j*ν| <= w_j, proves about coefficients x.
 
     Attributes
     ----------
     gap : float
-        Σ w_j|x_j| - (Re y*ν - bound ‖ν‖), relatively, plus what ‖r‖ exceeds the bound by.
+        Σ w_j|x_j| - (Re y*ν - bound ‖ν‖), relative, plus the excess of ‖r‖ over the bound.
     rounding : float
-        How well that is known.
+        The rounding error of the gap.
     """
 
     gap: float
@@ -57,19 +57,20 @@ class Proof(NamedTuple):
     def of(
         cls, w: Array, x: Array, y: Array, r: Array, nu: Array, bound: float, eps: float = EPS
     ) -> Proof:
-        """The proof; w has what all columns cost, and x is the coefficients of as many."""
+        """The proof for weights w and coefficients x of the same columns."""
         primal, length = float(w @ np.abs(x)), float(np.linalg.norm(nu))
         product = float(np.vdot(y, nu).real)
         dual = product - bound * length
         largest = max(primal, abs(dual), EPS)
         exceeded = float(np.linalg.norm(r)) - bound
-        # |u_j*ν| <= w_j can't be told more precisely than |u_j*ν| itself.
-        dearth = length / float(w.min(where=w > 0, initial=1.0))
+        # |u_j*ν| <= w_j can't be checked more precisely than |u_j*ν| is known.
+        relative_length = length / float(w.min(where=w > 0, initial=1.0))
         rounding = 16 * eps * (1 + abs(product) / largest + float(np.abs(x).sum()))
-        return cls(abs(primal - dual) / largest + max(exceeded, 0.0), rounding + 2 * eps * dearth)
+        gap = abs(primal - dual) / largest + max(exceeded, 0.0)
+        return cls(gap, rounding + 2 * eps * relative_length)
 
 
-def fitted(B: Array, y: Array) -> Array:
+def lstsq(B: Array, y: Array) -> Array:
     """The least-squares coefficients of y in the columns of B."""
     return np.linalg.lstsq(B, y, rcond=None)[0] if B.shape[1] else np.zeros(0, y.dtype)
 
@@ -79,8 +80,8 @@ def inner(u: Array, v: Array) -> float:
     return float(np.vdot(u, v).real)
 
 
-# Real matrices and vectors stay as they are. Complex coefficients become pairs of real ones, one
-# after the other; a complex vector of measurements becomes its real part, then its imaginary one.
+# Real matrices and vectors stay as they are. Complex coefficients become interleaved real and
+# imaginary parts; a complex vector of measurements becomes all real parts, then all imaginary ones.
 
 
 def embed(B: Array) -> Array:
@@ -100,7 +101,7 @@ def stack(v: Array) -> Array:
 
 
 def interleave(x: Array) -> Array:
-    """Real and imaginary parts in turn."""
+    """Real and imaginary parts alternating."""
     return np.column_stack([x.real, x.imag]).ravel() if x.dtype.kind == "c" else x
 
 

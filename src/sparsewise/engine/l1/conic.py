@@ -9,34 +9,34 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsewise._typing import Array
-from sparsewise.engine.l1.cone_program import EPS, ConeProgram, fitted
+from sparsewise.engine.l1.cone_program import EPS, ConeProgram, lstsq
 from sparsewise.engine.l1.interior_point import interior_point
 from sparsewise.engine.l1.l1_solution import LostDigitsError, Minimiser, check_reachable
-from sparsewise.engine.l1.polish import polished
+from sparsewise.engine.l1.polish import polish
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.problem.problem import Problem
 
-NO_ROOM = 1e-11
-"""A bound below this part of the target is a bound of zero, for all that an interior point sees."""
+ZERO_BOUND = 1e-11
+"""A relative bound below this is zero at the precision of an interior-point method."""
 
 
 POOR = 1e-3
-"""A minimiser of less accuracy than this is none."""
+"""The worst accuracy at which a point still counts as a minimiser."""
 
 
 def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1e-10) -> Minimiser:
     """The minimiser of Σ w_j|x_j| with ‖U x - y‖ <= bound, for unit columns and a unit target.
 
-    What is outside the range of U can't be fitted: with d the distance of y from the range, the
-    same x minimises the problem for the projection of y and the bound √(bound² - d²). That one is
-    a cone program,
+    The part of y outside the range of U can't be fitted: with d the distance of y from the range,
+    the same x solves the problem for the projection of y and the bound √(bound² - d²). This is a
+    cone program,
 
         min Σ w_j t_j   s.t.   |x_j| <= t_j,   ‖U x - y‖ <= bound   (or U x = y),
 
     solved by Clarabel's interior-point method (Goulart and Chen, 2024) in real numbers: a complex
-    coefficient is a pair of these, in a cone of three dimensions. An interior point is nowhere
-    zero. Where |x_j| exceeds the slack w_j - |u_j*ν| column j belongs to the support (strict
-    complementarity), and on the support Newton's method solves the optimality conditions
+    coefficient is a pair of them, in a three-dimensional cone. An interior point has no zero
+    coefficients. Where |x_j| exceeds the slack w_j - |u_j*ν|, column j belongs to the support
+    (strict complementarity). On the support Newton's method solves the optimality conditions
 
         U_S*ν = w x/|x|,     U_S x + λν = y,     λ‖ν‖ = bound
 
@@ -47,11 +47,11 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
     data : Problem
         The design and the target.
     weights : Weights
-        What each coefficient costs; free and barred columns, too.
+        The penalty weights, which also say which columns are unpenalised or excluded.
     bound : float
         The bound on the residual of the unit target; 0 for basis pursuit.
     tol : float
-        Accuracy to ask Clarabel for.
+        The accuracy requested of Clarabel.
 
     Returns
     -------
@@ -59,18 +59,18 @@ def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1
         Exactly sparse, with the accuracy that its dual vector proves.
     """
     columns = np.flatnonzero(np.isfinite(weights.unit))
-    return restricted(data, weights, columns, bound, lambda form: interior_point(form.program, tol))
+    return solve_on(data, weights, columns, bound, lambda p: interior_point(p.program, tol))
 
 
-class Form(NamedTuple):
-    """A cone program in units and rows that suit it, and the way there.
+class ScaledProgram(NamedTuple):
+    """A cone program scaled and projected to the range of its columns, and how to get there.
 
     Attributes
     ----------
     program : ConeProgram
         The program for a target of norm one in the range of its columns.
     basis : ndarray, or None
-        An orthonormal basis of that range; None: the whole space.
+        An orthonormal basis of that range; None for the whole space.
     size : float
         The unit of x.
     unit : float
@@ -88,51 +88,51 @@ class Form(NamedTuple):
         return x / self.size, nu if self.basis is None else self.basis.conj().T @ nu
 
 
-def restricted(
+def solve_on(
     data: Problem,
     weights: Weights,
     columns: Array,
     bound: float,
-    start: Callable[[Form], tuple[Array, Array]],
+    start: Callable[[ScaledProgram], tuple[Array, Array]],
 ) -> Minimiser:
-    """The minimiser with these columns alone, from x and ν that are close to it.
+    """The minimiser with these columns alone, polished from the x and ν that `start` returns.
 
-    Those that cost nothing must be among the columns.
+    The unpenalised columns must be among them.
     """
     B = data.unit_columns(columns)
     kind = np.complex128 if data.y.dtype.kind == "c" or B.dtype.kind == "c" else np.float64
     B, y = B.astype(kind), data.y.astype(kind)
     eps = data.tolerances_in(y.dtype).eps
-    w, unit = _relevant(weights.unit[columns], np.abs(B.conj().T @ y))
+    w, unit = _scale_weights(weights.unit[columns], np.abs(B.conj().T @ y))
 
     x, nu = np.zeros(columns.size, kind), np.zeros(y.size, kind)
     free = w == 0
-    x[free] = fitted(B[:, free], y)
+    x[free] = lstsq(B[:, free], y)
     r = y - B @ x
-    if np.linalg.norm(r) <= bound + 4 * eps:  # nothing needs to be paid for
+    if np.linalg.norm(r) <= bound + 4 * eps:  # the unpenalised columns suffice
         return _minimiser(data, columns, free, x, nu, math.inf, 0.0)
 
-    Q = range_of(B, eps)
+    Q = range_basis(B, eps)
     target = Q.conj().T @ y
     outside = y - Q @ target
     distance = float(np.linalg.norm(outside))
     check_reachable(data, bound, distance)
     size = float(np.linalg.norm(target))
     room = math.sqrt(max(bound**2 - distance**2, 0.0)) / size
-    whole = Q.shape[1] == y.size  # then a sparse B had better stay as it is
+    whole = Q.shape[1] == y.size  # then a sparse B stays sparse
     program = ConeProgram(
         B if whole else Q.conj().T @ B, w, (y if whole else target) / size,
-        room if room > NO_ROOM else 0.0,
+        room if room > ZERO_BOUND else 0.0,
     )  # fmt: skip
-    form = Form(program, None if whole else Q, size, unit)
-    x, nu, penalty = polished(program, *start(form))
+    scaled = ScaledProgram(program, None if whole else Q, size, unit)
+    x, nu, penalty = polish(program, *start(scaled))
 
     x, penalty = size * x, size * penalty
     nu = nu if whole else Q @ nu
     if not whole and penalty > 0:
         nu = nu + outside / penalty
     elif not whole and distance > math.sqrt(eps):
-        # No dual vector attains the optimum; ν + t (y - Qy) comes as close as rounding lets it.
+        # No dual vector attains the optimum; ν + t (y - Qy) comes as close as rounding allows.
         nu = nu + outside * (float(np.linalg.norm(nu)) / (distance * math.sqrt(EPS)))
     length = float(np.linalg.norm(nu))
     nu, accuracy = ConeProgram(B, w, y, bound).judge(x, nu)
@@ -142,14 +142,13 @@ def restricted(
     return _minimiser(data, columns, free, x, nu / unit, penalty * unit, accuracy)
 
 
-def _relevant(w: Array, corr: Array) -> tuple[Array, float]:
-    """Weights in a unit in which those that matter first are of the size of numbers there, and it.
+def _scale_weights(w: Array, corr: Array) -> tuple[Array, float]:
+    """Weights scaled so that the smallest λ with x = 0 is 1, and the unit of that scale.
 
-    The least λ at which x is zero is then 1, and ν of the size of y, however little some columns
-    cost beside others.
+    ν is then of the size of y, however different the weights are.
     """
-    paid = w > 0
-    unit = float((corr[paid] / w[paid]).max(initial=0.0)) or 1.0
+    penalised = w > 0
+    unit = float((corr[penalised] / w[penalised]).max(initial=0.0)) or 1.0
     return w * unit, unit
 
 
@@ -162,15 +161,15 @@ def _minimiser(
     penalty: float,
     accuracy: float,
 ) -> Minimiser:
-    """The columns with non-zero coefficients and those that cost nothing."""
+    """The minimiser on the columns that have non-zero coefficients or are unpenalised."""
     chosen = np.flatnonzero((x != 0) | free)
     return Minimiser(
         columns[chosen], x[chosen].astype(data.y.dtype), nu.astype(data.y.dtype), penalty, accuracy
     )
 
 
-def range_of(B: Array, eps: float) -> Array:
-    """An orthonormal basis of the range of B, by QR with pivoting; some eps are nothing."""
+def range_basis(B: Array, eps: float) -> Array:
+    """An orthonormal basis of the range of B up to rounding, by QR with pivoting."""
     from scipy.linalg import qr
 
     n, m = B.shape

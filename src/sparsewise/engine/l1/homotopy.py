@@ -1,4 +1,4 @@
-"""ℓ1-penalised least squares along a path of weights."""
+"""Homotopy: the exact solution path of ℓ1-penalised least squares as λ and the weights change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sparsewise.engine.l1.l1_solution import (
     OutOfReachError,
     least_squares,
 )
-from sparsewise.engine.l1.path_lookahead import GuessedBends, residual
+from sparsewise.engine.l1.path_lookahead import PathLookahead, residual
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.engine.log import Log
 from sparsewise.engine.look_ahead import LookAhead
@@ -29,24 +29,24 @@ from sparsewise.kernels import load_homotopy
 from sparsewise.problem.problem import Problem
 from sparsewise.results import Stop
 
-BENDS = 64
-"""How many bends there is room for at first; twice as many each time."""
+FIRST_ROOM = 64
+"""Breakpoints to allocate room for at first; doubled each time."""
 
-GUESSES = 16
-"""Bends to guess at first: a wrong guess costs but a pass or two."""
+FIRST_LOOKAHEAD = 16
+"""Breakpoints to predict at first: a wrong prediction costs only a pass or two."""
 
-MOST_BENDS = 200
-"""More bends than this for each row and column are a sign that the path goes in circles."""
+MAX_BREAKPOINTS = 200
+"""More breakpoints than this per row and column mean that the path cycles."""
 
-WORN = -1 / 4
-"""A recipe larger than this power of eps has cost a quarter of the digits: the factor is worn."""
+GROWTH = -1 / 4
+"""Entries of U above this power of eps have cost a quarter of the digits: refactorise."""
 
-NUDGE = 1e-2
-"""Weights of idle columns are raised by up to this part of √eps to leave a cycle."""
+PERTURBATION = 1e-2
+"""Weights of inactive columns are raised by up to this fraction of √eps to break a cycle."""
 
 
 def attempts(data: Problem) -> Iterator[tuple[Problem, bool]]:
-    """The data, and whether to take care: each for when what the one before led to fails."""
+    """The data and `careful` of each attempt: the next is made where the last one fails."""
     yield data, False
     if data.y.dtype == np.float32:
         data = in_double(data)
@@ -55,11 +55,11 @@ def attempts(data: Problem) -> Iterator[tuple[Problem, bool]]:
 
 
 def in_double(data: Problem) -> Problem:
-    """The same problem in double precision, in memory."""
+    """The same problem as a dense matrix in double precision."""
     A = data.design.columns(slice(None)).astype(np.float64)
     design = DenseDesign(A, rows=data.design.rows, error=data.design.error)
     if data.design.measured.rough:  # weights are in these units
-        design = design.in_units_of(data.design)
+        design = design.with_norms_of(data.design)
     inverse = design.inverse_norms()
     return data._replace(design=design, Y=data.Y.astype(np.float64), inverse_norms=inverse)
 
@@ -67,32 +67,32 @@ def in_double(data: Problem) -> Problem:
 class Homotopy:
     """The minimiser of ½‖A x - y‖² + λ Σ w_j |x_j|, followed as λ and w change.
 
-    It begins at the λ at which the first column comes in. `lower` and `raise_` change λ, `reweight`
-    the weights: always along lines on which the minimiser bends from time to time, so that a new
-    problem costs as many bends as it is far from the last. Each verb raises `Halted` where the
-    callback, or Ctrl-C, asks to stop.
+    The path starts at the λ at which the first column enters. `lower` and `raise_` change λ,
+    `reweight` the weights, always along a line on which the minimiser is piecewise linear. The cost
+    of a new problem is the number of breakpoints between it and the last one. Each method raises
+    `Halted` when the callback or Ctrl-C asks to stop.
 
     Parameters
     ----------
     log : Log
-        Takes the steps.
+        Records the steps.
     weights : Weights
-        What each column costs.
+        The penalty weight of each column.
     careful : bool
-        Whether the factor is made anew at every bend: slow, and right to rounding wherever numbers
-        of this type can tell columns apart.
+        Whether to refactorise at every breakpoint: slow, but accurate to rounding wherever the
+        columns differ at all in this precision.
     data : Problem, optional
-        That of the log in another precision.
+        The problem of the log in another precision.
 
     Attributes
     ----------
     penalty : float
         λ, for unit columns, a unit target and `Weights.unit`.
-    begun : bool
+    started : bool
         Whether λ has left its first value.
     tolerance : Tolerances
-        What rounding makes of numbers of this type.
-    bends : list of float
+        Rounding tolerances of this data type.
+    breakpoints : list of float
         λ at each step of the log.
     """
 
@@ -111,18 +111,18 @@ class Homotopy:
         self._vectors = np.zeros((3, n), self._dtype)
         self._scratch = np.zeros((5, 0), self._dtype)
         self._at, self._count = np.zeros(6), np.zeros(6, np.int64)
-        self.bends: list[float] = []
-        self._recorded = 0  # columns of the model after the last step of the log
+        self.breakpoints: list[float] = []
+        self._recorded = 0  # model size after the last step of the log
         self._span = (0.0, 0.0)
-        self.begun, self._careful = False, careful
-        self._duals: list[Array] = []  # ν of the way, where care is taken
-        self._worn = self._bearable
-        self._look_ahead = LookAhead(GUESSES)
-        self._guesses = self._may_guess()
-        self._begin(weights)
+        self.started, self._careful = False, careful
+        self._duals: list[Array] = []  # ν along the path, if careful
+        self._growth_limit = self._usual_growth
+        self._look_ahead = LookAhead(FIRST_LOOKAHEAD)
+        self._predicts = self._may_predict()
+        self._initialise(weights)
 
-    def _may_guess(self) -> bool:
-        """Whether bends are guessed ahead, and checked several at a time."""
+    def _may_predict(self) -> bool:
+        """Whether breakpoints are predicted, and checked several at a time."""
         asked = plan.needs(l1=True, careful=self._careful, callback=self.log.callback)
         needs = asked | self.data.design.needs(self._dtype)
         task = plan.Task(self.data.shape, needs, itemsize=self._dtype.itemsize)
@@ -130,30 +130,30 @@ class Homotopy:
 
     @property
     def _r(self) -> Array:
-        """What least squares on the active columns leaves of y."""
+        """The residual of least squares on the active columns."""
         (r,) = self._factor.r
         return r
 
-    def _begin(self, weights: Weights) -> None:
-        """Columns that cost nothing are active; λ is where the first of the others comes in."""
+    def _initialise(self, weights: Weights) -> None:
+        """Activate the unpenalised columns; λ is where the first of the others enters."""
         kernels, factor = self._kernels, self._factor
         self._set_weights(weights)
-        free = [] if weights.plain else weights.free.tolist()
-        if not weights.plain:
-            self._state[weights.barred] = kernels.BARRED
+        free = [] if weights.all_penalised else weights.free.tolist()
+        if not weights.all_penalised:
+            self._state[weights.excluded] = kernels.BARRED
             self._state[free] = kernels.ACTIVE
         if free:
             if not factor.load(free, len(free), True):
                 raise InputError(
                     ("The columns that cost nothing (", Parameter("include"), ", or a weight of 0) "
-                     "depend linearly on each other"), "leave some of them out.",
+                     "are linearly dependent"), "leave some of them out.",
                 )  # fmt: skip
             self.log.record("start", free, [factor.rss], [factor.coef()], len(free))
             self._recorded = len(free)
         self._correlate(self._r)
         self._at[kernels.LENGTH] = factor.rss**0.5
         self._first_corr = np.abs(self._corr)
-        if free and self.fits_exactly:  # what is left of y is rounding
+        if free and self.fits_exactly:  # the residual is rounding
             self._first_corr[:] = 0.0
         self.penalty = self.first_penalty
 
@@ -164,13 +164,13 @@ class Homotopy:
     def _correlate(self, r: Array) -> None:
         self._corr = self.data.correlate(r).astype(self._dtype, copy=False)
 
-    # ------------------------------------------------------------------ what is there
+    # ------------------------------------------------------------------ state
 
     @property
     def first_penalty(self) -> float:
-        """The λ above which no column that costs anything is active."""
+        """The λ above which no penalised column is active."""
         corr, unit = self._first_corr, self._unit
-        if not self.weights.plain:
+        if not self.weights.all_penalised:
             costs = unit > 0
             corr, unit = corr[costs], unit[costs]
         return float((corr / unit).max(initial=0.0))
@@ -185,25 +185,25 @@ class Homotopy:
         """‖r‖² for a target of norm one."""
         if not self.size:
             return self._factor.rss
-        e = self._turned(self._unit * self.penalty)
+        e = self._residual_coordinates(self._unit * self.penalty)
         return self._factor.rss + float(e @ e)
 
     @property
     def fits_exactly(self) -> bool:
-        """Whether least squares on the active columns leave nothing but rounding."""
+        """Whether the least-squares residual of the active columns is rounding error."""
         return self._factor.rss <= self.tolerance.exact
 
     def minimiser(self) -> Minimiser:
         """The minimiser at the present λ and weights, with its dual vector."""
         factor, k = self._factor, self.size
-        columns, accuracy = factor.columns.copy(), 1e2 * self.tolerance.quiet * NUDGE
+        columns, accuracy = factor.columns.copy(), 1e2 * self.tolerance.quiet * PERTURBATION
         if math.isinf(self.penalty):
             return Minimiser(
                 columns, factor.coef()[0], np.zeros_like(self._r), self.penalty, accuracy
             )
-        e = self._turned(self._unit)
+        e = self._residual_coordinates(self._unit)
         x = self._coef(factor.t[0, :k] - self.penalty * e)
-        keep = (x * self._sign[columns] > self._dust(x)) | factor.locked[:k]
+        keep = (x * self._sign[columns] > self._zero_threshold(x)) | factor.locked[:k]
         if not keep.all():
             columns, x = columns[keep], x[keep]
         if self.penalty == 0 and columns.size < k:
@@ -213,8 +213,8 @@ class Homotopy:
             columns, x.astype(self._dtype), dual.astype(self._dtype), self.penalty, accuracy
         )
 
-    def _dust(self, x: Array) -> Array | float:
-        """How large coefficients may be that are zero but for rounding, as they may be at λ = 0."""
+    def _zero_threshold(self, x: Array) -> Array | float:
+        """Coefficients below this are zero up to rounding; at λ = 0 there may be such."""
         if self.penalty > 0:
             return 0.0
         least = self.tolerance.eps**0.75 * float(np.abs(x).max(initial=0.0))
@@ -223,10 +223,10 @@ class Homotopy:
         return np.maximum(least, 8 * self.tolerance.eps * np.sqrt(self._factor.diagonal()))
 
     def _dual(self, e: Array, columns: Array) -> Array:
-        """ν = r/λ = Q e + r_LS/λ; at λ = 0 its limit, as far as there is one.
+        """ν = r/λ = Q e + r_LS/λ; at λ = 0 its limit, if there is one.
 
-        Once r is nothing but rounding, so is the part of ν outside of the active columns. Any ν on
-        the way does as well that holds these columns at their weights.
+        Once r is rounding error, so is the part of ν outside the span of the active columns. Any
+        earlier ν of the path with |a_jᵀν| = w_j on these columns serves as well.
         """
         factor = self._factor
         if not self.penalty and self.fits_exactly and self._duals:
@@ -241,30 +241,30 @@ class Homotopy:
         return dual + self._r / share if share > 0 else dual
 
     def _last_penalty(self, length: float) -> float:
-        """A λ > 0 after the last bend: there r/λ is in the dual set, as it is in the limit of zero.
+        """A λ > 0 after the last breakpoint: there r/λ is dual feasible, as in the limit λ → 0.
 
-        Where r has no limit of zero, neither has r/λ a limit: the less λ is, the less is lost.
+        Where r does not tend to zero, r/λ has no limit: the smaller λ, the smaller the gap.
         """
-        last = self.bends[-1] if self.bends else 0.0
+        last = self.breakpoints[-1] if self.breakpoints else 0.0
         if self.fits_exactly or not length:
             return last
         return min(last, self._factor.rss**0.5 * self.tolerance.quiet / length)
 
     @property
-    def _bearable(self) -> float:
-        """The recipe above which the factor is worn."""
-        return 0.0 if self._careful else self.tolerance.eps**WORN
+    def _usual_growth(self) -> float:
+        """The row sum of |U| above which the factor has lost too many digits."""
+        return 0.0 if self._careful else self.tolerance.eps**GROWTH
 
     @property
-    def _mends(self) -> bool:
-        """Whether a worn factor is made anew: in single precision, all in double costs less.
+    def _may_refactorise(self) -> bool:
+        """Whether to refactorise; in single precision, starting again in double costs less.
 
-        Not where a callback is told of the steps: it can't be told that they were none.
+        Unless there is a callback: the steps it has seen can't be taken back.
         """
         return self._dtype != np.float32 or self.log.callback is not None
 
     def _coef(self, coordinates: Array, refined: bool = False) -> Array:
-        """x with A_S x = Q v; refined, if care is taken: U may be large where x is not."""
+        """x with A_S x = Q v, by iterative refinement if asked: U may be large where x is not."""
         factor, k = self._factor, coordinates.size
         Q, U = factor.Q[:k], factor.U[:k, :k]
         x = coordinates @ U
@@ -274,36 +274,36 @@ class Homotopy:
                 x = x + (Q @ (coordinates @ Q - unit @ x)) @ U
         return np.asarray(x)
 
-    def _turned(self, weights: Array) -> Array:
+    def _residual_coordinates(self, weights: Array) -> Array:
         """Uᵀ(s ω): the residual's part in the span of the active columns."""
         k, columns = self.size, self._factor.columns
         return np.asarray(self._factor.U[:k, :k] @ (self._sign[columns] * weights[columns]))
 
-    # ------------------------------------------------------------------ the verbs
+    # ------------------------------------------------------------------ moving along the path
 
     def lower(self, bound: float | None = None, to: float = 0.0) -> Stop:
-        """Lower λ until ‖r‖² is `bound`, or to a value."""
-        return self._go(0.0, self._unit, bound, to)
+        """Lower λ until ‖r‖² is `bound`, or to the value `to`."""
+        return self._move(0.0, self._unit, bound, to)
 
     def raise_(self, bound: float) -> Stop:
         """Raise λ until ‖r‖² is `bound`."""
-        return self._go(2 * self.first_penalty + self.penalty, self._unit, bound)
+        return self._move(2 * self.first_penalty + self.penalty, self._unit, bound)
 
     def reweight(self, weights: Weights) -> None:
-        """Go over to other weights (of the same free and barred columns), λ staying as it is."""
+        """Move to other weights (with the same unpenalised and excluded columns) at the same λ."""
         before = self._unit
         self._set_weights(weights)
-        self._go(self.penalty, before, None)
+        self._move(self.penalty, before, None)
 
     def reach(self, bound: float) -> Stop:
-        """Go to the λ at which ‖r‖ is the bound; infinite where nothing needs to be paid for."""
+        """Move to the λ at which ‖r‖ meets the bound; infinite if x = 0 meets it."""
         squared, now = min(bound, 2.0) ** 2, self.squared_residual
-        if squared <= self.tolerance.exact:  # nothing but rounding
+        if squared <= self.tolerance.exact:  # below rounding
             squared = 0.0
-        if now <= squared and not self.begun:
+        if now <= squared and not self.started:
             self.penalty = np.inf
             return Stop.RESIDUAL
-        if self.begun and abs(now - squared) <= 1e-12 * squared:
+        if self.started and abs(now - squared) <= 1e-12 * squared:
             return Stop.RESIDUAL
         if squared == 0.0:
             stop = self.lower()
@@ -312,7 +312,7 @@ class Homotopy:
         else:
             stop = self.raise_(squared)
         if stop is Stop.RESIDUAL:
-            self._settle(squared)
+            self._refine_penalty(squared)
             return stop
         if self.fits_exactly:
             return Stop.EXACT_FIT
@@ -322,17 +322,17 @@ class Homotopy:
             raise OutOfReachError(self.data, bound, distance)
         return Stop.RESIDUAL
 
-    def _settle(self, squared: float) -> None:
-        """λ where ‖r‖² = ‖r_LS‖² + λ²‖e‖² is the bound, without the errors of the way to it."""
-        e = self._turned(self._unit)
+    def _refine_penalty(self, squared: float) -> None:
+        """Solve ‖r‖² = ‖r_LS‖² + λ²‖e‖² = bound for λ, free of errors accumulated on the path."""
+        e = self._residual_coordinates(self._unit)
         length = float(e @ e)
         if length > 0:
             self.penalty = (max(squared - self._factor.rss, 0.0) / length) ** 0.5
 
-    # ------------------------------------------------------------------ along a line
+    # ------------------------------------------------------------------ along one line
 
-    def _go(self, to: float, before: Array, bound: float | None, least: float = 0.0) -> Stop:
-        """From λ and the weights before to λ = `to` and the weights now; not beyond `least`."""
+    def _move(self, to: float, before: Array, bound: float | None, least: float = 0.0) -> Stop:
+        """Move from λ and the previous weights to λ = `to` and the new ones; not below `least`."""
         kernels, start = self._kernels, self.penalty
         self._weight = start * before
         self._delta = to * self._unit - self._weight
@@ -340,42 +340,42 @@ class Homotopy:
         self._at[kernels.LEAST] = least / start if least else 0.0
         self._count[kernels.STILL] = 0
         self._span = (start, to)
-        self.begun = True
+        self.started = True
         self._state[self._state == kernels.PARKED] = kernels.OPEN
-        room = 2 if self.log.callback else BENDS  # a column may come in exchange for another
+        room = 2 if self.log.callback else FIRST_ROOM  # an exchange is two breakpoints
         code = kernels.END if not start else kernels.MORE
         while code not in (kernels.END, kernels.MET):
             code = self._follow(room, -1.0 if bound is None else bound)
             self.penalty = to + (start - to) * float(self._at[kernels.LEFT])
             if code == kernels.STALE:
                 self._refresh()
-                if not to:  # a way to zero may be long: what is left of it is the whole way
+                if not to:  # the way to λ = 0 spans many decades: rescale what is left of it to 1
                     start = self.penalty
                     self._span = (start, to)
                     self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
                     self._at[kernels.LEAST] = least / start if least else 0.0
             elif code == kernels.CYCLE:
-                self._nudge()
+                self._perturb()
             elif not self.log.callback:
                 room *= 2
             self.log.check_interrupt()
         return Stop.RESIDUAL if code == kernels.MET else Stop.EXHAUSTED
 
     def _follow(self, room: int, bound: float) -> int:
-        """Follow the line for as many bends as there is room for; why that ended.
+        """Follow the line for as many breakpoints as there is room for; return the exit code.
 
-        All in one compiled call if A is small; otherwise bends are guessed, or it asks for products
-        and columns.
+        A small A takes one compiled call. Otherwise breakpoints are predicted, or the kernel
+        returns for each product and column it needs.
         """
-        self._check_bends()
-        if self._guesses:
+        self._check_progress()
+        if self._predicts:
             steps = self._look_ahead.steps(room - 1)
-            if steps > 1 and (code := self._guess(steps, bound)) is not None:
+            if steps > 1 and (code := self._predict(steps, bound)) is not None:
                 return code
             room = 2
         kernels, factor, data, count = self._kernels, self._factor, self.data, self._count
         factor.make_room(min(factor.size + 1, factor.capacity))
-        limits, state = self._limits(), self._now(room)
+        limits, state = self._limits(), self._kernel_state(room)
         small = data.design.is_small
         W = data.design.as_contiguous(None, self._dtype) if small else np.empty((0, 0), self._dtype)
         code = kernels.LOOK
@@ -385,44 +385,44 @@ class Homotopy:
                 state.b[:] = data.correlate(state.u)
             elif code == kernels.COLUMN:
                 state.a[:] = factor.unit_column(int(count[kernels.PLACE]))
-            elif code == kernels.WORN and self._mends:
-                state, code = self._made_anew(state), kernels.LOOK
+            elif code == kernels.WORN and self._may_refactorise:
+                state, code = self._refactorised(state), kernels.LOOK
                 limits = self._limits()
             else:
                 break
         data.passes.add(int(count[kernels.PASSES]))
         if code == kernels.WORN:
             raise LostDigitsError
-        self._took(state)
+        self._commit(state)
         return int(code)
 
-    def _guess(self, steps: int, bound: float) -> int | None:
-        """Guess so many bends, and follow the line for as many as are right; why that ended.
+    def _predict(self, steps: int, bound: float) -> int | None:
+        """Predict so many breakpoints and keep the valid ones; return the exit code.
 
-        None: not even two of them are.
+        None if fewer than two of them are valid.
         """
         kernels, factor = self._kernels, self._factor
         factor.make_room(min(factor.size + steps + 1, factor.capacity))
-        guess = GuessedBends(self.data, self._now(steps + 1), steps)
-        new, code = guess.follow(steps + 1, bound, self._limits())
-        right = 0
+        lookahead = PathLookahead(self.data, self._kernel_state(steps + 1), steps)
+        new, code = lookahead.follow(steps + 1, bound, self._limits())
+        valid = 0
         if code != kernels.WORN:
             r = residual(new)
             corr = self.data.correlate(r)
-            right = guess.right(new, r, corr, self.tolerance.tie)
-        self._look_ahead.learn(steps, min(right, steps))
-        if right < 2:
+            valid = lookahead.count_valid(new, r, corr, self.tolerance.tie)
+        self._look_ahead.learn(steps, min(valid, steps))
+        if valid < 2:
             return None
-        if right <= new.count[kernels.BENDS]:
-            new, code = guess.follow(right, bound, self._limits())
+        if valid <= new.count[kernels.BENDS]:
+            new, code = lookahead.follow(valid, bound, self._limits())
             r = residual(new)
             corr = self.data.correlate(r)
-        self._accept(guess, new, r, corr)
+        self._accept(lookahead, new, r, corr)
         return code
 
-    def _accept(self, guess: GuessedBends, new: Any, r: Array, corr: Array) -> None:
-        """Go on from where the guess has led, with this residual and c."""
-        kernels, factor, pool = self._kernels, self._factor, guess.pool
+    def _accept(self, lookahead: PathLookahead, new: Any, r: Array, corr: Array) -> None:
+        """Move to the end of the prediction, where r and c are these."""
+        kernels, factor, pool = self._kernels, self._factor, lookahead.pool
         k, at = int(new.count[kernels.SIZE]), self._at
         way = 1 - new.at[kernels.LEFT] / at[kernels.LEFT]
         self._weight, self._delta = self._weight + way * self._delta, (1 - way) * self._delta
@@ -437,10 +437,10 @@ class Homotopy:
         done = int(new.count[kernels.BENDS])
         columns = new.columns[:done]
         named = np.where(columns >= 0, pool[columns], -1 - pool[-1 - columns])
-        self._took(new._replace(columns=named))
+        self._commit(new._replace(columns=named))
 
-    def _took(self, state: Any) -> None:
-        """The bends that lie behind."""
+    def _commit(self, state: Any) -> None:
+        """Take over the factor's new size and record the breakpoints passed."""
         kernels, count = self._kernels, self._count
         done = int(count[kernels.BENDS])
         columns = state.columns[:done]
@@ -448,14 +448,14 @@ class Homotopy:
         self._factor.was_changed(int(count[kernels.SIZE]), float(self._at[kernels.RSS]), dropped)
         self._record(columns, state.left[:done], state.squares[:done], state.X[:done])
 
-    def _check_bends(self) -> None:
-        if len(self.bends) > MOST_BENDS * sum(self.data.shape):
+    def _check_progress(self) -> None:
+        if len(self.breakpoints) > MAX_BREAKPOINTS * sum(self.data.shape):
             raise LostDigitsError
 
     def _record(self, columns: Array, left: Array, squares: Array, coefs: Array) -> None:
-        """The steps, those of one kind together."""
+        """Log the steps, runs of one kind at once."""
         start, to = self._span
-        self.bends += (to + (start - to) * left).tolist()
+        self.breakpoints += (to + (start - to) * left).tolist()
         first = 0
         for comes, group in groupby((columns >= 0).tolist()):
             last = first + len(list(group))
@@ -467,7 +467,7 @@ class Homotopy:
             )
             first = last
 
-    # ------------------------------------------------------------------ what kernels take
+    # ------------------------------------------------------------------ arguments of the kernels
 
     def _limits(self) -> tuple[float, ...]:
         tolerance = self.tolerance
@@ -475,11 +475,11 @@ class Homotopy:
         return (
             tolerance.exact if to_zero else -1.0, tolerance.exact, tolerance.eps**0.75,
             32 * tolerance.eps, float(2 * min(self.data.shape) + 20), tolerance.faded**0.5,
-            self._worn,
+            self._growth_limit,
         )  # fmt: skip
 
-    def _now(self, room: int) -> Any:
-        """The state, with room to record so many bends."""
+    def _kernel_state(self, room: int) -> Any:
+        """The kernel's state, with room to record so many breakpoints."""
         kernels, factor, count = self._kernels, self._factor, self._count
         count[kernels.SIZE], self._at[kernels.RSS] = factor.size, factor.rss
         count[kernels.BENDS] = count[kernels.PASSES] = 0
@@ -496,40 +496,41 @@ class Homotopy:
             np.zeros((room, factor.room + 1), self._dtype),
         )  # fmt: skip
 
-    # ------------------------------------------------------------------ errors kept small
+    # ------------------------------------------------------------------ numerical hygiene
 
     def _refresh(self) -> None:
-        """c from scratch: it carries the rounding errors of larger times."""
+        """Recompute c: it carries the rounding errors of when it was larger."""
         factor, kernels = self._factor, self._kernels
         _ = factor.Q
         factor.reorthogonalise()
-        r = self._r + self._turned(self._weight) @ factor.Q[: self.size]
+        r = self._r + self._residual_coordinates(self._weight) @ factor.Q[: self.size]
         self._correlate(r)
         if self._careful and self._span[1] == 0.0:
             self._duals.append(r / (self._span[0] * float(self._at[kernels.LEFT])))
         self._at[kernels.FRESH] = self._at[kernels.LEFT]
         self._at[kernels.LENGTH] = np.linalg.norm(r)
 
-    def _made_anew(self, state: Any) -> Any:
-        """The factor from scratch, and c: large recipes have cost them digits.
+    def _refactorised(self, state: Any) -> Any:
+        """Recompute the factor and c, which large entries of U have cost digits.
 
-        With what it is now, the last bend is recorded; where recipes stay large, so is every one.
+        The last breakpoint is recorded again from the new factor. Where U stays large, the factor
+        is recomputed at every breakpoint.
         """
         factor, kernels, count = self._factor, self._kernels, self._count
         k = factor.size = int(count[kernels.SIZE])
         factor.make()
         self._refresh()
         self._at[kernels.WEAR], self._at[kernels.RSS] = 0.0, factor.rss
-        recipes = float(np.abs(factor.U[:k, :k]).sum(axis=1).max(initial=0.0))
-        self._worn = self._bearable if recipes <= self._bearable else 0.0
+        growth = float(np.abs(factor.U[:k, :k]).sum(axis=1).max(initial=0.0))
+        self._growth_limit = self._usual_growth if growth <= self._usual_growth else 0.0
         if count[kernels.GIVEN_UP] != kernels.NO_BEND:
             last, given_up = int(count[kernels.BENDS]) - 1, int(count[kernels.GIVEN_UP])
-            came = int(state.columns[last] >= 0)  # a column that has just come is at zero
-            v = (factor.t[0, :k] - self._turned(self._weight))[: k - came]
+            came = int(state.columns[last] >= 0)  # a column that has just entered is at zero
+            v = (factor.t[0, :k] - self._residual_coordinates(self._weight))[: k - came]
             x = np.append(self._coef(v, refined=True), np.zeros(came))
             r = self.data.y - factor.unit_columns(factor.columns) @ x
             state.squares[last], state.X[last, :k] = r @ r, x
-            if given_up >= 0:  # an exchange is two bends: the other column is still there, at zero
+            if given_up >= 0:  # an exchange is two breakpoints: at the first, both are there
                 state.squares[last - 1] = r @ r
                 state.X[last - 1, : k + 1] = np.insert(x, given_up, 0.0)
             count[kernels.GIVEN_UP] = kernels.NO_BEND
@@ -539,12 +540,12 @@ class Homotopy:
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(0)
 
-    def _nudge(self) -> None:
-        """Columns that are tied for ever are told apart by weights raised a little."""
-        idle = self._state == self._kernels.OPEN
-        size = NUDGE * self.tolerance.quiet
-        factors = 1 + size * self._generator.random(np.count_nonzero(idle)).astype(self._dtype)
-        target = self._weight[idle] + self._delta[idle]
-        self._weight[idle] *= factors
-        self._delta[idle] = target * factors - self._weight[idle]
+    def _perturb(self) -> None:
+        """Break a cycle of tied columns by random increases of the inactive ones' weights."""
+        inactive = self._state == self._kernels.OPEN
+        size = PERTURBATION * self.tolerance.quiet
+        factors = 1 + size * self._generator.random(np.count_nonzero(inactive)).astype(self._dtype)
+        target = self._weight[inactive] + self._delta[inactive]
+        self._weight[inactive] *= factors
+        self._delta[inactive] = target * factors - self._weight[inactive]
         self._count[self._kernels.STILL] = 0

@@ -12,7 +12,7 @@ from sparsewise.errors import InputError, Parameter
 
 
 def interior_point(program: ConeProgram, tol: float) -> tuple[Array, Array]:
-    """x and ν of Clarabel, nowhere zero."""
+    """x and ν of Clarabel: an interior point, so no x_j is zero."""
     try:
         import clarabel
     except ImportError:
@@ -22,21 +22,21 @@ def interior_point(program: ConeProgram, tol: float) -> tuple[Array, Array]:
     from scipy import sparse
 
     E, y = embed(program.B), stack(program.y)
-    size, paid = E.shape[1], np.flatnonzero(program.w)
+    size, J = E.shape[1], np.flatnonzero(program.w)
 
-    # Variables: the parts of each x_j, then t_j for each column that costs something.
-    fits: list[Any] = [sparse.hstack([sparse.csc_array(E), sparse.csc_array((y.size, paid.size))])]
+    # Variables: the parts of each x_j, then t_j for each penalised column.
+    fits: list[Any] = [sparse.hstack([sparse.csc_array(E), sparse.csc_array((y.size, J.size))])]
     right, cones = [y], [clarabel.ZeroConeT(y.size)]
     if program.bound > 0:
-        fits.insert(0, sparse.csc_array((1, size + paid.size)))
+        fits.insert(0, sparse.csc_array((1, size + J.size)))
         right, cones = [np.array([program.bound]), y], [clarabel.SecondOrderConeT(y.size + 1)]
-    sizes, more = _absolute_values(clarabel, program.w.size, paid, program.is_complex)
+    sizes, more = _absolute_values(clarabel, program.w.size, J, program.is_complex)
     M = sparse.csc_matrix(sparse.vstack([*fits, sizes]))
     rhs = np.concatenate([*right, np.zeros(sizes.shape[0])])
-    cost = np.concatenate([np.zeros(size), program.w[paid]])
+    cost = np.concatenate([np.zeros(size), program.w[J]])
 
-    nothing = sparse.csc_matrix((cost.size, cost.size))
-    solver = clarabel.DefaultSolver(nothing, cost, M, rhs, cones + more, _settings(clarabel, tol))
+    quadratic = sparse.csc_matrix((cost.size, cost.size))  # none
+    solver = clarabel.DefaultSolver(quadratic, cost, M, rhs, cones + more, _settings(clarabel, tol))
     solved = solver.solve()
     if solved.status not in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
         raise InputError(
@@ -48,19 +48,19 @@ def interior_point(program: ConeProgram, tol: float) -> tuple[Array, Array]:
     return deinterleave(x, program.is_complex), unstack(z, program.is_complex)
 
 
-def _absolute_values(clarabel: Any, k: int, paid: Array, is_complex: bool) -> tuple[Any, list[Any]]:
-    """Rows and cones of |x_j| <= t_j: two half-lines, or a cone of three dimensions."""
+def _absolute_values(clarabel: Any, k: int, J: Array, is_complex: bool) -> tuple[Any, list[Any]]:
+    """Rows and cones of |x_j| <= t_j: two half-lines, or a three-dimensional second-order cone."""
     from scipy import sparse
 
-    p = paid.size
+    p = J.size
     if not is_complex:
-        pick = sparse.csc_array((np.ones(p), (np.arange(p), paid)), shape=(p, k))
+        pick = sparse.csc_array((np.ones(p), (np.arange(p), J)), shape=(p, k))
         eye = sparse.eye_array(p)
         half_lines = sparse.vstack([sparse.hstack([pick, -eye]), sparse.hstack([-pick, -eye])])
         return half_lines, [clarabel.NonnegativeConeT(2 * p)]
     at = 3 * np.arange(p)
     rows = np.concatenate([at, at + 1, at + 2])
-    columns = np.concatenate([2 * k + np.arange(p), 2 * paid, 2 * paid + 1])
+    columns = np.concatenate([2 * k + np.arange(p), 2 * J, 2 * J + 1])
     discs = sparse.csc_array((-np.ones(3 * p), (rows, columns)), shape=(3 * p, 2 * k + p))
     return discs, [clarabel.SecondOrderConeT(3)] * p
 
@@ -69,7 +69,7 @@ def _settings(clarabel: Any, tol: float) -> Any:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
-    # What it then calls almost solved is a fair start for Newton's method.
+    # At these reduced tolerances, "almost solved" is a good start for Newton's method.
     settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = 1e-5
     settings.reduced_tol_feas = 1e-6
     return settings

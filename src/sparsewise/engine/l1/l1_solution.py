@@ -1,4 +1,4 @@
-"""From a minimiser in unit columns, however it was found, to an `L1Solution`."""
+"""From a minimiser for unit columns to an `L1Solution` in the units of the data."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Minimiser(NamedTuple):
     Attributes
     ----------
     columns, x : ndarray
-        The support, in the order of the path if there is one, and its coefficients: none is zero,
-        but perhaps those of columns that cost nothing.
+        The support, in path order if there is a path, and its coefficients, which are non-zero
+        except perhaps those of unpenalised columns.
     dual : ndarray of shape (n,)
         ν with |a_j*ν| <= w_j, and equality (in phase with x_j) on the support.
     penalty : float
         λ with r = λν.
     accuracy : float
-        Relative gap to vouch for.
+        Guaranteed relative duality gap.
     """
 
     columns: Array
@@ -41,7 +41,7 @@ class Minimiser(NamedTuple):
     accuracy: float
 
     def rounded(self, data: Problem) -> Minimiser:
-        """In the precision of the data."""
+        """The same in the precision of the data."""
         dtype = data.y.dtype
         if self.x.dtype == dtype:
             return self
@@ -60,7 +60,7 @@ class Minimiser(NamedTuple):
 
     def cost(self, weights: Weights, data: Problem) -> float:
         """Σ w_j |x_j| in the units of the data."""
-        each = weights.given[self.columns] / data.design.norms()[self.columns]
+        each = weights.values[self.columns] / data.design.norms()[self.columns]
         return float(np.abs(self.x) @ each) * data.scale
 
 
@@ -69,7 +69,7 @@ def l1_solution(
     algorithm: str,
     stop: Stop,
     weights: Weights,
-    found: Minimiser,
+    minimiser: Minimiser,
     bound: float | None,
     debias: bool,
     kind: type[Kind] = L1Solution,  # type: ignore[assignment]  # mypy: a default can't tell Kind
@@ -78,28 +78,29 @@ def l1_solution(
 ) -> Kind:
     """The minimiser in the units of the data, or least squares on its support.
 
-    One that was halted on the way is the minimiser under the bound that it has reached. r is
-    y - A x of the minimiser, if that is known.
+    A run that was halted is the minimiser under the bound that it reached. r is y - A x of the
+    minimiser, if already known.
     """
     data: Problem = log.problem
-    r = found.residual(data) if r is None else r
+    r = minimiser.residual(data) if r is None else r
     if bound is not None and stop in (Stop.CALLBACK, Stop.INTERRUPTED):
         bound = max(bound, float(np.linalg.norm(r)) * data.scale)
-    model = found._replace(x=least_squares(data, found.columns)) if debias else found
+    model = minimiser
     if debias:
+        model = minimiser._replace(x=least_squares(data, minimiser.columns))
         r = model.residual(data)
-    if not weights.plain:
-        free = np.intersect1d(weights.free, found.columns)
-        log.constrain(free, np.flatnonzero(weights.barred & (data.inverse_norms > 0)))
+    if not weights.all_penalised:
+        free = np.intersect1d(weights.free, minimiser.columns)
+        log.constrain(free, np.flatnonzero(weights.excluded & (data.inverse_norms > 0)))
     solution = log.solution(
         algorithm, stop, model.columns, model.x, float(np.vdot(r, r).real),
         least_squares=debias, kind=kind,
-        objective=found.cost(weights, data),
-        weights=weights.given,
+        objective=minimiser.cost(weights, data),
+        weights=weights.values,
         bound=bound,
-        penalty=data_penalty(found.penalty, weights, data),
-        dual=_data_dual(found.dual, weights.top),
-        accuracy=found.accuracy,
+        penalty=data_penalty(minimiser.penalty, weights, data),
+        dual=_data_dual(minimiser.dual, weights.top),
+        accuracy=minimiser.accuracy,
         debiased=debias,
         **more,
     )  # fmt: skip
@@ -108,8 +109,13 @@ def l1_solution(
 
 
 def data_penalty(penalty: float, weights: Weights, data: Problem) -> float:
-    """λ in the units of the data, λ ‖y‖/top: digits and powers of two apart, lest one overflow."""
-    (a, i), (b, j), (c, k) = map(math.frexp, (penalty, data.scale, weights.top))
+    """λ in the units of the data, λ ‖y‖/top."""
+    return product_ratio(penalty, data.scale, weights.top)
+
+
+def product_ratio(a: float, b: float, c: float) -> float:
+    """a b/c by mantissas and exponents: infinite only if the result itself overflows."""
+    (a, i), (b, j), (c, k) = map(math.frexp, (a, b, c))
     try:
         return math.ldexp(a * b / c, i + j - k)
     except OverflowError:
@@ -124,7 +130,7 @@ def _data_dual(dual: Array, top: float) -> Array:
         scaled = np.asarray(dual * top)
     if not np.isfinite(scaled).all():
         raise InputError(
-            "The dual vector is beyond the range of numbers", "scale A, or the weights."
+            "The dual vector is beyond the floating-point range", "scale A, or the weights."
         )
     return scaled
 
@@ -137,7 +143,7 @@ class OutOfReachError(InputError):
     data : Problem
         A and y.
     bound, distance : float
-        Of the unit target.
+        For the unit target.
     """
 
     def __init__(self, data: Problem, bound: float, distance: float) -> None:
@@ -156,9 +162,9 @@ class LostDigitsError(InputError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Columns agree so closely, or cost so differently, that rounding hides which of them "
-            "make the least ℓ1 norm",
-            "leave out those that say the same, take away their means, or scale them.",
+            "Columns are so nearly dependent, or their weights so different, that rounding hides "
+            "which of them give the smallest ℓ1 norm",
+            "drop near-duplicates, center the columns, or rescale them.",
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -166,12 +172,12 @@ class LostDigitsError(InputError):
 
 
 def check_reachable(data: Problem, bound: float, distance: float) -> None:
-    """Refuse a bound below the distance of y from the range of A (both for a unit target)."""
+    """Raise an error for a bound below the distance of y from the range of A (unit target)."""
     if distance > bound + data.tolerances.tie:
         raise OutOfReachError(data, bound, distance)
 
 
 def least_squares(data: Problem, columns: Array) -> Array:
-    """The coefficients of these unit columns that fit the unit target best."""
+    """The least-squares coefficients of these unit columns for the unit target."""
     unit = data.unit_columns(columns)
     return np.asarray(np.linalg.lstsq(unit, data.y, rcond=None)[0], data.y.dtype)

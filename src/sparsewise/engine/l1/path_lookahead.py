@@ -1,4 +1,4 @@
-"""Bends of an ℓ1 path guessed from a few columns, and checked against all of them in one pass."""
+"""Breakpoints of an ℓ1 path, predicted from a few columns and verified on all in one pass."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from sparsewise._typing import Array
 from sparsewise.kernels import load_homotopy
 from sparsewise.problem.problem import Problem
 
-WIDTH = 4
-"""Columns that may come in, for each bend that is guessed."""
+POOL_WIDTH = 4
+"""Candidate columns per predicted breakpoint."""
 
 FEW = 32
-"""Columns to look at cost less than a pass over A."""
+"""Checking this many columns one by one costs less than a pass over A."""
 
 
-class GuessedBends:
-    """The next bends if only the columns of a pool could come in.
+class PathLookahead:
+    """The next breakpoints if only the columns of a pool could enter.
 
-    Between bends every c_j is linear in λ, and so are the weights: columns outside of the pool that
-    are within their weights at two bends are so in between. So if c = Aᵀr is within them at the
-    first so many bends, these are the bends of all columns.
+    Between breakpoints every c_j is linear in λ, and so are the weights: a column outside the pool
+    that is within its weight at two breakpoints is so in between. So if c = Aᵀr is within the
+    weights at the first k predicted breakpoints, these are the first k of the full path.
 
     Parameters
     ----------
     data : Problem
         The design and the target.
     state : State
-        Where the path is; it is not touched. There is room for as many bends as are to be guessed.
+        The current point of the path (not modified), with room for the predicted breakpoints.
     steps : int
-        How many those are.
+        Number of breakpoints to predict.
     """
 
     def __init__(self, data: Problem, state: Any, steps: int) -> None:
         self._data, self._start = data, state
         self._size = int(state.count[load_homotopy().SIZE])
-        self.pool = self._likely(WIDTH * steps)
+        self.pool = self._candidates(POOL_WIDTH * steps)
         self._W = data.design.as_contiguous(self.pool, state.corr.dtype)
         self._scale = data.inverse_norms[self.pool]
 
-    def _likely(self, width: int) -> Array:
-        """The active columns, and those of the others nearest to their weights, ascending."""
+    def _candidates(self, width: int) -> Array:
+        """The active columns and the inactive ones closest to their weights, ascending."""
         s, kernels = self._start, load_homotopy()
         with np.errstate(divide="ignore", invalid="ignore"):
             near = np.where(s.state == kernels.OPEN, np.abs(s.corr) / s.weight, -1.0)
@@ -52,9 +52,9 @@ class GuessedBends:
         return np.union1d(top[near[top] >= 0], s.order[: self._size])
 
     def follow(self, room: int, bound: float, limits: tuple[float, ...]) -> tuple[Any, int]:
-        """Where the path is after so many bends less one, and why that ended.
+        """The state after `room` - 1 breakpoints, and the exit code.
 
-        Columns are named by their places in the pool.
+        Columns are numbered by their positions in the pool.
         """
         s, pool, kernels = self._start, self.pool, load_homotopy()
         order = s.order.copy()
@@ -69,29 +69,29 @@ class GuessedBends:
         code = kernels.follow(self._W, self._scale, new, kernels.LOOK, bound, limits)
         return new, int(code)
 
-    def right(self, new: Any, r: Array, corr: Array, slack: float) -> int:
-        """How many of the first bends, and the end, no other column comes before.
+    def count_valid(self, new: Any, r: Array, corr: Array, slack: float) -> int:
+        """How many of the predicted breakpoints, and the end, precede the entry of another column.
 
-        The end has this r, and c; the slack is what rounding may make of c, relatively.
+        r and corr are those of the end; slack is the relative rounding error of c.
         """
         s, kernels = self._start, load_homotopy()
-        apart = s.state == kernels.OPEN
-        apart[self.pool] = False
-        self._others = np.flatnonzero(apart)
+        outside = s.state == kernels.OPEN
+        outside[self.pool] = False
+        self._others = np.flatnonzero(outside)
         self._R = np.vstack([residual(s), self._residuals(new), r])
         last = len(self._R) - 1
         left = np.array([1.0, *(new.left[: last - 1] / s.at[kernels.LEFT]), 0.0])
         left[last] = new.at[kernels.LEFT] / s.at[kernels.LEFT]
         self._left, self._slack = left, slack
         self._sizes = {0: np.abs(s.corr[self._others]), last: np.abs(corr[self._others])}
-        return (self._first_wrong(0, last) or last + 1) - 1
+        return (self._first_violation(0, last) or last + 1) - 1
 
-    def _first_wrong(self, first: int, last: int) -> int:
-        """The first point after `first` at which another column is beyond its weight; 0: none.
+    def _first_violation(self, first: int, last: int) -> int:
+        """The first point after `first` at which another column exceeds its weight; 0 if none.
 
-        Where r is that far from the line between the two points, c_j is as near to what it is on
-        the line. If many columns are not kept within their weights by this, c at a point between
-        the two tells more; few of them are looked at.
+        c_j differs from its linear interpolation between the two points by at most the distance of
+        r from its own. If this bound leaves many columns uncertain, bisect: compute c at the middle
+        point. If few, check them one by one.
         """
         s, left, others = self._start, self._left[first : last + 1, None], self._others
         limits = (s.weight[others] + (1 - left) * s.delta[others]) * (1 + self._slack)
@@ -101,19 +101,19 @@ class GuessedBends:
         whole = float(left[0, 0] - left[-1, 0])
         share = (left - left[-1]) / whole if whole > 0 else np.zeros_like(left)
         R = self._R[first : last + 1]
-        away = np.linalg.norm(R - (share * R[0] + (1 - share) * R[-1]), axis=1)
-        most = share * self._sizes[first] + (1 - share) * self._sizes[last] + away[:, None]
-        unsure = np.flatnonzero((most[1:] > limits[1:]).any(axis=0))
-        if unsure.size > FEW:
+        deviation = np.linalg.norm(R - (share * R[0] + (1 - share) * R[-1]), axis=1)
+        upper = share * self._sizes[first] + (1 - share) * self._sizes[last] + deviation[:, None]
+        uncertain = np.flatnonzero((upper[1:] > limits[1:]).any(axis=0))
+        if uncertain.size > FEW:
             middle = (first + last) // 2
             self._sizes[middle] = np.abs(self._data.correlate(self._R[middle])[others])
-            return self._first_wrong(first, middle) or self._first_wrong(middle, last)
-        inner = R[1:] @ self._data.unit_columns(others[unsure])
-        wrong = (np.abs(inner) > limits[1:, unsure]).any(axis=1)
-        return first + 1 + int(np.argmax(wrong)) if wrong.any() else 0
+            return self._first_violation(first, middle) or self._first_violation(middle, last)
+        inner = R[1:] @ self._data.unit_columns(others[uncertain])
+        violated = (np.abs(inner) > limits[1:, uncertain]).any(axis=1)
+        return first + 1 + int(np.argmax(violated)) if violated.any() else 0
 
     def _residuals(self, new: Any) -> Array:
-        """r at every bend."""
+        """r at every breakpoint."""
         done = int(new.count[load_homotopy().BENDS])
         coefs = np.zeros((done, self.pool.size), self._data.y.dtype)
         order = np.searchsorted(self.pool, self._start.order[: self._size]).tolist()

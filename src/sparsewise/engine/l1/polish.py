@@ -1,4 +1,4 @@
-"""From an interior point to the exactly sparse minimiser, to rounding."""
+"""From an interior point to the exactly sparse minimiser, accurate to rounding."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from sparsewise.engine.l1.cone_program import (
     ConeProgram,
     deinterleave,
     embed,
-    fitted,
     interleave,
+    lstsq,
     stack,
     unstack,
 )
 
 ROUNDS = 4
-"""Most corrections of a support that the interior point has proposed."""
+"""Most corrections of the support that the interior point suggests."""
 
 SINGULAR = 1e-14
-"""A reciprocal condition number below which a matrix is singular for all we can know."""
+"""Reciprocal condition number below which a matrix is numerically singular."""
 
 GOOD = 1e-11
-"""An accuracy that no other support needs to improve on."""
+"""An accuracy at which no further support is tried."""
 
 
 class Candidate(NamedTuple):
@@ -38,11 +38,11 @@ class Candidate(NamedTuple):
     accuracy: float
 
 
-def polished(program: ConeProgram, x: Array, nu: Array) -> tuple[Array, Array, float]:
-    """The exactly sparse x, ν and λ that the dual vector proves best.
+def polish(program: ConeProgram, x: Array, nu: Array) -> tuple[Array, Array, float]:
+    """The exactly sparse x, ν and λ of the best accuracy proven by its dual vector.
 
-    Small coefficients and small slacks are hard to tell apart: what is taken for zero is first
-    what complementarity says, then less and less of it.
+    Small coefficients and small slacks are hard to distinguish. The first support is that of strict
+    complementarity; the next ones set fewer and fewer coefficients to zero.
     """
     slack = np.maximum(program.w - np.abs(program.B.conj().T @ nu), 0) * (program.w > 0)
     best = Candidate(x, nu, 0.0, math.inf)
@@ -59,7 +59,7 @@ def _better(best: Candidate, new: Candidate) -> Candidate:
 
 
 def _on_support(program: ConeProgram, support: Array, x: Array, nu: Array) -> Candidate:
-    """The best of the support as proposed and as corrected."""
+    """The best candidate on this support and its corrections."""
     support, start = _independent(program, support, x, nu)
     guess = x.copy()
     guess[support] = start
@@ -74,7 +74,7 @@ def _on_support(program: ConeProgram, support: Array, x: Array, nu: Array) -> Ca
         new = np.zeros_like(x)
         new[support] = values
         best = _better(best, Candidate(new, dual, lam, program.judge(new, dual)[1]))
-        # A coefficient that turned round is zero; a column beyond its weight is missing.
+        # A coefficient that reversed is zero; a column beyond its weight is missing.
         turned = (values * guess[support].conj()).real <= 0
         turned &= program.w[support] > 0
         beyond = np.abs(program.B.conj().T @ dual) > program.w * (1 + 1e-9) + EPS
@@ -90,7 +90,7 @@ def _truncated(program: ConeProgram, support: Array, values: Array) -> Array:
     x = np.zeros(program.w.size, program.B.dtype)
     x[support] = values
     r = program.y - program.B @ x
-    closest = values + fitted(program.B[:, support], r)
+    closest = values + lstsq(program.B[:, support], r)
     least = program.y - program.B[:, support] @ closest
     extra = float(np.linalg.norm(r - least))
     room = math.sqrt(max(program.bound**2 - float(np.vdot(least, least).real), 0.0))
@@ -100,32 +100,32 @@ def _truncated(program: ConeProgram, support: Array, values: Array) -> Array:
 
 
 def _independent(program: ConeProgram, support: Array, x: Array, nu: Array) -> tuple[Array, Array]:
-    """Columns that stay independent once each coefficient keeps its phase, and coefficients.
+    """Columns that are independent with the phases of their coefficients fixed, and coefficients.
 
-    All minimisers have the same fit and the same phases. Where columns depend on each other (think
-    of copies) the interior point spreads the weight over them; non-negative least squares (Lawson
-    and Hanson) finds the same fit by independent ones, at the same cost.
+    All minimisers have the same fit and the same phases. The interior point spreads the fit over
+    dependent columns (copies, say). Non-negative least squares (Lawson and Hanson) finds the same
+    fit with independent ones, at the same cost.
     """
     from scipy.linalg import qr
     from scipy.optimize import nnls
 
     if not support.size:
         return support, x[support]
-    paid, free = support[program.w[support] > 0], support[program.w[support] == 0]
-    # Those of B*ν are the phases of x, and copies agree on them to rounding.
-    phases = program.B[:, paid].conj().T @ nu
+    penalised, free = support[program.w[support] > 0], support[program.w[support] == 0]
+    # The phases of x are those of B*ν, on which copies agree to rounding.
+    phases = program.B[:, penalised].conj().T @ nu
     phases = phases / np.maximum(np.abs(phases), EPS)
     fit = program.B[:, support] @ x[support]
-    either = embed(program.B[:, free])  # what costs nothing may have any phase
-    all_of_them = np.column_stack([stack(program.B[:, paid] * phases), either])
-    sizes = np.abs(np.diag(qr(all_of_them, mode="r", pivoting=True)[0]))
-    if sizes.size == all_of_them.shape[1] and sizes[-1] > 1e-9 * sizes[0]:
+    any_phase = embed(program.B[:, free])  # unpenalised coefficients may have any phase
+    columns = np.column_stack([stack(program.B[:, penalised] * phases), any_phase])
+    sizes = np.abs(np.diag(qr(columns, mode="r", pivoting=True)[0]))
+    if sizes.size == columns.shape[1] and sizes[-1] > 1e-9 * sizes[0]:
         return support, x[support]
     fit = stack(fit)
-    amounts = nnls(np.column_stack([all_of_them, -either]), fit, maxiter=100 * fit.size)[0]
-    amounts, plus, minus = np.split(amounts, [paid.size, paid.size + either.shape[1]])
+    moduli = nnls(np.column_stack([columns, -any_phase]), fit, maxiter=100 * fit.size)[0]
+    moduli, plus, minus = np.split(moduli, [penalised.size, penalised.size + any_phase.shape[1]])
     values = np.zeros_like(x)
-    values[paid] = amounts * phases
+    values[penalised] = moduli * phases
     values[free] = deinterleave(plus - minus, program.is_complex)
     chosen = np.flatnonzero(values)
     return chosen, values[chosen]
@@ -164,7 +164,7 @@ def newton(
 
 
 def _solution(J: Array, F: Array) -> Array:
-    """J⁻¹F; the least of all least-squares solutions where J is singular for all we can know."""
+    """J⁻¹F; the minimum-norm least-squares solution where J is numerically singular."""
     from scipy.linalg import get_lapack_funcs, lstsq
 
     routines: Any = get_lapack_funcs(("getrf", "gecon", "getrs"), (J,))

@@ -1,4 +1,4 @@
-"""The lasso by products with A alone: proximal gradient steps and the duality gap."""
+"""The lasso by proximal gradient steps: products with A alone, and the duality gap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparsewise._typing import Array
 from sparsewise._util.parameters import check_positive
 from sparsewise.design.base import not_adjoint, precision
 from sparsewise.engine.l1.cone_program import inner
-from sparsewise.engine.l1.l1_solution import Minimiser, l1_solution
+from sparsewise.engine.l1.l1_solution import Minimiser, l1_solution, product_ratio
 from sparsewise.engine.l1.unpenalised import Unpenalised
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.engine.l1.working_set import WorkingSet
@@ -24,27 +24,27 @@ from sparsewise.results import L1Solution, Stop
 from sparsewise.results.l1 import limits_at
 from sparsewise.tolerances import tolerances
 
-POWER_STEPS = 5
-"""Power iterations for the first guess of L; the steps themselves correct it."""
+POWER_ITERATIONS = 5
+"""Power iterations for the first estimate of L; backtracking corrects it."""
 
-MOST_TRIES = 100
-"""More corrections of L in one step than this are not those of a linear map."""
+MAX_TRIES = 100
+"""Most backtracking corrections of L per step; a linear map needs fewer."""
 
-ROUGHLY = 10.0
-"""By what factor ratios may be off between columns whose norms are but of the right size."""
+ROUGH_NORMS = 10.0
+"""By what factor ratios may be wrong between columns of which only rough norms are known."""
 
-ROUNDS = 20
-"""Most rounds of a finish: columns that are still missing after so many are too many."""
+MAX_ROUNDS = 20
+"""Most rounds of `finish`: if columns are still missing then, the support is too large for it."""
 
-FEWEST = 64
-"""So many columns may be in the first round of a finish, or join in another."""
+MIN_JOINING = 64
+"""Columns in the first round of `finish`, and the least number that may join in a later one."""
 
-FAITHFUL = 1e-3
-"""By how much an adjoint may be off: some operators work in lower precision inside."""
+ADJOINT_TOL = 1e-3
+"""Relative error allowed in an adjoint: some operators compute in lower precision internally."""
 
 
 class Point(NamedTuple):
-    """Coefficients of the unit columns, and what they fit."""
+    """Coefficients x of the unit columns, and the fit U x."""
 
     x: Array
     fit: Array
@@ -53,8 +53,8 @@ class Point(NamedTuple):
 class Lasso:
     """½‖U x - y‖² + λ Σ w_j|x_j| for unit columns and a unit target, by products alone.
 
-    Columns that cost nothing are projected out of U and y, so that r is orthogonal to them at
-    every step; their coefficients follow at the end by least squares.
+    Unpenalised columns are projected out of U and y, so that r is orthogonal to them at every step.
+    Their coefficients follow at the end by least squares.
 
     Parameters
     ----------
@@ -70,47 +70,48 @@ class Lasso:
     Attributes
     ----------
     log : Log
-        To be heeded between two steps.
-    now, ahead : Point
-        Where the last step led, and where the next one starts: there, unless `look_ahead` moves it.
+        Checked for interruption between steps.
+    now, start : Point
+        The current iterate, and where the next step starts: the same unless `extrapolate` moved it.
     """
 
     def __init__(self, data: Problem, weights: Weights, penalty: float, tol: float) -> None:
         self.data, self.weights, self.log = data, weights, Log(data, None)
-        self.given = check_positive(penalty, "penalty")
-        self.penalty = 1.0  # as good as any for a target of zeros
+        self.raw_penalty = check_positive(penalty, "penalty")
+        self.penalty = 1.0  # any value serves for a target of zeros
         if not data.is_zero:
-            self.penalty = relative_penalty(self.given, weights.top, data.scale)
-        # A gap below this is rounding; the error of data is no part of it, as iterations go.
+            self.penalty = relative_penalty(self.raw_penalty, weights.top, data.scale)
+        # A gap below this is rounding. Measurement error of the data does not enter the iterations.
         self.tolerance = tolerances(data.y.dtype)
         self.tol = max(check_positive(tol, "tol"), 1e2 * self.tolerance.eps)
-        self.paid = weights.usual
+        self.penalised = weights.penalised
         real = precision(data.y.dtype)
-        limits = limits_at(self.given, data.scale, weights.given, data.design.norms())
+        limits = limits_at(self.raw_penalty, data.scale, weights.values, data.design.norms())
         limits = np.clip(limits, float(real.tiny), float(real.max))
-        self.limits = np.where(self.paid, limits, np.inf).astype(real.dtype)
+        self.limits = np.where(self.penalised, limits, np.inf).astype(real.dtype)
         self.free = Unpenalised(data, weights.free, data.y.dtype)
         self.y = self.free.projected_out(data.y)
         self.L = 0.0
         self.gap = math.inf
         self.dual = np.zeros_like(data.y)
-        self.now = self.ahead = Point(np.zeros(data.shape[1], data.y.dtype), np.zeros_like(self.y))
-        self._tried = not data.design.is_operator or data.is_zero
+        self.now = self.start = Point(np.zeros(data.shape[1], data.y.dtype), np.zeros_like(self.y))
+        self._adjoint_checked = not data.design.is_operator or data.is_zero
 
     def converged(self) -> bool:
-        """Whether the relative duality gap of `now` is small; the residual of `ahead` bounds it.
+        """Whether the relative duality gap of `now` is at most `tol`; one pass over A.
 
-        For s with s|u_j*r| <= λ w_j, the dual objective is s Re y*r - s²‖r‖²/2. One pass over A.
+        The dual point is the residual r of `start`, scaled: for s with s|u_j*r| <= λ w_j, the dual
+        objective is s Re y*r - s²‖r‖²/2.
         """
-        r = self._residual = self.y - self.ahead.fit
+        r = self._residual = self.y - self.start.fit
         self._correlations = self._correlate(r)
-        if not self._tried:  # an adjoint of zeros would be satisfied with x = 0
-            v, self._tried = self._anywhere(), True
+        if not self._adjoint_checked:  # with an adjoint of zeros, x = 0 would seem optimal
+            v, self._adjoint_checked = self._random_coef(), True
             self._check_adjoint(v, self.fit(v), r, self._correlations)
         with np.errstate(divide="ignore", over="ignore"):  # no limit is zero
-            most = float((self.limits / np.abs(self._correlations)).min())
+            largest_scale = float((self.limits / np.abs(self._correlations)).min())
         product, squared = inner(self.y, r), inner(r, r)
-        scale = max(min(most, product / squared if squared > 0 else 0.0), 0.0)
+        scale = max(min(largest_scale, product / squared if squared > 0 else 0.0), 0.0)
         dual = scale * product - scale**2 * squared / 2
         primal = self.objective()
         self.gap = abs(primal - dual) / primal if primal > 0 else 0.0
@@ -118,65 +119,66 @@ class Lasso:
         return self.gap <= self.tol
 
     def step(self) -> None:
-        """x + U*r/L, soft-thresholded by λ w_j/L, with L large enough: one pass over A.
+        """x ← soft(x + U*r/L, λ w/L), raising L until the step descends; one pass over A.
 
-        The step can't raise the objective where ‖U d‖² <= L‖d‖² along its direction d, up to what
-        rounding makes of U d.
+        The step can't raise the objective if ‖U d‖² <= L‖d‖² along its direction d, up to the
+        rounding error of U d.
         """
         self.L = self.L or self._largest_eigenvalue()
-        for _ in range(MOST_TRIES):
-            x = soft(self.ahead.x + self._correlations / self.L, self.limits / self.L)
+        for _ in range(MAX_TRIES):
+            x = soft(self.start.x + self._correlations / self.L, self.limits / self.L)
             new = Point(x, self.fit(x))
-            moved, changed = new.x - self.ahead.x, new.fit - self.ahead.fit
+            moved, changed = new.x - self.start.x, new.fit - self.start.fit
             curvature, length = inner(changed, changed), inner(moved, moved)
-            most = self.L * length * (1 + 1e-6)
-            if curvature <= most or length == 0:
+            bound = self.L * length * (1 + 1e-6)
+            if curvature <= bound or length == 0:
                 break
-            if curvature <= most + (8 * self.tolerance.eps) ** 2 * inner(new.fit, new.fit):
+            if curvature <= bound + (8 * self.tolerance.eps) ** 2 * inner(new.fit, new.fit):
                 break
             self.L = max(1.05 * curvature / length, 1.2 * self.L)
         if self.data.design.is_operator:
             self._check_adjoint(moved, changed, self._residual, self._correlations)
-        self.now = self.ahead = new
+        self.now = self.start = new
 
-    def look_ahead(self, before: Point, beta: float) -> None:
-        """Start the next step from now + β (now - before); what that fits needs no product."""
+    def extrapolate(self, before: Point, beta: float) -> None:
+        """Start the next step from now + β (now - before); its fit needs no product with A."""
         x, fit = self.now
-        self.ahead = Point(x + beta * (x - before.x), fit + beta * (fit - before.fit))
+        self.start = Point(x + beta * (x - before.x), fit + beta * (fit - before.fit))
 
     def finish(self) -> bool:
-        """The minimiser on the columns that matter, by Newton's method; whether that is all.
+        """Minimise on a working set by Newton's method; return whether that closed the gap.
 
-        These are the largest coefficients at first. A pass over A then tells the gap, and which
-        columns are missing. Where they become too many, or the gap doesn't close, nothing changes.
+        The working set starts from the largest coefficients. A pass over A then gives the gap and
+        the columns that violate their limits, which join. If the working set becomes too large, or
+        the gap doesn't close, nothing changes.
         """
         before = vars(self).copy()
         kind = np.complex128 if self.data.y.dtype.kind == "c" else np.float64
         free = Unpenalised(self.data, self.weights.free, np.dtype(kind))
-        some, limits = WorkingSet(self.data, free, kind), self.limits.astype(np.float64)
-        new = largest(np.abs(self.now.x), FEWEST)
-        for _ in range(ROUNDS):
-            some.hold(new, limits)
-            if some.columns.size > self.data.shape[0]:
+        working, limits = WorkingSet(self.data, free, kind), self.limits.astype(np.float64)
+        new = largest(np.abs(self.now.x), MIN_JOINING)
+        for _ in range(MAX_ROUNDS):
+            working.extend(new, limits)
+            if working.columns.size > self.data.shape[0]:
                 break
-            if not some.descend(limits[some.columns], 0.1 * self.tol):
+            if not working.minimise(limits[working.columns], 0.1 * self.tol):
                 break
             x = np.zeros_like(self.now.x)
-            x[some.columns] = some.x
-            fit = (some.y - some.residual()).astype(x.dtype)
-            self.now = self.ahead = Point(x, fit)
+            x[working.columns] = working.x
+            fit = (working.y - working.residual()).astype(x.dtype)
+            self.now = self.start = Point(x, fit)
             if self.converged():
                 return True
             beyond = np.abs(self._correlations) / self.limits
-            beyond[some.columns[some.support]] = 0
-            new = largest(np.where(beyond > 1, beyond, 0), max(FEWEST, some.support.size))
-            if not np.setdiff1d(new, some.columns).size:
+            beyond[working.columns[working.support]] = 0
+            new = largest(np.where(beyond > 1, beyond, 0), max(MIN_JOINING, working.support.size))
+            if not np.setdiff1d(new, working.columns).size:
                 break
         vars(self).update(before)
         return False
 
     def fit(self, x: Array) -> Array:
-        """U x, less what the free columns would explain of it."""
+        """U x with the unpenalised columns projected out."""
         return self.free.projected_out(self._finite(self.data.matvec(x * self.data.inverse_norms)))
 
     def objective(self) -> float:
@@ -195,14 +197,14 @@ class Lasso:
         support = np.union1d(np.flatnonzero(x), free)
         accuracy = max(self.tol, self.gap, self._optimality(x, data.y - fit))
         minimiser = Minimiser(support, x[support], self.dual, self.penalty, accuracy)
-        found: L1Solution = l1_solution(
+        solution: L1Solution = l1_solution(
             self.log, algorithm, stop, self.weights, minimiser, None, debias
         )
-        unit = min(data.scale / self.given, float(precision(data.y.dtype).max))
-        return replace(found, penalty=self.given, dual=self.dual * unit)
+        unit = min(data.scale / self.raw_penalty, float(precision(data.y.dtype).max))
+        return replace(solution, penalty=self.raw_penalty, dual=self.dual * unit)
 
     def _optimality(self, x: Array, r: Array) -> float:
-        """How far x and its residual itself, not scaled, are from the optimality conditions.
+        """How far x and its residual, unscaled, are from the optimality conditions.
 
         The larger of max_j |u_j*r| - λ w_j, relative to the largest |u_j*y|, and
         ‖r‖² + λ Σ w_j|x_j| - Re y*r, relative to ½‖y‖²; up to rounding.
@@ -210,19 +212,19 @@ class Lasso:
         data = self.data
         limits = np.where(self.weights.unit == 0, 0.0, self.limits)
         inside = float((np.abs(data.correlate(r)) - limits).max())
-        if data.design.measured.rough:  # whoever checks it may know the norms
-            inside *= ROUGHLY
+        if data.design.measured.rough:  # a later check may use the exact norms
+            inside *= ROUGH_NORMS
         highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
         gap = 2 * abs(inner(r, r) + self._cost(self.now.x) - inner(data.y, r))
         rounding = 16 * self.tolerance.eps * (1 + float(np.abs(x).sum()))
         return max(inside / highest, gap) + rounding
 
     def _correlate(self, r: Array) -> Array:
-        """U*r of what costs something: one pass over A."""
-        return np.where(self.paid, self._finite(self.data.correlate(r)), 0)
+        """U*r on the penalised columns, 0 elsewhere: one pass over A."""
+        return np.where(self.penalised, self._finite(self.data.correlate(r)), 0)
 
     def _finite(self, product: Array) -> Array:
-        """A product, which an operator may return with anything in it."""
+        """The product, if finite; an operator may return anything."""
         if self.data.design.is_operator and not np.isfinite(product).all():
             raise InputError(
                 "is an operator whose products are NaN or infinite",
@@ -232,12 +234,13 @@ class Lasso:
         return product
 
     def _check_adjoint(self, d: Array, image: Array, r: Array, correlations: Array) -> None:
-        """Whether ⟨U d, r⟩ = ⟨d, U*r⟩ for an image U d and correlations U*r, but for rounding."""
+        """Raise an error unless ⟨U d, r⟩ = ⟨d, U*r⟩ up to rounding; image = U d."""
         sizes = [math.sqrt(inner(v, v)) for v in (d, image, r, correlations)]
-        # Residuals of a unit target, and differences of two fits, have rounding errors, too.
+        # Residuals of a unit target and differences of two fits have rounding errors as well.
         fit = math.sqrt(inner(self.now.fit, self.now.fit))
         lost = 64 * self.tolerance.eps * (fit * sizes[2] + sizes[1] + float(np.abs(d).sum()))
-        allowed = max(FAITHFUL, self.tolerance.drift) * (sizes[0] * sizes[3] + sizes[1] * sizes[2])
+        tol = max(ADJOINT_TOL, self.tolerance.drift)
+        allowed = tol * (sizes[0] * sizes[3] + sizes[1] * sizes[2])
         if abs(inner(image, r) - inner(d, correlations)) > allowed + lost:
             raise not_adjoint()
 
@@ -246,45 +249,41 @@ class Lasso:
         return float(self.limits[chosen].astype(np.float64) @ np.abs(x[chosen]))
 
     def _largest_eigenvalue(self) -> float:
-        """The largest eigenvalue of U*U, from below, by power iterations from a random start."""
-        v, value = self._anywhere(), 1.0
-        for _ in range(POWER_STEPS):
+        """A lower bound of the largest eigenvalue of U*U, by a few power iterations."""
+        v, value = self._random_coef(), 1.0
+        for _ in range(POWER_ITERATIONS):
             v /= math.sqrt(inner(v, v)) or 1.0
             image = self.fit(v)
             value = max(value, inner(image, image))
             v = self._correlate(image)
         return value
 
-    def _anywhere(self) -> Array:
-        """Random coefficients of what costs something."""
+    def _random_coef(self) -> Array:
+        """Random coefficients of the penalised columns."""
         rng = np.random.default_rng(0)
-        v = np.where(self.paid, rng.standard_normal(self.paid.size), 0)
+        v = np.where(self.penalised, rng.standard_normal(self.penalised.size), 0)
         return v.astype(self.data.y.dtype)
 
 
 def relative_penalty(penalty: float, top: float, scale: float) -> float:
-    """λ·top/scale, whose factors may be out of range together where their product is not."""
-    (p, i), (t, j), (s, k) = math.frexp(penalty), math.frexp(top), math.frexp(scale)
-    try:
-        relative = math.ldexp(p * t / s, i + j - k)
-    except OverflowError:  # nothing is worth that much: x is zero
-        return sys.float_info.max
+    """λ·top/scale, at most the largest float: x is zero at any penalty as large as that."""
+    relative = min(product_ratio(penalty, top, scale), sys.float_info.max)
     if relative < sys.float_info.min:
         raise InputError(
-            "is too small beside A and y to be told from 0", "raise it.", parameter="penalty"
+            "is too small beside A and y to differ from 0", "raise it.", parameter="penalty"
         )
     return relative
 
 
 def largest(sizes: Array, most: int) -> Array:
-    """The places of the largest numbers above 0, at most so many."""
-    places = np.flatnonzero(sizes > 0)
-    order = np.argsort(-sizes[places], kind="stable")
-    return np.sort(places[order[:most]])
+    """The indices of the largest positive values, at most `most` of them, ascending."""
+    indices = np.flatnonzero(sizes > 0)
+    order = np.argsort(-sizes[indices], kind="stable")
+    return np.sort(indices[order[:most]])
 
 
 def soft(v: Array, threshold: Array) -> Array:
-    """v/|v| · max(|v| - threshold, 0), of real or complex numbers."""
+    """Soft threshold v/|v| · max(|v| - threshold, 0) of real or complex numbers."""
     if v.dtype.kind != "c":
         return np.sign(v) * np.maximum(np.abs(v) - threshold, 0)
     size = np.abs(v)

@@ -1,4 +1,4 @@
-"""Basis pursuit again and again, with weights made of the last minimiser."""
+"""Iteratively reweighted ℓ1 minimisation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sparsewise.results import Reweighted, Round, Stop
 from sparsewise.tolerances import tolerances
 
 INNER = 8
-"""Rounds of the relevance weights' own fixed-point iteration between two ℓ1 problems."""
+"""Fixed-point iterations of the relevance weights between two ℓ1 problems."""
 
 DAMPED = 1e2
 """Above this d_j², 1 - d_j² [M⁻¹]_jj has lost more than two of sixteen digits."""
@@ -29,32 +29,32 @@ Rule = Callable[[Array, Array], Array]
 
 
 class Reweighting(NamedTuple):
-    """The last round that was finished, what led there, and why no other follows.
+    """The last finished round, the rounds before it, and why iterations ended.
 
     Attributes
     ----------
     stop : Stop
         Why it ended.
     weights : Weights
-        The weights of that round.
-    found : Minimiser
+        The weights of the last finished round.
+    minimiser : Minimiser
         Its minimiser.
     r : ndarray, optional
-        The residual of that, where it is known.
+        Its residual, if known.
     rounds : tuple of Round
-        What each round came to.
+        Size, objective and change of each round.
     """
 
     stop: Stop
     weights: Weights
-    found: Minimiser
+    minimiser: Minimiser
     r: Array | None
     rounds: tuple[Round, ...]
 
     def solution(self, algorithm: str, pursuit: BasisPursuit, debias: bool) -> Reweighted:
-        """That round in the units of the data."""
+        """The last finished round in the units of the data."""
         return l1_solution(
-            pursuit.log, algorithm, self.stop, self.weights, self.found, pursuit.bound, debias,
+            pursuit.log, algorithm, self.stop, self.weights, self.minimiser, pursuit.bound, debias,
             kind=Reweighted, r=self.r, rounds=self.rounds,
         )  # fmt: skip
 
@@ -62,42 +62,42 @@ class Reweighting(NamedTuple):
 def reweighted(
     pursuit: BasisPursuit, weights: Weights, rule: Rule, max_outer: int, tol: float
 ) -> Reweighting:
-    """Minimise with these weights, then with those that the rule makes of each minimiser.
+    """Minimise with these weights, then with those that the rule computes from each minimiser.
 
-    Ends when no coefficient of a unit column moves by more than `tol` times the largest, or after
-    `max_outer` rounds besides the first, or where nothing is paid for: no weights can lower a
-    cost of zero. A round that is halted stands between two problems and solves neither, so that
-    the one before it is returned.
+    Ends when no coefficient of a unit column moves by more than `tol` times the largest, after
+    `max_outer` rounds besides the first, or when all penalised coefficients are zero: no weights
+    can lower an objective of zero. A round that is halted solves neither the old problem nor the
+    new one, so the round before it is returned.
     """
     most, small = check_whole(max_outer, "max_outer", 0), check_positive(tol, "tol")
     data, before = pursuit.data, np.zeros(0)
     last: Reweighting | None = None
     for _ in range(most + 1):
         if last is not None:
-            weights = weights.renewed(rule(before, weights.finite * weights.top), data)
+            weights = weights.with_unit(rule(before, weights.finite * weights.top), data)
         stop = pursuit.run(weights)
         if last is not None and pursuit.log.halted:
             return last._replace(stop=stop)
-        found = pursuit.result()
-        x = found.coef(data)
+        minimiser = pursuit.result()
+        x = minimiser.coef(data)
         change = float(np.abs(x - before).max() / np.abs(before).max()) if last else math.inf
-        told = Round(found.columns.size, found.cost(weights, data), change)
-        rounds = (*last.rounds, told) if last else (told,)
-        before, last = x, Reweighting(stop, weights, found, pursuit.r, rounds)
+        this = Round(minimiser.columns.size, minimiser.cost(weights, data), change)
+        rounds = (*last.rounds, this) if last else (this,)
+        before, last = x, Reweighting(stop, weights, minimiser, pursuit.r, rounds)
         if change <= small:
             return last._replace(stop=Stop.SETTLED)
-        if pursuit.log.halted or not x[weights.usual].any():
+        if pursuit.log.halted or not x[weights.penalised].any():
             return last
     assert last is not None
     return last._replace(stop=Stop.MAX_OUTER)
 
 
 def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> Array:
-    """√(a_j* C⁻¹ a_j) of all unit columns, after INNER rounds from the weights given.
+    """√(a_j* C⁻¹ a_j) of all unit columns, after INNER iterations from these weights.
 
     With S the support, d_j² = σ²/γ_j, P = A_S*A and M = A_S*A_S + D² = R*R, it is the root of
-    (1 - ‖R⁻*P_j‖²)/σ²; for j in S also of (1 - d_j² [M⁻¹]_jj)/γ_j, which keeps its digits where
-    γ_j is large (`DAMPED`), and is all that the rounds need: Γ is zero elsewhere.
+    (1 - ‖R⁻*P_j‖²)/σ²; for j in S also of (1 - d_j² [M⁻¹]_jj)/γ_j. The latter keeps its digits
+    where γ_j is large (`DAMPED`), and the iterations need no other: Γ is zero off the support.
     """
     from scipy.linalg import get_lapack_funcs
 
@@ -112,7 +112,7 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
     close = tolerances(P.dtype).quiet ** 0.5
 
     def root(squares: Array) -> Array:
-        """R, by Cholesky; by QR of A_S above D where columns agree and that would cost digits."""
+        """R by Cholesky, or by QR of A_S stacked on D where columns are nearly dependent."""
         R, failed = factor(gram + np.diag(squares))
         if failed or R.diagonal().real.min() < close:
             R = np.linalg.qr(np.vstack([unit, np.diag(np.sqrt(squares) + eps)]), mode="r")
@@ -120,7 +120,7 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
 
     size, own = np.abs(x[S]).astype(np.float64), np.asarray(weights[S], np.float64)
     for _ in range(INNER):
-        squares = np.minimum(sigma**2 * own / size, 1 / eps)  # zero for what costs nothing
+        squares = np.minimum(sigma**2 * own / size, 1 / eps)  # zero for unpenalised columns
         R = root(squares)
         inverse = square_sums(invert(R)[0].conj().T)
         own = squares * np.maximum(1 - squares * inverse, 1e-12)
@@ -135,7 +135,7 @@ def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> 
 
 
 def usual_epsilon(design: Design, size: Array) -> float:
-    """The i-th largest of sizes of which the largest is 1, i = n/(4 log(m/n)); at least 1e-3."""
+    """The i-th largest of the relative sizes, i = n/(4 log(m/n)), but at least 1e-3."""
     n, m = design.rows, design.shape[1]
     i = round(n / (4 * math.log(m / n))) if m > n else m
     i = min(max(i, 1), size.size)

@@ -1,24 +1,25 @@
-"""Columns that cost nothing, taken out of a problem."""
+"""Unpenalised columns, projected out of a problem."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sparsewise._typing import Array
+from sparsewise.engine.l1.cone_program import lstsq
 from sparsewise.problem.problem import Problem
 
 
 class Unpenalised:
-    """Columns that cost nothing: projected out of all else, and fitted at the end.
+    """Unpenalised columns: projected out of all else, and fitted by least squares at the end.
 
     Parameters
     ----------
     data : Problem
         Design and target.
     columns : ndarray of int
-        The columns that cost nothing.
+        The unpenalised columns.
     dtype : dtype
-        The type to work in.
+        The data type to work in.
     """
 
     def __init__(self, data: Problem, columns: Array, dtype: np.dtype[np.generic]) -> None:
@@ -29,11 +30,9 @@ class Unpenalised:
         self._basis = orth(self.unit) if columns.size else self.unit
 
     def projected_out(self, v: Array) -> Array:
-        """What they leave of a vector, or of each column of a matrix."""
+        """A vector, or each column of a matrix, less its projection onto these columns."""
         return v - self._basis @ (self._basis.conj().T @ v) if self.columns.size else v
 
     def coef(self, rest: Array) -> Array:
-        """The coefficients with which they fit this best."""
-        if not self.columns.size:
-            return np.zeros(0, rest.dtype)
-        return np.asarray(np.linalg.lstsq(self.unit, rest, rcond=None)[0])
+        """Their least-squares coefficients for this target."""
+        return lstsq(self.unit, rest)

@@ -1,4 +1,4 @@
-"""What each coefficient costs in ℓ1-penalised least squares."""
+"""Penalty weights of ℓ1-penalised least squares."""
 
 from __future__ import annotations
 
@@ -20,61 +20,60 @@ from sparsewise.problem.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What each coefficient costs: Σ w_j |x_j|.
+    """The weights of the penalty Σ w_j |x_j|.
 
     Attributes
     ----------
-    given : ndarray of shape (m,)
-        w in the units of the data; 0 for a column that costs nothing, infinite for one that is
-        barred.
+    values : ndarray of shape (m,)
+        w in the units of the data; 0 for an unpenalised column, infinite for an excluded one.
     unit : ndarray of shape (m,)
         The same for unit columns, w_j / ‖a_j‖, scaled so that the largest finite one is 1.
     top : float
         That scale: the largest finite w_j / ‖a_j‖.
     """
 
-    given: Array
+    values: Array
     unit: Array
     top: float
 
     @cached_property
-    def plain(self) -> bool:
-        """Whether every column costs something, and none everything."""
+    def all_penalised(self) -> bool:
+        """Whether every column is penalised: none is unpenalised or excluded."""
         return bool(self.unit.min() > 0 and self.unit.max() < np.inf)
 
     @cached_property
     def free(self) -> Array:
-        """The columns that cost nothing."""
+        """The unpenalised columns."""
         return np.flatnonzero(self.unit == 0)
 
     @cached_property
-    def barred(self) -> Array:
-        """Which columns can't be chosen."""
+    def excluded(self) -> Array:
+        """Which columns are excluded (infinite weight)."""
         return np.isinf(self.unit)
 
     @cached_property
-    def usual(self) -> Array:
-        """Which columns cost something, but not everything."""
-        return (self.unit > 0) & ~self.barred
+    def penalised(self) -> Array:
+        """Which columns have a positive, finite weight."""
+        return (self.unit > 0) & ~self.excluded
 
     @cached_property
     def finite(self) -> Array:
-        """The weights of unit columns; 0 for those that are barred."""
-        return self.unit if self.plain else np.where(self.barred, 0.0, self.unit)
+        """The weights of unit columns; 0 for excluded ones."""
+        return self.unit if self.all_penalised else np.where(self.excluded, 0.0, self.unit)
 
-    def renewed(self, unit: Array, data: Problem) -> Weights:
-        """With other weights of unit columns; what is free or barred stays so."""
-        unit = np.where(self.usual, unit, self.unit)
-        top, norms = float(unit[self.usual].max(initial=0.0)) or 1.0, data.design.norms()
-        unit = np.where(self.usual, np.maximum(unit / top, least_part(data)), self.unit)
-        if top > 0.5 * sys.float_info.max / float(norms.max()):  # it is their ratios that matter
+    def with_unit(self, unit: Array, data: Problem) -> Weights:
+        """The same with other weights of unit columns; unpenalised and excluded ones stay so."""
+        unit = np.where(self.penalised, unit, self.unit)
+        top, norms = float(unit[self.penalised].max(initial=0.0)) or 1.0, data.design.norms()
+        unit = np.where(self.penalised, np.maximum(unit / top, min_ratio(data)), self.unit)
+        if top > 0.5 * sys.float_info.max / float(norms.max()):  # only ratios matter
             top = 1.0
-        given = np.where(self.barred, 0.0, unit) * norms * top
-        return Weights(np.where(self.barred, np.inf, given), unit, top)
+        values = np.where(self.excluded, 0.0, unit) * norms * top
+        return Weights(np.where(self.excluded, np.inf, values), unit, top)
 
 
-def least_part(data: Problem) -> float:
-    """The least part of the largest weight that is told from nothing in the working precision."""
+def min_ratio(data: Problem) -> float:
+    """The smallest ratio to the largest weight that is not zero in the working precision."""
     return float(precision(data.y.dtype).tiny)
 
 
@@ -86,54 +85,54 @@ def check_weights(
 ) -> Weights:
     """Weights of all columns: 1 by default, 0 for those included, infinite for those excluded.
 
-    A column of zeros is excluded, too. However little a column costs beside the others, it is not
-    free (`least_part`).
+    A column of zeros is excluded as well. A positive weight never becomes zero, however small it is
+    relative to the others (`min_ratio`).
     """
     m = data.shape[1]
-    forced, barred = check_constraints(include, exclude, m)
-    given = np.ones(m) if weights is None else _real(weights, m)
-    given[forced] = 0
-    given[barred] = np.inf
-    given[data.inverse_norms == 0] = np.inf
+    included, excluded = check_constraints(include, exclude, m)
+    values = np.ones(m) if weights is None else _real(weights, m)
+    values[included] = 0
+    values[excluded] = np.inf
+    values[data.inverse_norms == 0] = np.inf
     norms = data.design.norms()
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        unit = given / norms
+        unit = values / norms
         top = float(unit.max()) or 1.0
         if top == np.inf:
-            top = float(np.max(unit, where=np.isfinite(given), initial=0.0)) or 1.0
+            top = float(np.max(unit, where=np.isfinite(values), initial=0.0)) or 1.0
         unit = unit / top if top < np.inf else np.zeros_like(unit)
-    if float(unit.min()) >= least_part(data):
-        return Weights(given, unit, top)
-    tiny = (unit < least_part(data)) & (given > 0)
+    if float(unit.min()) >= min_ratio(data):
+        return Weights(values, unit, top)
+    tiny = (unit < min_ratio(data)) & (values > 0)
     if tiny.any():
         if float(unit[tiny].min()) < sys.float_info.min:
             raise InputError(
-                "are beyond the range of numbers beside each other, divided by the norms of their "
+                "are beyond the floating-point range of each other, divided by the norms of their "
                 "columns",
                 "scale A, or the weights.",
                 parameter="weights",
             )
-        unit[tiny] = least_part(data)
-        given[tiny] = unit[tiny] * top * norms[tiny]
-    return Weights(given, unit, top)
+        unit[tiny] = min_ratio(data)
+        values[tiny] = unit[tiny] * top * norms[tiny]
+    return Weights(values, unit, top)
 
 
 def _real(weights: ArrayLike, m: int) -> Array:
-    """A copy as m real numbers, none below 0."""
-    values = as_floats(weights, "weights")
-    if values.dtype.kind == "c":
+    """A copy as m real, non-negative numbers."""
+    array = as_floats(weights, "weights")
+    if array.dtype.kind == "c":
         raise InputTypeError("must be real, not complex.", parameter="weights")
-    given = np.array(values, np.float64)
-    if given.shape != (m,):
+    values = np.array(array, np.float64)
+    if values.shape != (m,):
         raise InputError(
-            f"must have shape ({m},), one for each column of A, not {given.shape}.",
+            f"must have shape ({m},), one for each column of A, not {values.shape}.",
             parameter="weights",
         )
-    bad = np.flatnonzero(~(given >= 0))
+    bad = np.flatnonzero(~(values >= 0))
     if bad.size:
         raise InputError(
-            f"must be at least 0, but weights[{bad[0]}] is {given[bad[0]]}",
-            "infinity bars a column.",
+            f"must be at least 0, but weights[{bad[0]}] is {values[bad[0]]}",
+            "infinity excludes a column.",
             parameter="weights",
         )
-    return given
+    return values

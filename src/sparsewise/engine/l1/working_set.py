@@ -1,4 +1,4 @@
-"""ℓ1-penalised least squares on a few columns, by Newton's method."""
+"""ℓ1-penalised least squares on a working set of columns, by Newton's method."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from sparsewise.engine.l1.cone_program import EPS, inner, stack, unstack
 from sparsewise.engine.l1.unpenalised import Unpenalised
 from sparsewise.problem.problem import Problem
 
-MOST_SWEEPS = 16
-"""Most sweeps over single coefficients between two steps of Newton's method."""
+MAX_SWEEPS = 16
+"""Most sweeps of coordinate descent between two Newton steps."""
 
-MOST_STEPS = 60
-"""More steps than this at one λ are not those of a problem that Newton's method suits."""
+MAX_STEPS = 60
+"""Most Newton steps at one λ: a problem that needs more does not suit the method."""
 
 FEW = 64
-"""Columns that are not needed may stay if they are no more than this, or a quarter of all."""
+"""Inactive columns stay while they are at most this many plus a quarter of all."""
 
 COPY = 1e-14
-"""Columns that differ by less, relatively, are copies."""
+"""Relative difference below which two columns are copies."""
 
-NOTHING = 1e-12
-"""A singular value of this part of the largest is zero but for rounding."""
+NULL = 1e-12
+"""Singular values up to this fraction of the largest are zero up to rounding."""
 
 HALVINGS = 4
-"""How often a step of Newton's method is shortened before it is given up."""
+"""How often a Newton step is shortened before it is abandoned."""
 
-SHORTER = 0.25
-"""By how much."""
+SHRINKAGE = 0.25
+"""Factor by which it is shortened."""
 
 
 class Tangent(NamedTuple):
-    """Where the minimiser goes as λ falls.
+    """The derivative of the minimiser along the path, as λ falls.
 
     Attributes
     ----------
@@ -52,27 +52,27 @@ class Tangent(NamedTuple):
 class WorkingSet:
     """Columns that are, or may be, in the minimiser of ½‖B x - y‖² + Σ ω_j|x_j|.
 
-    Where no x_j is zero, the second term is smooth, and Newton's method leads to the minimiser in a
-    few steps. Which are zero is told by proximal gradient steps in between (as `ista` takes them),
-    and where a step would turn a coefficient round. No step raises the objective.
+    Where no x_j is zero the penalty is smooth, and Newton's method converges in a few steps.
+    Coordinate descent in between finds which x_j are zero, as does a Newton step that would reverse
+    a coefficient. No step raises the objective.
 
     Parameters
     ----------
     data : Problem
         The design and the target.
     free : Unpenalised
-        What costs nothing: projected out of all else.
+        The unpenalised columns, projected out of all else.
     dtype : dtype
-        Of the coefficients, in double precision.
+        Data type of the coefficients, in double precision.
 
     Attributes
     ----------
     columns : ndarray of int
-        Which columns these are.
+        The columns of the working set.
     y : ndarray
-        The target, without what the free columns explain.
+        The target, with the unpenalised columns projected out.
     x : ndarray
-        Their coefficients.
+        The coefficients of the working set.
     """
 
     def __init__(self, data: Problem, free: Unpenalised, dtype: Any = np.complex128) -> None:
@@ -87,12 +87,12 @@ class WorkingSet:
 
     @property
     def support(self) -> Array:
-        """Positions of the coefficients that are not zero."""
+        """Positions of the non-zero coefficients."""
         return np.flatnonzero(self.x)
 
     @property
     def B(self) -> Array:
-        """The columns, of unit norm, without what the free columns explain."""
+        """The unit columns, with the unpenalised ones projected out."""
         return self._room[:, : self.columns.size]
 
     def residual(self) -> Array:
@@ -103,10 +103,11 @@ class WorkingSet:
         """B*r."""
         return np.asarray(self._inner - self._gram @ self.x)
 
-    def hold(self, columns: Array, weights: Array) -> None:
-        """Hold the support and these columns; others leave once they are many.
+    def extend(self, columns: Array, weights: Array) -> None:
+        """Add these columns; inactive ones leave once they are many.
 
-        Of copies that cost no less than a column that is held, none is: weights are those of all.
+        A copy of a column in the set joins only if it is cheaper. `weights` are those of all m
+        columns.
         """
         needed = (self.x != 0) | np.isin(self.columns, columns)
         if np.count_nonzero(~needed) > FEW + self.columns.size // 4:
@@ -133,32 +134,32 @@ class WorkingSet:
             self._keep(np.delete(np.arange(p), copies))
 
     def _copies(self, first: int, costs: Array) -> Array:
-        """Places, from the first, of what is another column, but for its phase, and no cheaper."""
+        """Positions >= first of columns that copy another one up to phase and are no cheaper."""
         sizes = np.sqrt(self._gram.diagonal().real)
         alike = np.abs(self._gram[first:]) >= (1 - COPY) * np.outer(sizes[first:], sizes)
         alike &= np.arange(sizes.size) < np.arange(first, sizes.size)[:, None]
-        found = set()
+        copies = set()
         for j, i in zip(*np.nonzero(alike), strict=True):
             j += first
             turned = self.B[:, i] * phases(self._gram[i, j])
             same = np.linalg.norm(self.B[:, j] - turned) <= COPY * sizes[j]
-            if same and costs[j] >= (1 - COPY) * costs[i] and i not in found:
-                found.add(j)
-        return np.array(sorted(found), np.intp)
+            if same and costs[j] >= (1 - COPY) * costs[i] and i not in copies:
+                copies.add(j)
+        return np.array(sorted(copies), np.intp)
 
-    def _keep(self, places: Array) -> None:
-        """Hold the columns in these places, and no others."""
-        self._room[:, : places.size] = self._room[:, places]
-        self.columns, self.x = self.columns[places], self.x[places]
-        self._inner = self._inner[places]
-        self._gram = np.asfortranarray(self._gram[np.ix_(places, places)])
+    def _keep(self, positions: Array) -> None:
+        """Keep the columns in these positions only."""
+        self._room[:, : positions.size] = self._room[:, positions]
+        self.columns, self.x = self.columns[positions], self.x[positions]
+        self._inner = self._inner[positions]
+        self._gram = np.asfortranarray(self._gram[np.ix_(positions, positions)])
 
     def curvature(self, limits: Array) -> Curvature:
-        """That of the objective on the support; limits are ω of all columns."""
+        """The Hessian of the objective on the support; limits are ω of the whole set."""
         chosen = self.support
-        found = Curvature(self._gram[np.ix_(chosen, chosen)], self.x[chosen], limits[chosen])
-        self.degenerate = found.degenerate
-        return found
+        hessian = Curvature(self._gram[np.ix_(chosen, chosen)], self.x[chosen], limits[chosen])
+        self.degenerate = hessian.degenerate
+        return hessian
 
     def tangent(self, weights: Array, penalty: float) -> Tangent:
         """How x and ‖r‖ change with λ, ω = λ w.
@@ -168,7 +169,7 @@ class WorkingSet:
         limits = penalty * weights
         curvature = self.curvature(limits)
         if curvature.degenerate:
-            self.thin_out(limits)
+            self.reduce_support(limits)
             curvature = self.curvature(limits)
         chosen, step = self.support, np.zeros_like(self.x)
         turned = weights[chosen] * phases(self.x[chosen])
@@ -176,41 +177,38 @@ class WorkingSet:
         return Tangent(step, inner(turned, step[chosen]))
 
     def move(self, step: Array) -> None:
-        """Change the support's coefficients by this much; those that turn round are zero."""
+        """Add this step to the support's coefficients; those that would reverse become zero."""
         chosen = self.support
-        self.x[chosen] = _ahead(self.x[chosen], step)
+        self.x[chosen] = _step_or_zero(self.x[chosen], step)
 
-    def descend(self, limits: Array, tol: float) -> bool:
-        """Minimise, ω being the limits, until |B*r - ω u| is less than `tol` times ω.
-
-        Whether that came to an end.
-        """
+    def minimise(self, limits: Array, tol: float) -> bool:
+        """Minimise with ω = limits until |B*r - ω u| <= tol·ω; return whether that converged."""
         corr, sweeps = self.correlations(), 1
-        for _ in range(MOST_STEPS):
-            if self._is_settled(corr, limits, tol):
+        for _ in range(MAX_STEPS):
+            if self._has_converged(corr, limits, tol):
                 return True
             for _ in range(sweeps):
                 self._sweep(limits, corr)
             corr = self.correlations()
             if np.count_nonzero(self.x):
                 if self.support.size > 2 * self.y.size or self.degenerate:
-                    self.thin_out(limits)
-                after, there = self._newton(limits, corr)
-                # Newton's method is of little use before it is known what is zero.
-                sweeps = 1 if after is not self.x else min(2 * sweeps, MOST_SWEEPS)
-                self.x, corr = after, there
+                    self.reduce_support(limits)
+                x, corr = self._newton(limits, corr)
+                # Newton's method is of little use until the support is right.
+                sweeps = 1 if x is not self.x else min(2 * sweeps, MAX_SWEEPS)
+                self.x = x
         return False
 
-    def _is_settled(self, corr: Array, limits: Array, tol: float) -> bool:
-        """Whether |c - ω u| <= tol·ω, and |c| <= (1 + tol) ω for what is zero, up to rounding."""
+    def _has_converged(self, corr: Array, limits: Array, tol: float) -> bool:
+        """Whether |c - ω u| <= tol·ω, and |c| <= (1 + tol) ω where x is zero, up to rounding."""
         off = np.abs(corr - limits * phases(self.x)) - np.where(self.x == 0, limits, 0)
         rounding = 8 * EPS * (1 + float(np.abs(self.x).sum()))
         return bool((off <= tol * limits + rounding).all())
 
     def _sweep(self, limits: Array, corr: Array) -> None:
-        """Minimise over one coefficient after the other; B*r is kept true.
+        """One sweep of coordinate descent, updating x and corr = B*r in place.
 
-        Σ over the others being fixed, that of column j is z(1 - ω/|z|)/‖b_j‖², z = c + ‖b_j‖² x.
+        With the others fixed, x_j = z(1 - ω/|z|)/‖b_j‖², or 0 if |z| <= ω, with z = c + ‖b_j‖² x_j.
         """
         x, gram = self.x, self._gram
         for j in np.flatnonzero((x != 0) | (np.abs(corr) > limits)).tolist():
@@ -222,36 +220,35 @@ class WorkingSet:
                 x[j] = new
                 corr -= gram[:, j] * (new - now)
 
-    def thin_out(self, limits: Array) -> None:
-        """Go to as few columns as have the same fit, at no higher cost.
+    def reduce_support(self, limits: Array) -> None:
+        """Reduce the support to independent columns with the same fit, at no higher penalty.
 
-        Where columns depend on each other even if each coefficient keeps its phase, there are
-        changes of their sizes that change no fit. Along these the cost is linear: down to where
-        the first coefficient is zero, and so on.
+        Where columns are dependent even with each coefficient's phase fixed, some changes of the
+        moduli leave the fit as it is. Along these the penalty is linear: descend until a
+        coefficient is zero, and repeat.
         """
         chosen = self.support
-        amounts, turned = np.abs(self.x[chosen]), phases(self.x[chosen])
-        left = self.B[:, chosen] * turned
-        idle = null_space(stack(left))
-        while idle.shape[1]:
-            way = idle[:, 0] * (-1 if float(limits[chosen] @ idle[:, 0]) > 0 else 1)
-            falling = np.flatnonzero(way < -EPS * np.abs(way).max())
+        moduli, turned = np.abs(self.x[chosen]), phases(self.x[chosen])
+        null = null_space(stack(self.B[:, chosen] * turned))
+        while null.shape[1]:
+            direction = null[:, 0] * (-1 if float(limits[chosen] @ null[:, 0]) > 0 else 1)
+            falling = np.flatnonzero(direction < -EPS * np.abs(direction).max())
             if not falling.size:
                 break
-            reach = amounts[falling] / -way[falling]
-            gone = falling[np.argmin(reach)]
-            amounts = np.maximum(amounts + reach.min() * way, 0)
-            amounts[gone] = 0
-            pivot = np.argmax(np.abs(idle[gone]))
-            others = np.delete(np.arange(idle.shape[1]), pivot)
-            idle = idle[:, others] - np.outer(
-                idle[:, pivot], idle[gone, others] / idle[gone, pivot]
+            lengths = moduli[falling] / -direction[falling]
+            gone = falling[np.argmin(lengths)]
+            moduli = np.maximum(moduli + lengths.min() * direction, 0)
+            moduli[gone] = 0
+            pivot = np.argmax(np.abs(null[gone]))
+            others = np.delete(np.arange(null.shape[1]), pivot)
+            null = null[:, others] - np.outer(
+                null[:, pivot], null[gone, others] / null[gone, pivot]
             )
-            idle[gone] = 0
-        self.x[chosen] = amounts * turned
+            null[gone] = 0
+        self.x[chosen] = moduli * turned
 
     def _newton(self, limits: Array, corr: Array) -> tuple[Array, Array]:
-        """A step of Newton's method, as long as lowers the objective, and B*r after it.
+        """x after a Newton step, shortened until the objective falls, and B*r there.
 
         The objective changes by Σ ω(|x'| - |x|) - Re (x' - x)*(c + c')/2, without cancellation.
         """
@@ -261,24 +258,24 @@ class WorkingSet:
         step = self.curvature(limits).divide(gradient)
         for _ in range(HALVINGS):
             after = x.copy()
-            after[chosen] = _ahead(before, step)
-            there = self._inner - self._gram @ after
-            dearer = float(limits[chosen] @ (np.abs(after[chosen]) - np.abs(before)))
-            if dearer - inner(after - x, corr + there) / 2 <= 0:
-                return after, there
-            step = SHORTER * step
+            after[chosen] = _step_or_zero(before, step)
+            corr_after = self._inner - self._gram @ after
+            penalty = float(limits[chosen] @ (np.abs(after[chosen]) - np.abs(before)))
+            if penalty - inner(after - x, corr + corr_after) / 2 <= 0:
+                return after, corr_after
+            step = SHRINKAGE * step
         return x, corr
 
 
 class Curvature:
-    """The Hessian H of ½‖B x - y‖² + Σ ω_j|x_j| where no x_j is zero, factorised.
+    """The Cholesky factor of the Hessian H of ½‖B x - y‖² + Σ ω_j|x_j| where no x_j is zero.
 
-    |x_j| is linear along x_j and curved by 1/|x_j| across it. So in coordinates that are turned by
-    u = x/|x|, with F = diag(ū) B*B diag(u), real and imaginary parts apart,
+    |x_j| is linear along x_j and has curvature 1/|x_j| across it. So in coordinates rotated by
+    u = x/|x|, with F = diag(ū) B*B diag(u) and real and imaginary parts separate,
 
-        H = [Re F, -Im F; Im F, Re F + diag(ω/|x|)];
+        H = [Re F, -Im F; Im F, Re F + diag(ω/|x|)].
 
-    of real coefficients, which can't turn, the part Re F is all.
+    For real coefficients, whose phases are fixed, H = Re F.
 
     Parameters
     ----------
@@ -295,10 +292,10 @@ class Curvature:
         self._phases, self._is_complex = phases(x), x.dtype.kind == "c"
         turned = self._phases.conj()[:, None] * gram * self._phases
         bent, size = limits / np.abs(x), 2 * k if self._is_complex else k
-        factor, self._solve = _triangles()
+        factor, self._solve = _lapack_cholesky()
         ridge, failed = 0.0, 1
         while failed:
-            H = np.empty((size, size), order="F")  # of which the lower triangle is looked at
+            H = np.empty((size, size), order="F")  # only the lower triangle is read
             H[:k, :k] = turned.real
             diagonal = H.reshape(-1, order="A")[:: size + 1]
             if self._is_complex:
@@ -307,19 +304,19 @@ class Curvature:
             diagonal += ridge
             self._factor, failed = factor(H, lower=1, clean=0, overwrite_a=1)
             self.degenerate = ridge > 0
-            # Columns that depend on each other: any direction that descends will do.
+            # Dependent columns: any descent direction serves.
             ridge = 100 * ridge or 100 * EPS * float(diagonal.max())
 
     def divide(self, v: Array) -> Array:
         """H⁻¹v."""
         turned = stack(v * self._phases.conj())
-        found = unstack(self._solve(self._factor, turned, lower=1)[0], self._is_complex)
-        return np.asarray(found * self._phases)
+        solved = unstack(self._solve(self._factor, turned, lower=1)[0], self._is_complex)
+        return np.asarray(solved * self._phases)
 
 
 @cache
-def _triangles() -> tuple[Any, ...]:
-    """Cholesky's factor, and division by it."""
+def _lapack_cholesky() -> tuple[Any, ...]:
+    """LAPACK's Cholesky factorisation and its solver."""
     from scipy.linalg import get_lapack_funcs
 
     factor_and_solve: Any = get_lapack_funcs(("potrf", "potrs"), dtype="d")
@@ -327,9 +324,9 @@ def _triangles() -> tuple[Any, ...]:
 
 
 def null_space(A: Array) -> Array:
-    """A basis of what A turns to nothing but rounding, one vector a column."""
+    """A basis of the null space of A up to rounding, one vector per column."""
     _, sizes, V = np.linalg.svd(A)
-    rank = int(np.sum(sizes > NOTHING * sizes.max(initial=0.0)))
+    rank = int(np.sum(sizes > NULL * sizes.max(initial=0.0)))
     return np.asarray(V[rank:].conj().T)
 
 
@@ -339,7 +336,7 @@ def phases(x: Array) -> Array:
     return np.asarray(np.divide(x, size, out=np.zeros_like(x), where=size > 0))
 
 
-def _ahead(x: Array, step: Array) -> Array:
-    """x + step; zero where that turns a coefficient round."""
-    there = x + step
-    return np.where((there * x.conj()).real > 0, there, 0)
+def _step_or_zero(x: Array, step: Array) -> Array:
+    """x + step, or zero where that reverses a coefficient."""
+    after = x + step
+    return np.where((after * x.conj()).real > 0, after, 0)

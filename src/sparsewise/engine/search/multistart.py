@@ -158,7 +158,7 @@ class Multistart:
         """Raise, should somebody have asked to stop; tell those who wait that it goes on."""
         if interrupted():
             raise Halted
-        self._wait.tell(words=self._words)
+        self._wait.update(text=self._words)
 
     def _is_plain(self) -> bool:
         """Whether the best model was found from two starts, and can't be there by chance."""

@@ -159,7 +159,7 @@ def medians_by_reading(
     """
     readings = Narrowing.begin(columns, weights, truths).readings
     with waiting("finding medians", readings * size, unasked=True) as wait:
-        return narrowed_medians(lambda state: counted(state, wait.tell), columns, weights, truths)
+        return narrowed_medians(lambda state: counted(state, wait.update), columns, weights, truths)
 
 
 def predicted(
