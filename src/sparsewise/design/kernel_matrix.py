@@ -25,7 +25,7 @@ class KernelDesign(Design):
 
     Every column, product and norm calls the kernel on tiles of a fixed size, so that memory stays
     at O(n) for each column or vector asked for, plus a few tiles. Each pass over the matrix costs
-    n m values of the kernel. `stored` and `condensed` call it once for each, and keep n m or m².
+    n m values of the kernel. `stored` and `triangle` call it once for each, and keep n m or m².
 
     Parameters
     ----------

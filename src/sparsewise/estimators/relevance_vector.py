@@ -42,6 +42,7 @@ from sparsewise.estimators.kernel_functions import (
 from sparsewise.estimators.state import in_precision, reset_on_failure
 from sparsewise.problem.problem import Problem, problem
 from sparsewise.results import BayesianSolution, Check, Solution, Stop
+from sparsewise.suffstats.triangle import condense_design
 
 
 def _algorithms(family: Family, parameter: str) -> list[str]:
@@ -421,7 +422,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         if n * m <= room:
             return design.stored(), y
         if 2 * m <= n and m * m <= room:
-            design, (y,) = design.condensed(y[None])
+            design, (y,) = condense_design(design, y[None])
         return design, y
 
     # ------------------------------------------------------------------ the algorithm

@@ -15,8 +15,8 @@ from sparsewise._typing import Array
 from sparsewise.design import Centred, DaskDesign, DenseDesign, Design, Rows, Weighted, as_design
 from sparsewise.design.base import BLOCK_BYTES, SMALL, precision
 from sparsewise.design.centred import Reflection
-from sparsewise.design.triangle import Triangle, number_of_rows
 from sparsewise.errors import InputError
+from sparsewise.suffstats.triangle import Triangle, number_of_rows
 
 COPIED = 8 * BLOCK_BYTES
 """Bytes of an array that is centred in a copy, which is quickest; larger ones are never copied."""
@@ -163,7 +163,7 @@ def _condensed(
     """
     m, targets = design.shape[1], y.reshape(len(y), -1)
     q = targets.shape[1]
-    triangle = Triangle(m + q)
+    triangle = Triangle.empty(m + q)
     triangle.update([design, as_design(targets)], weights)
     R = triangle.centred() if intercept else triangle.plain()
     real, size = precision(design.dtype), np.abs(R).max(axis=0)

@@ -29,6 +29,7 @@ from sparsewise.problem.targets import Targets
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch, each_sigma
 from sparsewise.subsets.exchanges import changes_of_one, lowest_of_equals
 from sparsewise.subsets.fit import Fit
+from sparsewise.suffstats.triangle import condense_design
 
 LARGE_NOISE = 0.1
 """σ² at first, as a part of the target's variance, where it follows the updates."""
@@ -452,7 +453,7 @@ def condensed(data: Problem) -> Problem:
     n, m = data.shape
     if m > NARROW or n <= 2 * (m + len(data.Y)) or data.design.is_operator or data.is_zero:
         return data
-    return data.in_rows_of(*data.design.condensed(data.Y))
+    return data.in_rows_of(*condense_design(data.design, data.Y))
 
 
 def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
