@@ -421,14 +421,6 @@ def test_targets_are_saved_and_read_back_exactly(tmp_path):
     assert "12 features and 3 targets in 2 folds" in repr(condensed)
 
 
-def test_one_target_is_saved_as_ever(tmp_path):
-    X, y, _ = rows()
-    in_chunks(X, y).save(tmp_path / "rows")
-    saved = (tmp_path / "rows").read_bytes()
-    assert saved.startswith(b"sparsewise-condensed 1 ")
-    assert b"n_targets" not in saved
-
-
 def test_targets_add_up():
     X, Y, w = targets()
     parts = [Condensed().update(X[at], Y[at], w[at]) for at in np.split(np.arange(N), [5, 99])]

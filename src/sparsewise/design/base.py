@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -451,7 +451,7 @@ class Design(ABC):
 
     def _not_finite(self) -> InputError:
         count, where = self.faults()
-        return not_finite("A", count, f"row {where[0]}, column {where[1]}" if where else "")
+        return not_finite("A", count, where or ())
 
 
 def scaled_norms(block: Array) -> Array:
@@ -477,8 +477,10 @@ def near_one(values: Array, size: Any) -> tuple[Array, Any]:
         return values.astype(double) * np.ldexp(1.0, half) * np.ldexp(1.0, -power - half), power
 
 
-def not_finite(name: str, count: int, where: str) -> InputError:
-    """What to say of NaN and infinity."""
+def not_finite(name: str, count: int, where: str | Iterable[int]) -> InputError:
+    """What to say of NaN and infinity, the first of them in this row, or row and column."""
+    if not isinstance(where, str):
+        where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), where, strict=False))
     entries, them = ("entry", "it") if count == 1 else ("entries", "them")
     return InputError(
         f"has {count} NaN or infinite {entries}, the first at {where}",

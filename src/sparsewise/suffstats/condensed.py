@@ -366,15 +366,14 @@ def checked_target(y: ArrayLike, n: int) -> Array:
     if target.dtype.kind == "c":
         raise InputError("must be real numbers.", parameter="y")
     if len(bad := np.argwhere(~np.isfinite(target))):
-        where = zip(("row", "column"), bad[0], strict=False)
-        raise not_finite("y", len(bad), ", ".join(f"{axis} {i}" for axis, i in where))
+        raise not_finite("y", len(bad), bad[0])
     return target
 
 
 def check_targets(target: Array, n: int) -> None:
     """Refuse what is not one number for each row, nor one for each target besides."""
     if target.ndim != 2:
-        _check_one_each(target, n, "y")
+        check_one_each(target, n, "y")
     elif len(target) != n:
         wrong = f"must have shape ({n},) or ({n}, q), one row per row of X, not {target.shape}"
         if target.shape[1] == n:
@@ -389,13 +388,13 @@ def checked_weights(sample_weight: ArrayLike, n: int) -> Array:
     weights = as_floats(sample_weight, "sample_weight")
     if weights.ndim == 0:
         weights = np.full(n, weights)
-    _check_one_each(weights, n, "sample_weight")
+    check_one_each(weights, n, "sample_weight")
     if weights.dtype.kind == "c" or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InputError("must be numbers from 0 up.", parameter="sample_weight")
     return weights.astype(np.float64)
 
 
-def _check_one_each(values: Array, n: int, name: str) -> None:
+def check_one_each(values: Array, n: int, name: str) -> None:
     """Refuse what is not one number for each row."""
     if values.shape != (n,):
         wrong = f"must have shape ({n},), one entry per row of X, not {values.shape}."

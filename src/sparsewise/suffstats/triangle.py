@@ -294,6 +294,5 @@ def _out_of_range(pieces: list[Array], rows: Any) -> InputError:
         if at.size:
             row = rows.start + at[0] if isinstance(rows, slice) else rows[at[0]]
             single = name == "y" and piece.shape[1] == 1
-            where = f"row {row}" if single else f"row {row}, column {columns[0]}"
-            return not_finite(name, at.size, where)
+            return not_finite(name, at.size, (row,) if single else (row, columns[0]))
     return InputError("X or y is so large that differences are out of range", "divide it by ten.")

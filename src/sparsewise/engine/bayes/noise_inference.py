@@ -31,7 +31,7 @@ from sparsewise.engine.bayes.noise import (
 )
 from sparsewise.engine.log import Callback
 from sparsewise.engine.search.forward_screening import forward_screening
-from sparsewise.engine.search.multistart import PLAIN, Found, Multistart, condensed, is_large
+from sparsewise.engine.search.multistart import PLAIN, Found, Multistart, condense_problem, is_large
 from sparsewise.errors import InputError
 from sparsewise.problem.problem import problem
 from sparsewise.problem.targets import Targets
@@ -222,7 +222,7 @@ class NoiseInference:
         )  # fmt: skip
         charge = max(goal.charge, 2 * price / data.targets)
         goal = goal._replace(charge=charge, exact=max(data.tolerances.exact, self._loud))
-        search = Multistart(condensed(data), goal, include=sorted(include), exclude=exclude)
+        search = Multistart(condense_problem(data), goal, include=sorted(include), exclude=exclude)
         large = is_large(data)
         found = straight_ahead(search) if large else None
         if found is None:
