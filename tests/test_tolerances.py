@@ -11,6 +11,7 @@ from sparsewise.design import Centred, DenseDesign, Rows, Weighted
 from sparsewise.engine.l1.homotopy import in_double
 from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem.problem import problem
+from sparsewise.suffstats.triangle import condense_design
 from sparsewise.tolerances import tolerances
 from tests.problems import WORDS, Problem, normal
 
@@ -35,7 +36,7 @@ def test_whatever_is_made_of_a_design_keeps_its_error():
         "centred": Centred(design, root),
         "rows": Rows(design, np.arange(9)),
         "stored": Weighted(design, root).stored(),
-        "condensed": design.condensed(A[:, 0])[0],
+        "condensed": condense_design(design, A[:, 0])[0],
         "double": in_double(problem(design, A[:, 0])).design,
     }
     assert {name: each.tolerances.eps for name, each in made.items()} == dict.fromkeys(made, ERROR)

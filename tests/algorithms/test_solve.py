@@ -354,7 +354,7 @@ def test_many_rows_are_folded_into_few(kind, monkeypatch):
     """What is found is what the rows as they are would tell."""
     A, y, support = planted(0, 400, 12, 4, 1.0, kind=kind)
     folded = sw.solve(A, y)
-    monkeypatch.setattr(multistart, "condensed", lambda data: data)
+    monkeypatch.setattr(multistart, "condense_problem", lambda data: data)
     plain = sw.solve(A, y)
     assert folded.support.tolist() == plain.support.tolist() == support
     np.testing.assert_allclose(folded.coef, plain.coef, rtol=1e-10)

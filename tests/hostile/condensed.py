@@ -25,8 +25,8 @@ from sklearn.base import clone
 
 import sparsewise as sw
 from sparsewise.design import DenseDesign, Design
-from sparsewise.design.triangle import Triangle
 from sparsewise.errors import InputError, InputWarning
+from sparsewise.suffstats.triangle import Triangle
 from tests.hostile import estimators
 from tests.hostile.calls import LEAST_SQUARES, SEARCHES, Call, words
 from tests.hostile.campaign import Case, family, fault, oracle

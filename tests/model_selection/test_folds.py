@@ -17,6 +17,7 @@ from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.folds import fold_of_rows, in_folds
 from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem import preprocessing as reduction
+from sparsewise.suffstats import policy
 
 N, M = 200, 6
 PARTITIONS = {
@@ -62,7 +63,7 @@ def test_the_same_errors_as_from_rows(name, weighted, kind, intercept, monkeypat
     model = kind(criterion="cv", cv=PARTITIONS[name], fit_intercept=intercept)
     by_triangles = model.fit(X, y, w).cv_errors_
     asked = []
-    monkeypatch.setattr(folds, "_condensed", lambda *_: asked.append(1))
+    monkeypatch.setattr(folds, "_condense_folds", lambda *_: asked.append(1))
     monkeypatch.setattr(folds, "fold_of_rows", lambda *_: None)
     by_rows = model.fit(X, y, w).cv_errors_
     assert not asked
@@ -105,11 +106,10 @@ def test_a_small_table_stays_as_it_is(monkeypatch):
 
 def test_a_tall_table_is_condensed_for_its_folds_alone(monkeypatch):
     monkeypatch.setattr(reduction, "COPIED", 1 << 30)
-    monkeypatch.setattr(folds, "MANY", N * M)
+    monkeypatch.setattr(policy, "FOLDS", limits := policy.FOLDS._replace(entries=N * M))
     assert not whole().reduced.condensed
     assert isinstance(in_folds(whole(), 4)[0], CondensedData)
-    monkeypatch.setattr(folds, "TALL", N / M + 1)
+    monkeypatch.setattr(policy, "FOLDS", limits._replace(rows=N // M + 1))
     assert isinstance(in_folds(whole(), 4)[0], TabularData)
-    monkeypatch.setattr(folds, "TALL", 1)
-    monkeypatch.setattr(folds, "NARROW", M - 1)
+    monkeypatch.setattr(policy, "FOLDS", limits._replace(rows=1, columns=M - 1))
     assert isinstance(in_folds(whole(), 4)[0], TabularData)

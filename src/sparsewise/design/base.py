@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -225,19 +225,6 @@ class Design(ABC):
         from sparsewise.design.dense import DenseDesign
 
         return DenseDesign(self._all_columns(), rows=self.rows, error=self.error)
-
-    def condensed(self, Y: Array) -> tuple[DenseDesign, Array]:
-        """The triangle of QR of the matrix and a target, or q of them, the rows of Y.
-
-        That is m + 1, or m + q, rows in place of n.
-
-        Algorithms use A and y through inner products alone, and these are the same.
-        """
-        from sparsewise.design.dense import DenseDesign
-
-        R, m = self.triangle(np.atleast_2d(Y).T), self.shape[1]
-        targets = R[:, m:].T.reshape(*Y.shape[:-1], len(R)).copy()
-        return DenseDesign(R[:, :m], rows=self.rows, error=self.error), targets
 
     def _all_columns(self) -> Array:
         """A copy of A in memory."""
@@ -473,7 +460,7 @@ class Design(ABC):
 
     def _not_finite(self) -> InputError:
         count, where = self.faults()
-        return not_finite("A", count, f"row {where[0]}, column {where[1]}" if where else "")
+        return not_finite("A", count, where or ())
 
 
 def scaled_norms(block: Array) -> Array:
@@ -499,8 +486,10 @@ def near_one(values: Array, size: Any) -> tuple[Array, Any]:
         return values.astype(double) * np.ldexp(1.0, half) * np.ldexp(1.0, -power - half), power
 
 
-def not_finite(name: str, count: int, where: str) -> InputError:
-    """The error for NaN or infinite entries."""
+def not_finite(name: str, count: int, where: str | Iterable[int]) -> InputError:
+    """The error for NaN or infinite entries, the first of them in this row, or row and column."""
+    if not isinstance(where, str):
+        where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), where, strict=False))
     entries, them = ("entry", "it") if count == 1 else ("entries", "them")
     return InputError(
         f"has {count} NaN or infinite {entries}, the first at {where}",
@@ -548,6 +537,38 @@ def _aligned(values: Array, dtype: np.dtype[Any]) -> Array:
     copy = np.ndarray(values.shape, dtype, room, -address % ALIGNMENT)
     copy[...] = values
     return copy
+
+
+def two_stage_mean(
+    first: Array,
+    mean_of_rest: Callable[[Array], Array],
+    dtype: np.dtype[Any],
+    where: Array | bool = True,
+) -> tuple[Array, Array]:
+    """The mean of each column as a number of this type and what is left of the mean.
+
+    A first mean, rounded to the type of the entries, is taken from them, which is exact for those
+    near it; the mean of the rest is small then, and has all its digits: large offsets cost none.
+
+    Parameters
+    ----------
+    first : ndarray of shape (m,)
+        The means in double precision, with their rounding.
+    mean_of_rest : callable
+        The means of the entries less the numbers that it is called with.
+    dtype : numpy.dtype
+        The type of the entries.
+    where : ndarray of bool, optional
+        The columns from which a first mean is taken; of others all is left.
+    """
+    mean = np.where(where, first, 0.0).astype(dtype)
+    # What single precision has rounded away is known; doubles have rounded in the sums themselves.
+    return mean, mean_of_rest(mean) if dtype.char in "dD" else first - mean
+
+
+def constant_level(means: Array, dtype: np.dtype[Any]) -> Array:
+    """Columns of entries of this type that vary by no more than this are constant."""
+    return np.asarray(CONSTANT * float(precision(dtype).eps) * np.abs(means))
 
 
 def tile_shape(X: Array) -> tuple[int, int]:

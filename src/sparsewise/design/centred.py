@@ -16,7 +16,14 @@ import math
 import numpy as np
 
 from sparsewise._typing import Array
-from sparsewise.design.base import CONSTANT, Design, precision, square_sums, tile_shape
+from sparsewise.design.base import (
+    Design,
+    constant_level,
+    precision,
+    square_sums,
+    tile_shape,
+    two_stage_mean,
+)
 from sparsewise.design.weighted import Weighted
 
 
@@ -77,26 +84,24 @@ class Reflection:
         return rest, means
 
     def _block(self, X: Array, rest: Array, tall: int) -> Array:
-        """Some columns: fill in the rest, return the means.
-
-        A first mean, rounded to X's type, is taken away, which is exact for entries near it; what
-        is still left of the mean is small then, and has all its digits: large offsets cost none.
-        """
+        """Some columns: fill in the rest, return the means (see `two_stage_mean`)."""
         first, below = X[0], X[1:]
         pieces = [slice(start, start + tall) for start in range(0, self.n - 1, tall)]
         sums = np.asarray(sum(self._sums(below[rows], rows) for rows in pieces))
         exact = sums + self.first_share * first.astype(sums.dtype, copy=False)
-        mean = exact.astype(X.dtype)
+
+        def mean_of_rest(mean: Array) -> Array:
+            left = self.first_share * (first - mean)
+            for rows in pieces:
+                left += self._sums(np.subtract(below[rows], mean, out=rest[rows]), rows)
+            return left
+
+        mean, left = two_stage_mean(exact, mean_of_rest, X.dtype)
+        if X.dtype.char in "fF":
+            np.subtract(below, mean, out=rest)
         first = first - mean
-        # What single precision has rounded away is known; doubles have in the sums themselves.
-        double = precision(X.dtype).dtype == np.float64
-        left = self.first_share * first if double else exact - mean
-        for rows in pieces:
-            np.subtract(below[rows], mean, out=rest[rows])
-            if double:
-                left += self._sums(rest[rows], rows)
         means: Array = mean + left
-        level = CONSTANT * float(precision(X.dtype).eps) * np.abs(means)
+        level = constant_level(means, X.dtype)
         # Few columns have their mean in the first row: these alone are looked at as a whole.
         near = np.flatnonzero(np.abs(first - left) <= level)
         if near.size:
@@ -181,6 +186,5 @@ class Centred(Design):
         before = [self.reflection.u, *([] if first is None else [adjoint(first)])]
         after = None if others is None else adjoint(others)
         R = self._weighted.triangle(after, first=np.column_stack(before))
-        level = CONSTANT * float(precision(self.dtype).eps) * np.abs(R[0])
-        R[1:, square_sums(R[1:]) <= np.square(level)] = 0.0
+        R[1:, square_sums(R[1:]) <= np.square(constant_level(R[0], self.dtype))] = 0.0
         return R[1:, 1:]

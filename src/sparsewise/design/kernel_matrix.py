@@ -25,7 +25,7 @@ class KernelDesign(Design):
 
     Every column, product and norm evaluates the kernel on tiles of a fixed size, so that memory is
     O(n) per requested column or vector, plus a few tiles. A pass over the matrix evaluates the
-    kernel n m times. `stored` and `condensed` do so once, and keep n m or m² numbers.
+    kernel n m times. `stored` and `triangle` do so once, and keep n m or m² numbers.
 
     Parameters
     ----------

@@ -8,13 +8,13 @@ import numpy as np
 
 from sparsewise._typing import Array
 from sparsewise.design.base import (
-    CONSTANT,
     TILE_BYTES,
     Design,
-    precision,
+    constant_level,
     safe_squares,
     square_sums,
     tile_shape,
+    two_stage_mean,
 )
 from sparsewise.design.dense import DenseDesign
 
@@ -95,18 +95,15 @@ def array_about_means(
     Returns
     -------
     design, means, norms
-        As `AboutMeans` has them. A first mean, rounded to A's type, is taken away, which is exact
-        for entries near it; what is still left of the mean is small then, and has all its digits.
+        As `AboutMeans` has them.
     """
     dtype = A.dtype.newbyteorder("=")
     total = float(len(A)) if weights is None else float(weights.sum())
     exact = _sums(A, np.zeros(A.shape[1], dtype), weights) / total
-    shift = exact.astype(dtype)
-    # What single precision has rounded away is known; doubles have in the sums themselves.
-    left = _sums(A, shift, weights) / total if dtype == np.float64 else exact - shift
+    shift, left = two_stage_mean(exact, lambda mean: _sums(A, mean, weights) / total, dtype)
     means: Array = shift + left
     size, norms = _spread(A, shift, left, weights)
-    constant = size <= CONSTANT * float(precision(dtype).eps) * np.abs(means)
+    constant = size <= constant_level(means, dtype)
     first = 0 if weights is None else int(np.argmax(weights > 0))
     means[constant] = shift[constant] = A[first, constant]
     norms[constant] = 0.0

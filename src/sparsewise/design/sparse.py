@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise._typing import Array
-from sparsewise.design.base import CONSTANT, AboutMeans, Design, precision
+from sparsewise.design.base import AboutMeans, Design, constant_level, two_stage_mean
 
 
 class SparseDesign(Design):
@@ -69,16 +69,18 @@ class SparseDesign(Design):
             return np.bincount(columns, of_entries * values, m) / total
 
         full = np.bincount(columns, minlength=m) == n
-        exact = mean_of(self.A.data)
-        taken = np.where(full, exact, 0.0).astype(self.dtype)
+        taken, left = two_stage_mean(
+            mean_of(self.A.data),
+            lambda mean: mean_of(self.A.data - mean[columns]),
+            self.dtype,
+            where=full,
+        )
         data = self.A.data - taken[columns]
-        left = mean_of(data) if self.dtype == np.float64 else exact - taken
         absent = np.where(full, 0.0, total - np.bincount(columns, of_entries, m))
         size, norms = _spread(data - left[columns], left, absent, columns, of_entries)
 
         means: Array = taken + left
-        level = CONSTANT * float(precision(self.dtype).eps) * np.abs(means)
-        constant = size <= np.where(full, level, 0.0)
+        constant = size <= np.where(full, constant_level(means, self.dtype), 0.0)
         means[constant] = self.row_block(slice(1))[0, constant]
         norms[constant] = 0.0
         data[constant[columns]] = 0.0

@@ -339,7 +339,7 @@ class Intake(BaseEstimator):  # type: ignore[misc]
         n = design.shape[0]
         found, where = design.faults()
         if where is not None:
-            raise not_finite("X", found, f"row {where[0]}, column {where[1]}")
+            raise not_finite("X", found, where)
         target = checked_target(here(y), n)
         if self._one_target is not None:
             target = target.reshape(n)

@@ -43,6 +43,8 @@ from sparsewise.estimators.kernel_functions import (
 from sparsewise.estimators.state import in_precision, reset_on_failure
 from sparsewise.problem.problem import Problem, problem
 from sparsewise.results import BayesianSolution, Check, Solution, Stop
+from sparsewise.suffstats import policy
+from sparsewise.suffstats.triangle import condense_design
 
 
 def _algorithms(family: Family, parameter: str) -> list[str]:
@@ -418,8 +420,8 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         room = check_number(self.cache_size, "cache_size") * 1e6 / np.dtype(np.float64).itemsize
         if n * m <= room:
             return design.stored(), y
-        if 2 * m <= n and m * m <= room:
-            design, (y,) = design.condensed(y[None])
+        if policy.pays(policy.UNREAD, n, m) and m * m <= room:
+            design, (y,) = condense_design(design, y[None])
         return design, y
 
     # ------------------------------------------------------------------ the algorithm

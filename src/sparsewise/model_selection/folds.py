@@ -12,17 +12,11 @@ from sparsewise.errors import InputError, Parameter
 from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.tabular_data import TabularData
-from sparsewise.problem.preprocessing import NARROW
+from sparsewise.suffstats import policy
 from sparsewise.suffstats.condensed import Condensed
 
 ROUNDING = 1e4
 """By how much more than those of a fit the squared errors of predictions may be rounding."""
-
-MANY = 1 << 18
-"""Entries of a table from which on it pays to condense folds; below, calls are what costs."""
-
-TALL = 32
-"""Rows a feature, at least, of a table of which it pays even for short paths."""
 
 
 def in_folds(data: Data, cv: Any) -> tuple[Data, list[tuple[Any, Any]]]:
@@ -38,20 +32,17 @@ def in_folds(data: Data, cv: Any) -> tuple[Data, list[tuple[Any, Any]]]:
     if any(data.count_of(train) < fewest or not data.count_of(test) for train, test in splits):
         wrong = f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict"
         raise InputError(("A fold of ", Parameter("cv"), wrong, ": give other folds."))
-    is_long = isinstance(data, TabularData) and (data.reduced.condensed or is_tall(data.X))
-    if isinstance(data, TabularData) and is_long and not data.multi_target:
+    if isinstance(data, TabularData) and not data.multi_target and _condenses(data):
         fold = fold_of_rows(splits, data.count)
         if fold is not None:
-            return _condensed(data, fold)
+            return _condense_folds(data, fold)
     return data, splits
 
 
-def is_tall(X: Any) -> bool:
+def _condenses(table: TabularData) -> bool:
     """Whether the triangles of folds are quickly made, compared with paths on their rows."""
-    if not isinstance(X, np.ndarray) or X.size < MANY:
-        return False
-    n, m = X.shape
-    return n >= TALL * m and m <= NARROW
+    is_array = isinstance(table.X, np.ndarray)
+    return table.reduced.condensed or (is_array and policy.pays(policy.FOLDS, *table.X.shape))
 
 
 def fold_of_rows(splits: list[tuple[Array, Array]], n: int) -> Array | None:
@@ -68,7 +59,7 @@ def fold_of_rows(splits: list[tuple[Array, Array]], n: int) -> Array | None:
     return fold
 
 
-def _condensed(table: TabularData, fold: Array) -> tuple[Data, list[tuple[Any, Any]]]:
+def _condense_folds(table: TabularData, fold: Array) -> tuple[Data, list[tuple[Any, Any]]]:
     """A triangle for each fold, and the same splits."""
     condensed = Condensed().update(table.X, table.y, table.weights, fold=fold)
     model = {name: getattr(table, name) for name in ("intercept", "include", "exclude")}

@@ -12,6 +12,7 @@ from sparsewise.algorithms import rmp
 from sparsewise.design import DenseDesign
 from sparsewise.errors import InputError, Parameter
 from sparsewise.model_selection.data import Data
+from sparsewise.suffstats.triangle import condense_design
 
 
 def residual_variance(data: Data) -> float | None:
@@ -51,7 +52,7 @@ def _dense(data: Data) -> tuple[float, int]:
     """Squared residual and rank of all features, by singular values."""
     design, (Y, sizes) = data.design, _units(data)
     if not isinstance(design, DenseDesign):  # large, so that its triangle is all there should be
-        design, Y = design.condensed(Y)
+        design, Y = condense_design(design, Y)
     U = design.unit_columns(_open(data))
     X, _, rank, _ = np.linalg.lstsq(U, Y.T, rcond=None)
     rest = Y - (U @ X).T

@@ -16,15 +16,12 @@ from sparsewise._typing import Array
 from sparsewise.design import Centred, DaskDesign, DenseDesign, Design, Rows, Weighted, as_design
 from sparsewise.design.base import BLOCK_BYTES, precision
 from sparsewise.design.centred import Reflection
-from sparsewise.design.triangle import Triangle, number_of_rows
 from sparsewise.errors import InputError
+from sparsewise.suffstats import policy
+from sparsewise.suffstats.triangle import Triangle, number_of_rows
 
 COPIED = 8 * BLOCK_BYTES
 """Bytes of an array that is centred in a copy, which is quickest; larger ones are never copied."""
-
-NARROW = 256
-"""Columns of a large array of which the triangle is made: in as many operations as a path of so
-many steps, or as 2 m / 10 passes take."""
 
 
 class Reduced(NamedTuple):
@@ -92,11 +89,10 @@ def reduce(X: Any, y: Array, weights: Array | None, intercept: bool) -> Reduced:
     rows = n if weights is None else number_of_rows(float(weights.sum()))
     if is_large(X):
         X = as_design(X)
-        columns = m + y.size // n - 1  # of all targets but one, too
-        is_tall = columns <= min(NARROW, n / 4)
-        condensed = _condensed(X, y, weights, intercept, rows) if is_tall else None
-        if condensed is not None:
-            return condensed
+        if policy.pays(policy.LARGE_ARRAY, n, m, y.size // n):
+            reduced = _reduce_to_triangle(X, y, weights, intercept, rows)
+            if reduced is not None:
+                return reduced
     dense = isinstance(X, np.ndarray)
     if intercept and dense:
         rule = Reflection(n, weights)
@@ -155,7 +151,7 @@ def some_rows(X: Any, rows: Array) -> Any:
     return Rows(whole, at) if once else np.asarray(whole.row_block(at))
 
 
-def _condensed(
+def _reduce_to_triangle(
     design: Design, y: Array, weights: Array | None, intercept: bool, rows: float
 ) -> Reduced | None:
     """The triangle of [1 X y], rows times √w, less what the intercept takes; None if out of range.
@@ -164,7 +160,7 @@ def _condensed(
     """
     m, targets = design.shape[1], y.reshape(len(y), -1)
     q = targets.shape[1]
-    triangle = Triangle(m + q)
+    triangle = Triangle.empty(m + q)
     triangle.update([design, as_design(targets)], weights)
     R = triangle.centred() if intercept else triangle.plain()
     real, size = precision(design.dtype), np.abs(R).max(axis=0)

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, Self
@@ -25,16 +25,18 @@ from sparsewise._util.text import count, quoted
 from sparsewise.design import DenseDesign, Design, as_design
 from sparsewise.design.base import not_finite
 from sparsewise.design.choose import as_floats
-from sparsewise.design.triangle import Triangle, number_of_rows
 from sparsewise.errors import InputError
+from sparsewise.suffstats.triangle import Triangle, number_of_rows
 
 FORMAT = "sparsewise-condensed"
-VERSIONS = b"1", b"2"
-"""The format of one target, and that of several: it has `n_targets` and `target_names` besides."""
+VERSION = "1"
 NOT_OURS = "this is not a Condensed that sparsewise saved"
 
 MOST_BYTES = 1 << 32
 """The largest triangle that is made: of some 23,000 features."""
+
+ATTRIBUTES = "n_features", "feature_names", "n_targets", "target_names", "dtype"
+"""What is known of the columns."""
 
 Label = int | str | None
 """What a fold is called; None: rows that were given no label."""
@@ -158,7 +160,7 @@ class Condensed:
         weights = None if sample_weight is None else checked_weights(sample_weight, n)
         parts = dict(self._parts)
         for label, rows in _by_fold(fold, weights, n):
-            grown = parts[label].copy() if label in parts else Triangle(m + columns.shape[1])
+            grown = parts[label].copy() if label in parts else Triangle.empty(m + columns.shape[1])
             grown.update([features, columns], weights, rows)
             parts[label] = grown
         self._parts, self._total = parts, None
@@ -233,67 +235,75 @@ class Condensed:
         """The same rows, all in one fold."""
         return self._with({label: self.total} if self._parts else {})
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a file, whole or not at all; `load` reads it back exactly."""
-        arrays: dict[str, Array] = {}
-        for number, part in enumerate(self._parts.values()):
-            arrays |= {f"{name}_{number}": np.asarray(value) for name, value in vars(part).items()}
-        header = {
+    @classmethod
+    def from_triangles(cls, triangles: dict[Label, Triangle], **attributes: Any) -> Self:
+        """What these triangles hold, by their folds; attributes as of the class."""
+        condensed = cls()
+        vars(condensed).update(attributes, _parts=triangles)
+        return condensed
+
+    def to_arrays(self) -> dict[str, Array]:
+        """All that is known: the attributes as JSON in ``header``, and the arrays of each triangle.
+
+        Those of the i-th are called ``i/R``, ``i/shift`` and so on. `from_arrays` reads them.
+        """
+        header = self._attributes | {
             "labels": list(self._parts),
-            "n_features": self.n_features,
-            "feature_names": self.feature_names,
             "dtype": None if self.dtype is None else self.dtype.str,
         }
-        version = VERSIONS[self.n_targets is not None].decode()
-        if self.n_targets is not None:
-            header |= {"n_targets": self.n_targets, "target_names": self.target_names}
-        arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+        arrays = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
+        for i, part in enumerate(self._parts.values()):
+            arrays |= {f"{i}/{name}": array for name, array in part.to_arrays().items()}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        """What `to_arrays` was made of; ValueError, KeyError or TypeError: of nothing such."""
+        header = json.loads(arrays["header"].tobytes())
+        attributes = {name: header[name] for name in ATTRIBUTES}
+        if header["dtype"] is not None:
+            attributes["dtype"] = np.dtype(header["dtype"])
+        columns = (header["n_features"] or 0) + (header["n_targets"] or 1)
+        triangles: dict[Label, Triangle] = {}
+        for i, label in enumerate(header["labels"]):
+            own = {name.removeprefix(f"{i}/"): array for name, array in arrays.items()}
+            triangles[label] = Triangle.from_arrays(own, columns)
+        return cls.from_triangles(triangles, **attributes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file, whole or not at all; `load` reads it back exactly."""
         content = io.BytesIO()
-        np.savez(content, allow_pickle=False, **arrays)
+        np.savez(content, allow_pickle=False, **self.to_arrays())
         body = content.getvalue()
-        first = f"{FORMAT} {version} {hashlib.sha256(body).hexdigest()}\n"
+        first = f"{FORMAT} {VERSION} {hashlib.sha256(body).hexdigest()}\n"
         write_file(path, first.encode() + body)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` has written; anything else is refused in one sentence."""
         first, _, body = read_file(path).partition(b"\n")
-        words = first.split(b" ")
-        if len(words) != 3 or words[0] != FORMAT.encode():
+        name, version, digest = [*first.decode("ascii", "replace").split(" "), "", ""][:3]
+        if name != FORMAT:
             raise _refused(path, f"{NOT_OURS}.")
-        if words[1] not in VERSIONS:
-            raise _refused(path, f"it has version {words[1].decode('ascii', 'replace')} of the "
-                           "format, but this sparsewise reads 1 and 2.")  # fmt: skip
-        if words[2] != hashlib.sha256(body).hexdigest().encode():
+        if version != VERSION:
+            wrong = f"it has version {version} of the format, but this sparsewise reads {VERSION}."
+            raise _refused(path, wrong)
+        if digest != hashlib.sha256(body).hexdigest():
             raise _refused(path, "it was changed or cut off since it was saved.")
         try:
-            return cls._from_arrays(dict(np.load(io.BytesIO(body), allow_pickle=False)))
-        except (ValueError, KeyError, TypeError, BadZipFile):
+            return cls.from_arrays(dict(np.load(io.BytesIO(body), allow_pickle=False)))
+        except (ValueError, KeyError, TypeError, AttributeError, BadZipFile):
             raise _refused(path, f"{NOT_OURS}.") from None
 
     # ------------------------------------------------------------------ what these need
 
-    @classmethod
-    def _from_arrays(cls, arrays: dict[str, Array]) -> Self:
-        header = json.loads(arrays["header"].tobytes())
-        loaded = cls()
-        loaded.n_features, loaded.feature_names = header["n_features"], header["feature_names"]
-        loaded.n_targets, loaded.target_names = map(header.get, ("n_targets", "target_names"))
-        loaded.dtype = None if header["dtype"] is None else np.dtype(header["dtype"])
-        for number, label in enumerate(header["labels"]):
-            part = Triangle(loaded.n_features + (loaded.n_targets or 1))
-            for name, value in vars(part).items():
-                stored = arrays[f"{name}_{number}"]
-                setattr(part, name, stored if isinstance(value, np.ndarray) else stored.item())
-            loaded._parts[label] = part
-        return loaded
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ATTRIBUTES}
 
     def _with(self, parts: dict[Label, Triangle]) -> Condensed:
         """The same features, with other rows."""
-        twin = Condensed()
-        vars(twin).update(vars(self))
-        twin._parts, twin._total = parts, None
-        return twin
+        return Condensed.from_triangles(parts, **self._attributes)
 
     def _check_targets_alike(self, targets: int | None, names: list[str] | None) -> None:
         """Refuse rows of other targets than those of the rows so far."""
@@ -356,15 +366,14 @@ def checked_target(y: ArrayLike, n: int) -> Array:
     if target.dtype.kind == "c":
         raise InputError("must be real numbers.", parameter="y")
     if len(bad := np.argwhere(~np.isfinite(target))):
-        where = zip(("row", "column"), bad[0], strict=False)
-        raise not_finite("y", len(bad), ", ".join(f"{axis} {i}" for axis, i in where))
+        raise not_finite("y", len(bad), bad[0])
     return target
 
 
 def check_targets(target: Array, n: int) -> None:
     """Refuse what is not one number for each row, nor one for each target besides."""
     if target.ndim != 2:
-        _check_one_each(target, n, "y")
+        check_one_each(target, n, "y")
     elif len(target) != n:
         wrong = f"must have shape ({n},) or ({n}, q), one row per row of X, not {target.shape}"
         if target.shape[1] == n:
@@ -379,13 +388,13 @@ def checked_weights(sample_weight: ArrayLike, n: int) -> Array:
     weights = as_floats(sample_weight, "sample_weight")
     if weights.ndim == 0:
         weights = np.full(n, weights)
-    _check_one_each(weights, n, "sample_weight")
+    check_one_each(weights, n, "sample_weight")
     if weights.dtype.kind == "c" or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InputError("must be numbers from 0 up.", parameter="sample_weight")
     return weights.astype(np.float64)
 
 
-def _check_one_each(values: Array, n: int, name: str) -> None:
+def check_one_each(values: Array, n: int, name: str) -> None:
     """Refuse what is not one number for each row."""
     if values.shape != (n,):
         wrong = f"must have shape ({n},), one entry per row of X, not {values.shape}."

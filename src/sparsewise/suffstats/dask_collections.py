@@ -22,17 +22,8 @@ from sparsewise.design.choose import is_dask as is_dask
 from sparsewise.design.dask import DaskDesign, counted
 from sparsewise.design.dask import as_dask_array as as_dask_array
 from sparsewise.errors import ClusterError, InputError
-from sparsewise.suffstats.condensed import Condensed, check_targets, column_names
-
-NARROW = 1024
-"""Most columns of data that are condensed though they would fit: n m² operations, as many as the
-products of a path of so many steps, but in one pass, after which all further ones cost nothing."""
-
-NARROWEST = 8192
-"""Most columns of a triangle: half a gigabyte."""
-
-TALL = 4
-"""Rows a column, at least, that make data tall: fewer leave the triangle hardly smaller."""
+from sparsewise.suffstats.condensed import Condensed, check_one_each, check_targets, column_names
+from sparsewise.suffstats.policy import MORE_THAN_WORKERS_HOLD, WORKERS, pays
 
 TOGETHER = 8
 """Triangles that are merged by one task."""
@@ -45,12 +36,10 @@ def is_tall(X: Any, y: Any = None) -> bool:
     nobody knows how many rows there are, few columns will do: they need not be counted then.
     Further targets are further columns of the triangle.
     """
-    n, m = X.shape
-    shape = np.shape(y)
-    m += shape[1] - 1 if len(shape) == 2 else 0
-    if n < TALL * m:
-        return False
-    return m <= NARROW or (m <= NARROWEST and X.nbytes > workers().memory)
+    (n, m), q = X.shape, np.shape(y)[1] if np.ndim(y) == 2 else 1
+    return pays(WORKERS, n, m, q) or (
+        pays(MORE_THAN_WORKERS_HOLD, n, m, q) and X.nbytes > workers().memory
+    )
 
 
 def condense(
@@ -90,7 +79,7 @@ def condense(
     firsts = np.cumsum([0, *heights])[:-1].tolist()
     given = zip((y, sample_weight, fold), ("y", "sample_weight", "fold"), strict=True)
     others = [_by_rows(values, heights, name) for values, name in given]
-    make, merge = dask.delayed(_condensed, pure=False), dask.delayed(_merged, pure=False)
+    make, merge = dask.delayed(_condense_block, pure=False), dask.delayed(_merged, pure=False)
     parts = list(map(make, array.to_delayed().ravel(), *others, firsts))
     while len(parts) > 1:
         parts = [merge(parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
@@ -127,7 +116,7 @@ def _of_triangle(array: Any, y: Any) -> tuple[Design, Array]:
 
 def tall_note(n: float, m: int) -> str:
     """What there is to say of data of this shape that were condensed."""
-    why = "is tall" if n >= TALL * m else "has few columns"
+    why = "is tall" if n >= WORKERS.rows * m else "has few columns"
     return f"condensed into a triangle by {workers().name}, since {n:.15g} × {m} {why}"
 
 
@@ -190,7 +179,8 @@ def _in_rows(array: Any, others: Sequence[Any]) -> Any:
         return array.rechunk({1: m})
     if array.numblocks[1] > 1:
         array = array.rechunk({0: "auto", 1: m})
-    return array.rechunk({0: TALL * m}) if max(array.chunks[0]) < TALL * m else array
+    least = WORKERS.rows * m
+    return array.rechunk({0: least}) if max(array.chunks[0]) < least else array
 
 
 def _corresponds(values: Any, array: Any) -> bool:
@@ -225,16 +215,14 @@ def _whole_rows(array: Any) -> Any:
 def _check_rows(values: Any, n: int, name: str) -> None:
     if name == "y":
         check_targets(values, n)
-    elif values.shape != (n,):
-        raise InputError(
-            f"must have shape ({n},), one entry per row of X, not {values.shape}.", parameter=name
-        )
+    else:
+        check_one_each(values, n, name)
 
 
 # Tasks.
 
 
-def _condensed(X: Any, y: Any, weights: Any, fold: Any, first: float) -> Condensed:
+def _condense_block(X: Any, y: Any, weights: Any, fold: Any, first: float) -> Condensed:
     """The triangle of some rows, of which the first has this number; a filter may leave none."""
     if not X.shape[0]:
         return Condensed()
@@ -242,16 +230,12 @@ def _condensed(X: Any, y: Any, weights: Any, fold: Any, first: float) -> Condens
         return Condensed().update(X, y, weights, fold=fold)
     except InputError:
         target = as_floats(y, "y")
-        for name, design in (
-            ("X", as_design(X)),
-            ("y", as_design(target.reshape(len(target), -1))),
-        ):
-            count, where = design.faults()
+        columns = {"X": X, "y": target.reshape(len(target), -1)}
+        for name, dimensions in (("X", 2), ("y", target.ndim)):
+            count, where = as_design(columns[name]).faults()
             if where is not None and not np.isnan(first):
-                row, column = int(first) + where[0], where[1]
-                single = name == "y" and target.ndim == 1
-                at = f"row {row}" if single else f"row {row}, column {column}"
-                raise not_finite(name, count, at) from None
+                at = int(first) + where[0], where[1]
+                raise not_finite(name, count, at[:dimensions]) from None
         raise
 
 

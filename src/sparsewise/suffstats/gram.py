@@ -9,6 +9,7 @@ tied, exact or but rounding is judged by that.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,9 @@ from sparsewise._util.parameters import check_number
 from sparsewise._util.text import count
 from sparsewise.design.base import CONSTANT, precision
 from sparsewise.design.choose import as_floats
-from sparsewise.design.triangle import Triangle
 from sparsewise.errors import InputError
 from sparsewise.suffstats.condensed import Condensed, column_names
+from sparsewise.suffstats.triangle import Triangle
 
 
 def from_gram(
@@ -93,12 +94,15 @@ def from_gram(
     array([3, 7])
     """
     sums = _checked(G, Xty, yty, n, X_mean, y_mean)
-    made = Condensed()
-    made.n_features, made.feature_names, made.dtype = sums.features, column_names(G), sums.dtype
-    if np.ndim(Xty) == 2:
-        made.n_targets, made.target_names = len(sums.M) - sums.features, column_names(Xty)
-    made._parts = {None: _root(sums)}
-    return made
+    several = np.ndim(Xty) == 2
+    return Condensed.from_triangles(
+        {None: _root(sums)},
+        n_features=sums.features,
+        feature_names=column_names(G),
+        n_targets=len(sums.M) - sums.features if several else None,
+        target_names=column_names(Xty) if several else None,
+        dtype=sums.dtype,
+    )
 
 
 class _Sums(NamedTuple):
@@ -247,15 +251,15 @@ def _root(sums: _Sums) -> Triangle:
     root, eps = _square_root(T, sums.features, sums.eps)
     R = np.asarray(np.linalg.qr(root, mode="r")) * np.where(size > 0, norms, 0.0)
 
-    made = Triangle(columns)
-    made.weight, made.count, made.eps = sums.n, math.ceil(sums.n), sums.eps
-    made.R = np.zeros((max(1 + len(R), min(made.count, 1 + columns)), 1 + columns), R.dtype)
-    made.R[0, 0] = math.sqrt(sums.n)
-    made.R[1 : 1 + len(R), 1:] = R
-    made.shift, made.has_means = level, sums.means is not None
-    made.error = math.sqrt(eps) * norms
-    made._grow(size)
-    return made
+    whole = np.zeros((max(1 + len(R), min(math.ceil(sums.n), 1 + columns)), 1 + columns), R.dtype)
+    whole[0, 0] = math.sqrt(sums.n)
+    whole[1 : 1 + len(R), 1:] = R
+    triangle = replace(
+        Triangle.empty(columns), R=whole, shift=level, error=math.sqrt(eps) * norms, eps=sums.eps,
+        has_means=sums.means is not None, weight=sums.n, count=math.ceil(sums.n),
+    )  # fmt: skip
+    triangle.fit_powers(size)
+    return triangle
 
 
 def _about_means(sums: _Sums) -> tuple[Array, Array, Array]:

@@ -33,7 +33,7 @@ from sparsewise.engine.bayes.noise import (
 )
 from sparsewise.engine.log import Callback
 from sparsewise.engine.search.forward_screening import forward_screening
-from sparsewise.engine.search.multistart import PLAIN, Found, Multistart, condensed
+from sparsewise.engine.search.multistart import PLAIN, Found, Multistart, condense_problem
 from sparsewise.errors import InputError
 from sparsewise.problem.problem import problem
 from sparsewise.problem.targets import Targets
@@ -220,7 +220,7 @@ class NoiseInference:
         data, include, exclude = self._data, self.log.include, self.log.exclude
         sample = Sample.of(data, exclude, exact=max(data.tolerances.exact, self._loud))
         goal = RIC(sample, max(by_charge("ric", sample).charge, 2 * price / data.targets))
-        search = Multistart(condensed(data), goal, include=sorted(include), exclude=exclude)
+        search = Multistart(condense_problem(data), goal, include=sorted(include), exclude=exclude)
         large = not plan.updates_jointly(data.shape)
         found = straight_ahead(search) if large else None
         if found is None:

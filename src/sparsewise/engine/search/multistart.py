@@ -26,12 +26,13 @@ from sparsewise.engine.log import Log
 from sparsewise.engine.search.forward_screening import forward_screening
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
-from sparsewise.problem.preprocessing import NARROW
 from sparsewise.problem.problem import DependentColumnsError, Problem, problem
 from sparsewise.problem.targets import Targets
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch, each_sigma
 from sparsewise.subsets.exchanges import changes_of_one, lowest_of_equals
 from sparsewise.subsets.fit import Fit
+from sparsewise.suffstats import policy
+from sparsewise.suffstats.triangle import condense_design
 
 LARGE_NOISE = 0.1
 """σ² at first, as a part of the target's variance, where it follows the updates."""
@@ -422,7 +423,7 @@ def search(
         return None if callback is None else callback(Start(found.support, found.cost))
 
     multistart = Multistart(
-        condensed(data), goal, include=sorted(forced), exclude=barred, tell=tell
+        condense_problem(data), goal, include=sorted(forced), exclude=barred, tell=tell
     )
     stop = Log(data, None).run(lambda: multistart.run(most, seed))
     active = retraced(data, multistart)
@@ -445,12 +446,12 @@ def search(
     )
 
 
-def condensed(data: Problem) -> Problem:
+def condense_problem(data: Problem) -> Problem:
     """The same problem in as few rows as tell the same, if these are much fewer."""
-    n, m = data.shape
-    if m > NARROW or n <= 2 * (m + len(data.Y)) or data.design.is_operator or data.is_zero:
+    worth = policy.pays(policy.SEARCH, *data.shape, len(data.Y))
+    if not worth or data.design.is_operator or data.is_zero:
         return data
-    return data.in_rows_of(*data.design.condensed(data.Y))
+    return data.in_rows_of(*condense_design(data.design, data.Y))
 
 
 def retraced(data: Problem, multistart: Multistart) -> ActiveSet:

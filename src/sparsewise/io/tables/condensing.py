@@ -36,7 +36,7 @@ class Folds:
         return np.searchsorted(ends, place, side="right")
 
 
-def condensed(
+def condense_chunks(
     layout: Layout, chunks: Iterable[Chunk], folds: Folds | None = None, before: int = 0
 ) -> Condensed:
     """Gather rows in triangles, one for each fold.

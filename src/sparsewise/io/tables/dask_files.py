@@ -14,7 +14,7 @@ from typing import Any
 
 from sparsewise._util.dask_cluster import Cluster
 from sparsewise.io.tables import stored_files as stored_
-from sparsewise.io.tables.condensing import Folds, condensed
+from sparsewise.io.tables.condensing import Folds, condense_chunks
 from sparsewise.io.tables.imputing import Narrowing
 from sparsewise.io.tables.layout import Layout
 from sparsewise.io.tables.parsing import FloatArray
@@ -55,7 +55,7 @@ class FarStream(Stream):
 
     def condensed(self, folds: int | None = None, tell: Tell | None = None) -> Condensed:
         """Gather all rows in triangles: each part where it is read, then two and two."""
-        task = partial(_condensed, self.layout, self.equal_folds(folds))
+        task = partial(_condense_part, self.layout, self.equal_folds(folds))
         rows: Condensed = _sum(
             self.cluster, _asked(self.cluster, task, self.parts, tell, self.before)
         )
@@ -136,6 +136,6 @@ def _counted(wanted: Wanted, state: Narrowing, part: File) -> FloatArray:
     return state.counted(look(piece, wanted) for piece in part.pieces(wanted.names))
 
 
-def _condensed(layout: Layout, folds: Folds | None, part: File, before: int) -> Condensed:
+def _condense_part(layout: Layout, folds: Folds | None, part: File, before: int) -> Condensed:
     stream = Stream(**vars(layout), stored=Stored(part.label, (part,)))
-    return condensed(layout, stream.chunks(whole=False), folds, before)
+    return condense_chunks(layout, stream.chunks(whole=False), folds, before)

@@ -15,7 +15,7 @@ from sparsewise._util.text import count
 from sparsewise.errors import InputError
 from sparsewise.io.model import Source
 from sparsewise.io.tables import stored_files as stored_
-from sparsewise.io.tables.condensing import Folds, condensed
+from sparsewise.io.tables.condensing import Folds, condense_chunks
 from sparsewise.io.tables.imputing import Narrowing, narrowed_medians
 from sparsewise.io.tables.layout import Chunk, Layout, Table
 from sparsewise.io.tables.parsing import FloatArray
@@ -23,6 +23,7 @@ from sparsewise.io.tables.profile import Looked, Survey, Wanted, look
 from sparsewise.io.tables.reading import RawTable
 from sparsewise.io.tables.schema import Needed
 from sparsewise.io.tables.stored_files import Stored, Tell, changed
+from sparsewise.suffstats import policy
 from sparsewise.suffstats.condensed import Condensed
 
 CHUNK = 2**25
@@ -43,7 +44,7 @@ class Stream(Layout):
     @property
     def is_tall(self) -> bool:
         """Whether triangles are much smaller than the rows."""
-        return self.rows > 2 * (len(self.names) + len(self.targets) + 1)
+        return policy.pays(policy.UNREAD, self.rows, len(self.names), len(self.targets))
 
     @property
     def condenses(self) -> bool:
@@ -69,7 +70,7 @@ class Stream(Layout):
         tell : callable, optional
             Is told how much was read.
         """
-        return condensed(self, self.chunks(tell), self.equal_folds(folds))
+        return condense_chunks(self, self.chunks(tell), self.equal_folds(folds))
 
     def chunks(self, tell: Tell | None = None, whole: bool = True) -> Iterator[Chunk]:
         """Yield all rows as numbers, some after the other.

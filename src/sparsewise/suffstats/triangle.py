@@ -16,7 +16,9 @@ alone, so that triangles with different ones can be merged.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,17 +34,18 @@ two, lest squares be out of range."""
 FARTHEST = 1000
 """The largest of these powers: two to it, or to minus it, is in range."""
 
+ARRAYS = "R", "shift", "powers", "size", "error"
+"""What a triangle holds of its columns."""
+
 COARSE = 2.0**-8
 """Columns that are known no better than to this tell nothing of how they belong together."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Triangle:
     """R of the QR of [1, Z - 1 c*] with rows times √w, for rows Z that came in chunks.
 
-    Parameters
-    ----------
-    columns : int
-        How many columns Z has.
+    `Triangle.empty` begins with no rows, `update` takes them in, and triangles add up.
 
     Attributes
     ----------
@@ -67,12 +70,43 @@ class Triangle:
         How many rows there were.
     """
 
-    def __init__(self, columns: int) -> None:
-        self.R = np.empty((0, 1 + columns))
-        self.shift, self.size = np.zeros(columns), np.zeros(columns)
-        self.powers = np.zeros(columns, np.int64)
-        self.error, self.has_means = np.zeros(columns), True
-        self.eps, self.weight, self.count = 0.0, 0.0, 0
+    R: Array
+    shift: Array
+    powers: Array
+    size: Array
+    error: Array
+    has_means: bool = True
+    eps: float = 0.0
+    weight: float = 0.0
+    count: int = 0
+
+    @classmethod
+    def empty(cls, columns: int) -> Self:
+        """That of no rows, of so many columns."""
+        shift, size, error = np.zeros((3, columns))
+        powers = np.zeros(columns, np.int64)
+        return cls(R=np.empty((0, 1 + columns)), shift=shift, powers=powers, size=size, error=error)
+
+    @property
+    def columns(self) -> int:
+        """How many columns Z has."""
+        return self.shift.size
+
+    def to_arrays(self) -> dict[str, Array]:
+        """All that is known, by name: `from_arrays` makes the same triangle of it."""
+        return {one.name: np.asarray(getattr(self, one.name)) for one in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], columns: int) -> Self:
+        """The triangle of so many columns with these arrays; ValueError or KeyError: it is none."""
+        known: dict[str, Any] = {}
+        for name, like in cls.empty(columns).to_arrays().items():
+            array = arrays[name]
+            fits = array.ndim == like.ndim and array.shape[-1:] == like.shape[-1:]
+            if not fits or array.dtype.kind not in "bifc":
+                raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}")
+            known[name] = array if array.ndim else array.item()
+        return cls(**known)
 
     def update(
         self, parts: list[Design], weights: Array | None = None, at: Array | None = None
@@ -89,7 +123,7 @@ class Triangle:
             The rows; None: all, for which any design will do.
         """
         n = parts[0].shape[0] if at is None else at.size
-        at_once = fold_rows(1 + self.shift.size)
+        at_once = fold_rows(1 + self.columns)
         for start in range(0, n, at_once):
             stop = min(start + at_once, n)
             rows: Any = slice(start, stop) if at is None else at[start:stop]
@@ -107,7 +141,7 @@ class Triangle:
         if not self.count or not other.count:
             return other.copy() if other.count else self.copy()
         merged, added = self.copy(), other._shifted(self.shift)
-        merged._grow(added.size)
+        merged.fit_powers(added.size)
         added._rescale(merged.powers)
         merged._take(np.asfortranarray(added.R))
         merged.eps = max(self.eps, other.eps)
@@ -118,14 +152,8 @@ class Triangle:
 
     def copy(self) -> Triangle:
         """The same, to be changed."""
-        twin = Triangle(self.shift.size)
-        vars(twin).update(
-            {
-                name: value.copy() if isinstance(value, np.ndarray) else value
-                for name, value in vars(self).items()
-            }
-        )
-        return twin
+        arrays = {name: getattr(self, name).copy() for name in ARRAYS}
+        return replace(self, **arrays)
 
     @property
     def means(self) -> Array:
@@ -188,7 +216,7 @@ class Triangle:
         """These rows of [1, Z - 1 c*], scaled; those that come first say by how much."""
         pieces = [part.row_block(rows) for part in parts]
         dtype = np.result_type(self.R.dtype, *pieces)
-        block = np.empty((len(pieces[0]), 1 + self.shift.size), dtype, order="F")
+        block = np.empty((len(pieces[0]), 1 + self.columns), dtype, order="F")
         block[:, 0], Z = 1.0, block[:, 1:]
         np.concatenate(pieces, axis=1, out=Z)
         if not self.count:
@@ -198,7 +226,7 @@ class Triangle:
         size = np.abs(Z).max(axis=0)
         if not np.isfinite(size).all():
             raise _out_of_range(pieces, rows)
-        self._grow(size)
+        self.fit_powers(size)
         if self.powers.any():
             Z *= np.ldexp(1.0, -self.powers)
         return block
@@ -216,12 +244,12 @@ class Triangle:
         other, by = self.copy(), self.shift - shift
         other.R = other.R.astype(np.result_type(other.R, by), copy=False)
         other.shift = shift
-        other._grow(self.size + np.abs(by))
+        other.fit_powers(self.size + np.abs(by))
         other.R[0, 1:] += other.R[0, 0] * by * np.ldexp(1.0, -other.powers)
         return other
 
-    def _grow(self, size: Array) -> None:
-        """Columns are of at least this size: hold them in powers of two that suit it."""
+    def fit_powers(self, size: Array) -> None:
+        """Hold columns, which are of at least this size, in powers of two that suit it."""
         self.size = np.maximum(self.size, size)
         suited = np.clip(np.frexp(self.size)[1], -FARTHEST, FARTHEST) * (self.size > 0)
         self._rescale(np.where(np.abs(suited - self.powers) > FAR, suited, self.powers))
@@ -232,6 +260,17 @@ class Triangle:
             return
         self.R[:, 1:] *= np.ldexp(1.0, self.powers - powers)
         self.powers = powers
+
+
+def condense_design(design: Design, Y: Array) -> tuple[DenseDesign, Array]:
+    """The triangle of QR of a matrix and a target, or q of them, the rows of Y, in their place.
+
+    That is m + 1, or m + q, rows in place of n. Algorithms see A and y through inner products
+    alone, and these are the same: they can't tell the difference.
+    """
+    R, m = design.triangle(np.atleast_2d(Y).T), design.shape[1]
+    targets = R[:, m:].T.reshape(*Y.shape[:-1], len(R)).copy()
+    return DenseDesign(R[:, :m], rows=design.rows, error=design.error), targets
 
 
 def number_of_rows(weight: float) -> float:
@@ -255,6 +294,5 @@ def _out_of_range(pieces: list[Array], rows: Any) -> InputError:
         if at.size:
             row = rows.start + at[0] if isinstance(rows, slice) else rows[at[0]]
             single = name == "y" and piece.shape[1] == 1
-            where = f"row {row}" if single else f"row {row}, column {columns[0]}"
-            return not_finite(name, at.size, where)
+            return not_finite(name, at.size, (row,) if single else (row, columns[0]))
     return InputError("X or y is so large that differences are out of range", "divide it by ten.")

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from sparsewise.design import as_design
-from sparsewise.design.triangle import Triangle
 from sparsewise.errors import InputError
+from sparsewise.suffstats.triangle import Triangle
 from tests.problems import normal
 
 
 def gathered(Z, cuts=(), weights=None):
     """The triangle of rows that come in pieces."""
-    triangle = Triangle(Z.shape[1])
+    triangle = Triangle.empty(Z.shape[1])
     for rows in np.split(np.arange(len(Z)), cuts):
         if rows.size:
             own = None if weights is None else weights[rows]
@@ -75,7 +75,7 @@ def test_merging_changes_neither():
     rng = np.random.default_rng(0)
     one, other = gathered(normal(rng, 9, 3)), gathered(normal(rng, 2, 3) + 5)
     before = [triangle.R.copy() for triangle in (one, other)]
-    _ = one + other, one + Triangle(3), Triangle(3) + one
+    _ = one + other, one + Triangle.empty(3), Triangle.empty(3) + one
     assert all(map(np.array_equal, before, (one.R, other.R)))
 
 
@@ -135,7 +135,7 @@ def test_some_rows_of_a_sparse_matrix():
     rng = np.random.default_rng(6)
     Z = normal(rng, 300, 5) * (rng.random((300, 5)) < 0.2)
     at = rng.permutation(300)[:120]
-    triangle = Triangle(6)
+    triangle = Triangle.empty(6)
     triangle.update([as_design(csr_array(Z)), as_design(np.ones((300, 1)))], None, at)
     assert_holds(triangle, np.column_stack([Z[at], np.ones(120)]))
 
