@@ -52,8 +52,9 @@ def test_the_inverse_finds_the_loss(name, criteria, df, share):
     one, loss = criterion(name, criteria), share * criteria.total
     cost = one.cost(loss, df)
     # What is left of a cost far above or below zero, as a share of the loss.
-    lost = 1e-15 * (abs(cost) + abs(float(one.penalty(df)))) / abs(float(one.weight(df)))
-    relative = lost * (1.0 if one.is_log else one.unit / loss)
+    terms = one.terms(df)
+    lost = 1e-15 * (abs(cost) + abs(float(terms.penalty))) / abs(float(terms.weight))
+    relative = lost * (1.0 if terms.is_log else terms.unit / loss)
     assert one.max_loss(cost, df) == pytest.approx(loss, rel=1e-9 + 8 * relative)
 
 
@@ -64,7 +65,7 @@ def test_the_cost_of_the_inverse_is_the_cost(name, criteria, df, share, fall):
     one = criterion(name, criteria)
     cost = one.cost(fall * share * criteria.total, df)
     loss = one.max_loss(cost, df)
-    scale = 1 + abs(cost) + abs(float(one.penalty(df)))
+    scale = 1 + abs(cost) + abs(float(one.terms(df).penalty))
     assert one.cost(loss, df) == pytest.approx(cost, abs=1e-9 * scale)
     assert loss < share * criteria.total
 

@@ -7,6 +7,8 @@ import pytest
 
 import sparsewise
 from sparsewise import ALGORITHMS, Stop
+from sparsewise.engine.log import Log
+from sparsewise.problem.problem import problem
 from tests.problems import BAYES, BY_COLUMNS, FAMILIES, KNOWN, LEAST_SQUARES, SEARCHES, words
 
 TALL = next(p for p in KNOWN if p.name == "tall")
@@ -185,3 +187,40 @@ def test_models_after_some_steps_are_those_of_the_list():
     np.testing.assert_array_equal(coefs, np.array([models[i].coef[columns] for i in wanted]).T)
     with pytest.raises(IndexError, match=f"has {len(path)} steps, not {len(path) + 1}"):
         path.after(len(path) + 1)
+
+
+# --- degrees of freedom --------------------------------------------------------------------------
+
+
+def test_degrees_of_freedom_are_columns_unless_recorded():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((20, 6))
+    y = A[:, 1] - A[:, 4] + 0.3 * rng.standard_normal(20)
+    solution = sparsewise.rmp0(A, y, delta=0.5, start=[0, 2])
+    path = solution.path
+    assert solution.df == solution.support.size
+    assert path.initial.df == 2
+    assert [step.df for step in path] == [step.size for step in path]
+    np.testing.assert_array_equal(path.dfs, path.n_columns)
+    assert path.n_columns.tolist() == [2, *(step.size for step in path)]
+    assert path.dfs.size == path.losses.size == 1 + len(path)
+    for model, step in zip(path.models(), path, strict=True):
+        assert (model.df, model.loss) == (step.df, step.loss)
+
+
+def test_degrees_of_freedom_that_are_recorded():
+    """Those of shrunk coefficients: the trace of a hat matrix, a step's own number."""
+    data = problem(np.eye(4), np.array([3.0, 2.0, 1.0, 0.5]))
+    steps = []
+    log = Log(data, steps.append)
+    log.record("start", [3], [0.9], [np.ones(1)], 1, df=[0.5])
+    log.record("add", [0, 1], [0.4, 0.1], np.ones((2, 3)), 3, df=[1.25, 1.75])
+    log.record("drop", [0], [0.5], np.ones((1, 2)), 2, df=[1.0])
+    columns = np.array([1, 3])
+    solution = log.solution("forward", Stop.DELTA, columns, np.ones((1, 2)), 0.5, df=1.0)
+    assert solution.df == 1.0
+    path = solution.path
+    assert path.dfs.tolist() == [0.5, 1.25, 1.75, 1.0]
+    assert path.n_columns.tolist() == [1, 2, 3, 2]
+    assert [step.df for step in steps] == [1.25, 1.75, 1.0]
+    assert (path.initial.df, path.after(1).df, path.at(3).df) == (0.5, 1.25, 1.75)

@@ -57,8 +57,8 @@ def stepwise(
         The target, or several that share a support (see `Targets`).
     criterion : str or callable
         "ric", "aic", "aicc", "bic", "ebic", "cp" or "adjusted_r2" for n rows and no intercept (see
-        `sparsewise.criteria.Criteria`), or a function of ‖r‖² (in the units of y) and the number
-        of columns that grows with ‖r‖² and is to be small.
+        `sparsewise.criteria.Criteria`), or a function of loss (‖r‖², in the units of y) and
+        degrees of freedom (the number of columns) that grows with the loss and is to be small.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int, optional

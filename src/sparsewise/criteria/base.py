@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,6 +74,10 @@ class Sample:
         """Whether losses are rounding error."""
         return np.asarray(loss) <= self.exact * self.total
 
+    def p(self, df: Any) -> Any:
+        """Degrees of freedom with that of the intercept."""
+        return df + self.intercept
+
     def left(self, df: Any) -> Any:
         """n - p: the degrees of freedom that a model leaves for the noise."""
         return self.rows - self.intercept - df
@@ -110,53 +114,53 @@ class Criterion(ABC):
         return np.where(cost == np.inf, np.nan, -cost if self.largest else cost)[()]
 
 
+class Terms(NamedTuple):
+    """What a formula, weight·g(loss/unit) + penalty, is made of at some degrees of freedom.
+
+    Attributes
+    ----------
+    weight, penalty : float or ndarray
+        NaN where the criterion is not defined.
+    unit : float
+        What the loss is compared with.
+    is_log : bool
+        Whether g is the logarithm, as of a normal likelihood maximised over σ; else the identity.
+    least : float
+        The loss that an exact fit counts as.
+    """
+
+    weight: Any
+    penalty: Any
+    unit: float = 1.0
+    is_log: bool = False
+    least: float = 0.0
+
+
 @dataclass(frozen=True)
 class Formula(Criterion):
-    """A criterion of the form weight(df)·g(loss/unit) + penalty(df), g = log or the identity.
-
-    The logarithm is that of a normal likelihood maximised over σ; where σ is known, the loss itself
-    counts. A loss that is rounding error counts as none.
-    """
+    """A criterion of a sample that is linear in the loss, or in its logarithm."""
 
     sample: Sample
 
-    @property
-    def is_log(self) -> bool:
-        """Whether g is the logarithm."""
-        return False
-
-    @property
-    def unit(self) -> float:
-        """What the loss is compared with."""
-        return 1.0
-
-    @property
-    def least(self) -> float:
-        """The loss that an exact fit counts as."""
-        return 0.0
-
     @abstractmethod
-    def weight(self, df: Any) -> Any:
-        """The factor of the fit; NaN where the criterion is not defined."""
-
-    @abstractmethod
-    def penalty(self, df: Any) -> Any:
-        """What the degrees of freedom cost."""
+    def terms(self, df: Any) -> Terms:
+        """The formula at these degrees of freedom."""
 
     def cost(self, loss: ArrayLike, df: ArrayLike) -> Any:
         """The cost of models of these losses and degrees of freedom; ∞ where it is not defined."""
-        loss, df = np.asarray(loss, float), np.asarray(df, float)
+        loss = np.asarray(loss, float)
         with np.errstate(divide="ignore", invalid="ignore"):
-            fit = np.where(self.sample.is_exact(loss), self.least, loss) / self.unit
-            fit = np.log(fit) if self.is_log else fit
-            cost = self.weight(df) * fit + self.penalty(df)
+            weight, penalty, unit, is_log, least = self.terms(np.asarray(df, float))
+            fit = np.where(self.sample.is_exact(loss), least, loss) / unit
+            cost = weight * (np.log(fit) if is_log else fit) + penalty
         return np.where(np.isnan(cost), np.inf, cost)[()]
 
     def max_loss(self, cost: float, df: float) -> float:
         """The largest loss at which a model costs no more than this; NaN if none is so small."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            fit = np.divide(cost - self.penalty(df), self.weight(df))
-            loss = self.unit * float(np.exp(fit) if self.is_log else fit)
+            weight, penalty, unit, is_log, _ = self.terms(df)
+            fit = np.divide(cost - penalty, weight)
+            loss = unit * float(np.exp(fit) if is_log else fit)
         return loss if loss >= 0 else math.nan
 
 
@@ -180,7 +184,7 @@ class OwnCriterion(Criterion):
 
     def cost(self, loss: ArrayLike, df: ArrayLike) -> Any:
         """What the function returns for each model."""
-        return np.vectorize(self._cost, otypes=[float])(loss, df)[()]
+        return np.asarray(np.frompyfunc(self._cost, 2, 1)(loss, df), float)[()]
 
     def max_loss(self, cost: float, df: float) -> float:
         """The largest loss at which a model costs no more than this, by bisection of its log₂."""
@@ -208,6 +212,13 @@ class OwnCriterion(Criterion):
                 "let it return infinity where a model is not to be chosen.",
             )
         return cost
+
+
+def log_choices(m: int, k: Any) -> Any:
+    """log (m choose k), in how many ways k of m columns can be chosen."""
+    from scipy.special import gammaln  # here, as SciPy takes long to import
+
+    return gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
 
 
 def first_least(costs: Sequence[float] | Array) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import count
 
-from sparsewise.criteria.base import Sample
+from sparsewise.criteria.base import Sample, log_choices
 
 
 def chance(sample: Sample, loss: float, df: float) -> float:
@@ -16,12 +16,10 @@ def chance(sample: Sample, loss: float, df: float) -> float:
     I_ρ((n-k)/2, k/2), and there are (m choose k) ways to choose them. q targets together are one
     of q times as many measurements.
     """
-    from scipy.special import gammaln
-
-    m, left = sample.features, sample.left(df)
+    left = sample.left(df)
     if df == 0 or left <= 0:
         return 0.0
-    ways = gammaln(m + 1) - gammaln(df + 1) - gammaln(m - df + 1)
+    ways = log_choices(sample.features, df)
     half = sample.parts * sample.targets / 2
     share = min(max(loss / sample.total, sample.exact), 1.0)
     return min(float(ways + log_beta(share, half * left, half * df)) / math.log(10), 0.0)

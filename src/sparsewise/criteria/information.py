@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsewise.criteria.base import Formula, Sample
+from sparsewise.criteria.base import Formula, Sample, Terms, log_choices
 from sparsewise.criteria.ric import by_charge
 
 NAMES = {
@@ -30,60 +30,60 @@ SHORT_NAMES = {**NAMES, "cp": "Cp", "adjusted_r2": "adj. R²", "loo": "LOO", "cv
 """The same at the head of a column."""
 
 
-@dataclass(frozen=True)
-class AIC(Formula):
-    """n log(RSS/n) + 2p, or RSS/σ² + 2p with σ known: -2 log L + 2p but for a constant.
+class Likelihood(Formula):
+    """n log(RSS/n) + penalty, or RSS/σ² + penalty with σ known: -2 log L but for a constant.
 
-    It is ``extractAIC`` of R. H. Akaike, "A new look at the statistical model identification",
-    IEEE Transactions on Automatic Control 19, 1974.
+    L is the normal likelihood, maximised over the coefficients, and over σ unless that is known. Of
+    complex data the criterion is half as much, as is that of L of as many real numbers.
     """
 
-    @property
-    def is_log(self) -> bool:
-        """Whether σ is estimated, by its maximum likelihood."""
-        return self.sample.noise is None
+    @abstractmethod
+    def penalty(self, p: Any) -> Any:
+        """What p coefficients cost, with the intercept."""
 
-    @property
-    def unit(self) -> float:
-        """N, or σ²."""
-        return self.sample.rows if self.sample.noise is None else self.sample.noise
+    def terms(self, df: Any) -> Terms:
+        """The formula at these degrees of freedom."""
+        n, noise, penalty = self.sample.rows, self.sample.noise, self.penalty(self.sample.p(df))
+        return Terms(n, penalty, n, is_log=True) if noise is None else Terms(1.0, penalty, noise)
 
-    def weight(self, df: Any) -> Any:
-        """N, or 1."""
-        return self.sample.rows if self.is_log else 1.0
 
-    def penalty(self, df: Any) -> Any:
+class AIC(Likelihood):
+    """n log(RSS/n) + 2p, as ``extractAIC`` of R has it; RSS/σ² + 2p with σ known.
+
+    H. Akaike, "A new look at the statistical model identification", IEEE Transactions on Automatic
+    Control 19, 1974.
+    """
+
+    def penalty(self, p: Any) -> Any:
         """2p."""
-        return 2 * (df + self.sample.intercept)
+        return 2 * p
 
 
-class AICc(AIC):
+class AICc(Likelihood):
     """AIC + 2q(q + 1)/(n - q - 1), with q = p + 1 to count σ; the AIC itself where σ is known.
 
     C. M. Hurvich and C.-L. Tsai, "Regression and time series model selection in small samples",
     Biometrika 76, 1989.
     """
 
-    def penalty(self, df: Any) -> Any:
+    def penalty(self, p: Any) -> Any:
         """2p + 2q(q + 1)/(n - q - 1)."""
-        if not self.is_log:
-            return super().penalty(df)
-        q = df + self.sample.intercept + 1
-        left = self.sample.rows - q - 1
-        return super().penalty(df) + np.where(left > 0, 2 * q * (q + 1) / left, np.nan)
+        if self.sample.noise is not None:
+            return 2 * p
+        q, left = p + 1, self.sample.rows - p - 2
+        return 2 * p + np.where(left > 0, 2 * q * (q + 1) / left, np.nan)
 
 
-class BIC(AIC):
+class BIC(Likelihood):
     """n log(RSS/n) + p log n, or RSS/σ² + p log n with σ known.
 
     G. Schwarz, "Estimating the dimension of a model", Annals of Statistics 6, 1978.
     """
 
-    def penalty(self, df: Any) -> Any:
-        """P log n."""
+    def penalty(self, p: Any) -> Any:
+        """p log n."""
         # Weights may add up to less than an intercept takes.
-        each = math.log(self.sample.rows) if self.sample.rows > 0 else math.nan
-        return (df + self.sample.intercept) * each
+        return p * (math.log(self.sample.rows) if self.sample.rows > 0 else math.nan)
 
 
 class EBIC(BIC):
@@ -93,13 +93,10 @@ class EBIC(BIC):
     model spaces", Biometrika 95, 2008, with their γ = 1.
     """
 
-    def penalty(self, df: Any) -> Any:
-        """P log n + 2 log (m choose k)."""
-        from scipy.special import gammaln  # here, as SciPy takes long to import
-
-        m = self.sample.features
-        choices = gammaln(m + 1) - gammaln(df + 1) - gammaln(m - df + 1)
-        return super().penalty(df) + 2 * choices / self.sample.targets
+    def penalty(self, p: Any) -> Any:
+        """p log n + 2 log (m choose k)."""
+        choices = log_choices(self.sample.features, p - self.sample.intercept)
+        return super().penalty(p) + 2 * choices / self.sample.targets
 
 
 class Cp(Formula):
@@ -108,20 +105,14 @@ class Cp(Formula):
     C. L. Mallows, "Some comments on Cp", Technometrics 15, 1973.
     """
 
-    @property
-    def unit(self) -> float:
-        """S², or what rounding leaves of it where the full model is exact."""
+    def terms(self, df: Any) -> Terms:
+        """1/s², and 2p - n."""
         sample = self.sample
-        known = sample.noise if sample.noise is not None else sample.variance or 0.0
-        return max(known, sample.exact * sample.total / sample.rows) or 1.0
-
-    def weight(self, df: Any) -> Any:
-        """1, if s² is known."""
-        return math.nan if self.sample.noise is None and self.sample.variance is None else 1.0
-
-    def penalty(self, df: Any) -> Any:
-        """2p - n."""
-        return 2 * (df + self.sample.intercept) - self.sample.rows
+        variance = sample.variance if sample.noise is None else sample.noise
+        # Where the full model is exact, s² is rounding, and so must the best model be.
+        unit = max(variance or 0.0, sample.exact * sample.total / sample.rows) or 1.0
+        weight = math.nan if variance is None else 1.0
+        return Terms(weight, 2 * sample.p(df) - sample.rows, unit)
 
 
 class AdjustedR2(Formula):
@@ -132,14 +123,11 @@ class AdjustedR2(Formula):
 
     largest: ClassVar[bool] = True
 
-    def weight(self, df: Any) -> Any:
-        """The degrees of freedom of TSS over TSS, over n - p."""
+    def terms(self, df: Any) -> Terms:
+        """(n - intercept)/(n - p) of RSS/TSS."""
         left, total = self.sample.left(df), self.sample.total
-        return self.sample.left(0) / np.where((left > 0) & (total > 0), left * total, np.nan)
-
-    def penalty(self, df: Any) -> Any:
-        """-1: R² is not penalised but by its weight."""
-        return -1.0
+        weight = self.sample.left(0) / np.where(left > 0, left, np.nan)
+        return Terms(weight if total > 0 else math.nan, -1.0, total or 1.0)
 
 
 class GCV(Formula):
@@ -149,14 +137,10 @@ class GCV(Formula):
     good ridge parameter", Technometrics 21, 1979.
     """
 
-    def weight(self, df: Any) -> Any:
-        """1/(n - p)²."""
+    def terms(self, df: Any) -> Terms:
+        """1/(n - p)², and no penalty besides."""
         left = self.sample.left(df)
-        return np.where(left > 0, 1 / np.square(np.maximum(left, 1)), np.nan)
-
-    def penalty(self, df: Any) -> Any:
-        """None but that of the weight."""
-        return 0.0
+        return Terms(np.where(left > 0, 1 / np.square(np.maximum(left, 1)), np.nan), 0.0)
 
 
 CRITERIA: dict[str, Callable[[Sample], Formula]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise.criteria.base import Formula, Sample
+from sparsewise.criteria.base import Formula, Sample, Terms
 
 CHARGES = {"ric": "2 log m", "bic": "log n", "aic": "2"}
 """What each column costs, by criterion; complex ones twice that of BIC and AIC."""
@@ -42,31 +42,14 @@ class RIC(Formula):
 
     charge: float
 
-    @property
-    def is_log(self) -> bool:
-        """Whether σ is estimated."""
-        return self.sample.noise is None
-
-    @property
-    def unit(self) -> float:
-        """TSS, or σ²."""
-        return self.sample.total if self.sample.noise is None else self.sample.noise
-
-    @property
-    def least(self) -> float:
-        """The loss that an exact fit counts as: the largest that is rounding error."""
-        return self.sample.exact * self.sample.total
-
-    def weight(self, df: Any) -> Any:
-        """N - p, or 1; twice that of complex data."""
-        if not self.is_log:
-            return self.sample.parts
-        left = self.sample.left(df)
-        return np.where((left > 0) & (self.sample.total > 0), self.sample.parts * left, np.nan)
-
-    def penalty(self, df: Any) -> Any:
-        """The charge for each degree of freedom."""
-        return df * self.charge
+    def terms(self, df: Any) -> Terms:
+        """n - p of log(RSS/TSS), or RSS/σ²; twice that of complex data."""
+        sample, penalty = self.sample, df * self.charge
+        exact, left = sample.exact * sample.total, sample.left(df)
+        if sample.noise is not None:
+            return Terms(sample.parts, penalty, sample.noise, least=exact)
+        weight = np.where((left > 0) & (sample.total > 0), sample.parts * left, np.nan)
+        return Terms(weight, penalty, sample.total, is_log=True, least=exact)
 
     def threshold(self, loss: float, df: float) -> float:
         """δ²: what a column must lower the loss by, if σ² is what this model tells it to be."""

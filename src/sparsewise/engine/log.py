@@ -71,13 +71,13 @@ class Log:
         coefs: Sequence[Array] | Array,
         size: int,
         log_evidences: Sequence[float] | Array | None = None,
-        dfs: Sequence[float] | Array | None = None,
+        df: Sequence[float] | Array | None = None,
     ) -> None:
         """Consecutive steps that led to a model of this size; coefs has one row a step.
 
-        Without `dfs`, degrees of freedom are columns.
+        `df`: the degrees of freedom after each; None: as many as columns.
         """
-        stretch = Stretch(action, columns, losses, coefs, log_evidences, dfs)
+        stretch = Stretch(action, columns, losses, coefs, log_evidences, df)
         if action == "start":
             self._stretches.clear()
         self._stretches.append(stretch)
@@ -96,8 +96,8 @@ class Log:
         columns: Array,
         x: Array,
         rss: float,
-        least_squares: bool = True,
         df: float | None = None,
+        least_squares: bool = True,
         kind: type[Solution] = Solution,
         **more: Any,
     ) -> Solution:
@@ -111,7 +111,7 @@ class Log:
             support=support,
             coef=units.coef(columns, x),
             residual_norm=rss**0.5 * problem.scale,
-            df=support.size if df is None else df,
+            df=float(support.size if df is None else df),
             path=Path(self._stretches, units, float(not problem.is_zero)),
             stop=stop,
             n_passes=problem.passes.count,

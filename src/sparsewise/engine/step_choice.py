@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sparsewise._typing import Array
 from sparsewise.criteria.base import Criterion, OwnCriterion
@@ -89,22 +90,24 @@ def look_around(criterion: Criterion, active: ActiveSet) -> Round:
     """The model as it is and all that are one step away, in the units of the data."""
     units, exact = active.problem.units, active.problem.tolerances.exact
 
-    def moves(columns: Iterable[int], change: Iterable[float], step: int) -> Moves:
-        """The steps to models that have one column more, or less; 0: the model as it is."""
-        j, changes = np.array(list(columns), np.int64), list(change)
-        after = (active.rss - step * one for one in changes)
-        losses = np.array([units.squared(0.0 if one <= exact else one) for one in after])
-        costs = criterion.cost(losses, active.size + step) if losses.size else losses
-        return Moves(j, np.array([units.squared(one) for one in changes]), losses, costs)
+    def judged(losses: Array, dfs: ArrayLike) -> tuple[Array, Array]:
+        squared = np.array([units.squared(0.0 if loss <= exact else loss) for loss in losses])
+        return squared, criterion.cost(squared, dfs)
 
-    gains, losses = active.gains(), active.loose_losses()
-    free, here = np.flatnonzero(gains >= 0), moves([-1], [0.0], 0)
+    def moves(columns: Iterable[int], change: Array, losses: Array, dfs: ArrayLike) -> Moves:
+        changes = np.array([units.squared(one) for one in change])
+        return Moves(np.array(list(columns), np.int64), changes, *judged(losses, dfs))
+
+    rss, df, gains, losses = active.rss, active.size, active.gains(), active.loose_losses()
+    free = np.flatnonzero(gains >= 0)
+    lowered, raised = gains[free].astype(float), np.array(list(losses.values()), float)
+    here, cost = judged(np.array([rss]), df)
     return Round(
-        float(here.rss[0]),
-        float(here.cost[0]),
+        float(here[0]),
+        float(cost[0]),
         active.order,
-        moves(free, gains[free], 1),
-        moves(losses.keys(), losses.values(), -1),
+        moves(free, lowered, rss - lowered, df + 1),
+        moves(losses.keys(), raised, rss + raised, df - 1),
     )
 
 

@@ -42,7 +42,7 @@ class Trace:
     Parameters
     ----------
     criterion : str
-        One of `sparsewise.model_selection.BY_LOSS`.
+        One of `sparsewise.criteria.information.BY_LOSS`.
     target : str or tuple of str
         Name of the target, or of several.
     name : callable

@@ -139,7 +139,7 @@ class Data(ABC):
     def total(self) -> float:
         """The same of a single one; of several the mean, constant ones not counted.
 
-        It is the unit of squared residuals: see `mean_loss`.
+        It is the unit of losses: see `mean_loss`.
         """
         some = self.totals[self.totals > 0]
         if some.size < 2:
@@ -159,7 +159,7 @@ class Data(ABC):
         return np.asarray((losses[..., some] / self.totals[some]).mean(axis=-1) * self.total)
 
     def losses(self, solution: Solution) -> Array:
-        """The squared residual of each target."""
+        """The loss, ‖r‖², of each target."""
         if len(self.totals) == 1:
             return np.array([solution.residual_norm**2])
         data = problem(self.design, self.target, multi_target=True)

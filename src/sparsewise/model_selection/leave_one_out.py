@@ -30,7 +30,7 @@ def leave_one_out(data: Data, path: Path) -> Array:
     Without row i its residual is r_i / (1 - h_i), with h_i = q_i*q_i from an orthonormal basis Q of
     the model (PRESS, Allen 1974). Steps of one kind share a basis: each adds a direction to
     it, or takes the last one away. NaN for a model that fits a row by that row alone, and for one
-    whose squared residual is not that of the path: then the path is one of other data. The errors
+    whose loss is not that of the path: then the path is one of other data. The errors
     of several targets are weighed as their residuals are.
     """
     if not isinstance(data, TabularData):
@@ -39,9 +39,9 @@ def leave_one_out(data: Data, path: Path) -> Array:
     unsure = math.sqrt(data.design.tolerances.eps) * data.total
     for first, orders in _runs(path):
         largest = max(orders, key=len)
-        by_size, rss = _along(data, np.array(largest, np.int64))
+        by_size, recomputed = _along(data, np.array(largest, np.int64))
         for i, order in enumerate(orders, first):
-            if math.isclose(rss[len(order)], losses[i], rel_tol=0, abs_tol=unsure):
+            if math.isclose(recomputed[len(order)], losses[i], rel_tol=0, abs_tol=unsure):
                 errors[i] = by_size[len(order)]
     return errors
 
@@ -76,7 +76,7 @@ def _in_turn(run: list[list[int]]) -> list[list[int]]:
 
 
 def _along(data: TabularData, order: Array) -> tuple[Array, list[float]]:
-    """Error and squared residual of the model of the first k of these columns, for each k."""
+    """Error and loss of the model of the first k of these columns, for each k."""
     Q, R = data.factor(order)
     Y = data.targets
     size = np.abs(Y).max(axis=1, initial=0.0)
@@ -100,9 +100,9 @@ def _along(data: TabularData, order: Array) -> tuple[Array, list[float]]:
             ratio /= left
             squares[:, i] += np.einsum("ki,ki->k", ratio, ratio)
     explained = np.vstack([np.zeros(len(Y)), np.cumsum(np.square(t), axis=0)])
-    rss = data.mean_loss(data.totals - explained * size * size)
+    losses = data.mean_loss(data.totals - explained * size * size)
     errors = data.mean_loss(squares / data.rows * size * size)
-    return np.where(alone > ALONE, errors, np.nan), rss.tolist()
+    return np.where(alone > ALONE, errors, np.nan), losses.tolist()
 
 
 def _summed(first: Array, others: Array) -> Array:

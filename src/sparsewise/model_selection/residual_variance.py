@@ -21,9 +21,9 @@ def residual_variance(data: Data) -> float | None:
         return None
     if data.total == 0:
         return 0.0
-    rss, rank = _dense(data) if data.design.dense else _iterative(data)
+    loss, rank = _dense(data) if data.design.dense else _iterative(data)
     left = data.rows - rank - data.intercept
-    return 0.0 if data.is_exact(rss) else rss / left
+    return 0.0 if data.is_exact(loss) else loss / left
 
 
 def inferred_variance(data: Data) -> float:
@@ -49,7 +49,7 @@ def check_rows(data: Data) -> None:
 
 
 def _dense(data: Data) -> tuple[float, int]:
-    """Squared residual and rank of all features, by singular values."""
+    """Loss and rank of all features, by singular values."""
     design, (Y, sizes) = data.design, _units(data)
     if not isinstance(design, DenseDesign):  # large, so that its triangle is all there should be
         design, Y = condense_design(design, Y)

@@ -213,7 +213,7 @@ class L1Path(L1Solution):
         highest, least = self._norms[i : i + 2]
         norm = between(highest, least, squares_apart(upper, penalty, lower))
         support = np.flatnonzero(coef)
-        return Model(support, coef, norm * norm, support.size)
+        return Model(support, coef, norm * norm, float(support.size))
 
     def at_residual(self, residual: float) -> Model:
         """The model on the path with this ‖r‖: the solution of `bpdn`."""

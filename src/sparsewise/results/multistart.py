@@ -26,7 +26,7 @@ from sparsewise.subsets.fit import Fit
 CLOSE = 1e-6
 """Figures that differ by less, relatively, are the same to anybody who reads them."""
 
-Figure = Callable[[float, int], float]
+Figure = Callable[[float, float], float]
 """Of loss and degrees of freedom."""
 
 
@@ -186,11 +186,11 @@ class _Recomputed:
             falls += [score - lower] if lower < score else []
         return _Off(max(falls), CLOSE * (1 + abs(score)) + self._slack(self.goal.cost))
 
-    def _sigma(self, rss: float, size: int) -> float:
-        return math.sqrt(self.sample.noise_variance(rss, size))
+    def _sigma(self, loss: float, df: float) -> float:
+        return math.sqrt(self.sample.noise_variance(loss, df))
 
     def _of_norm(self, figure: Figure, off: float = 0.0) -> float:
-        """A figure of ‖r‖² and size, were ‖r‖ off by so much."""
+        """A figure of loss and df, were ‖r‖ off by so much."""
         return float(figure(max(self.fit.norm + off, 0.0) ** 2, self.fit.size))
 
     def _slack(self, figure: Figure) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
@@ -32,7 +33,7 @@ class Stretch(NamedTuple):
 
     An entry of ``columns`` is the column of a step, or a tuple of several. ``coefs[i]`` belongs to
     the model after step i, in the order in which its columns came (and may be longer); of several
-    targets, one a row. ``dfs`` are degrees of freedom; None: as many as columns.
+    targets, one a row. ``df`` are degrees of freedom; None: as many as columns.
     """
 
     action: Action
@@ -40,19 +41,18 @@ class Stretch(NamedTuple):
     losses: Sequence[float] | Array
     coefs: Sequence[Array] | Array
     log_evidences: Sequence[float] | Array | None = None
-    dfs: Sequence[float] | Array | None = None
+    df: Sequence[float] | Array | None = None
 
     def step(self, i: int, size: int, units: Units) -> Step:
         """Step i, which led to a model of this size, in the units of the data."""
         assert self.action != "start"
-        loss, columns, df = units.squared(self.losses[i]), self.columns_of(i), self.df(i, size)
-        if self.log_evidences is None:
-            return Step(self.action, columns, loss, size, df)
-        return Step(self.action, columns, loss, size, df, float(self.log_evidences[i]))
+        loss, df = units.squared(self.losses[i]), self.df_after(i, size)
+        evidence = math.nan if self.log_evidences is None else float(self.log_evidences[i])
+        return Step(self.action, self.columns_of(i), loss, size, df, evidence)
 
-    def df(self, i: int, size: int) -> float:
+    def df_after(self, i: int, size: int) -> float:
         """The degrees of freedom after step i, which led to a model of this size."""
-        return size if self.dfs is None else float(self.dfs[i])
+        return float(size if self.df is None else self.df[i])
 
     def columns_of(self, i: int) -> tuple[int, ...]:
         """The columns of step i."""
@@ -208,8 +208,8 @@ class Path(Sequence[Step]):
         """Loss, coefficients and degrees of freedom before the first step."""
         if self.start:
             first = self._stretches[0]
-            return _Met(float(first.losses[0]), first.coefs[0], first.df(0, len(self.start)))
-        return _Met(self._empty_loss, np.empty((*self._units.each, 0)), 0)
+            return _Met(float(first.losses[0]), first.coefs[0], first.df_after(0, len(self.start)))
+        return _Met(self._empty_loss, np.empty((*self._units.each, 0)), 0.0)
 
     def __len__(self) -> int:
         return sum(len(s.columns) for s in self._stretches if s.action != "start")

@@ -67,18 +67,18 @@ def changes_of_one(fit: Fit) -> Iterator[Change]:
     """
     if fit.dependent:
         return
-    rss, columns, tie = fit.norm**2, fit.columns.tolist(), fit.tolerance.tie
+    loss, columns, tie = fit.norm**2, fit.columns.tolist(), fit.tolerance.tie
     gains = _gains(fit)
     if (top := gains.max(initial=0.0)) > 0:
         j = int(np.argmax(gains >= top * (1 - tie)))
-        yield Change(tuple(sorted([*columns, int(fit.others[j])])), rss - float(gains[j]))
+        yield Change(tuple(sorted([*columns, int(fit.others[j])])), loss - float(gains[j]))
     if fit.loose.any():
         losses = fit.squares / square_sums(fit.U.conj().T)
         losses[~fit.loose] = np.inf
         i = int(np.argmax(losses <= losses.min() * (1 + tie)))
-        yield Change((*columns[:i], *columns[i + 1 :]), rss + float(losses[i]))
+        yield Change((*columns[:i], *columns[i + 1 :]), loss + float(losses[i]))
     if (swap := exchanges_of_one(fit).best) is not None:
-        yield Change(swap.columns_after(fit.columns), rss - swap.fall)
+        yield Change(swap.columns_after(fit.columns), loss - swap.fall)
 
 
 def _gains(fit: Fit) -> Array:
