@@ -53,7 +53,7 @@ def streamed(monkeypatch, run):
             patch.setattr(stored, "COLUMNS", 4)
             patch.setattr(stored, "PIECE", 8 * 14 * 40)
             patch.setattr(stored, "BLOCK", 4000)
-            patch.setattr("sparsewise.io.tables.stream.CHUNK", 8 * 14 * 30)
+            patch.setattr("sparsewise.io.tables.table.CHUNK", 8 * 14 * 30)
             return run(*args)
 
     return command
@@ -330,12 +330,12 @@ def test_ctrl_c_while_rows_are_read_is_one_sentence(
     run("fit", folder, "--target", "y", *LESS, "--save", model)
     monkeypatch.setattr(stored, "IN_MEMORY", 0)
     place = {
-        "looked at": "sparsewise.io.tables.stream.surveyed_pieces",
-        "condensed": "sparsewise.io.tables.stream.Stream.chunk",
-        "predicted": "sparsewise.io.tables.layout.Layout.features",
+        "looked at": "sparsewise.io.tables.table._profile",
+        "condensed": "sparsewise.io.tables.table.Table.chunk",
+        "predicted": "sparsewise.io.tables.table.Table.features",
     }
 
-    def stop(*args):
+    def stop(*args, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(place[when], stop)

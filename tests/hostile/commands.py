@@ -546,12 +546,10 @@ def nan_in_json():
 
 @fault(is_least_squares, family="commands")
 def rows_in_another_order():
-    from sparsewise.io.tables import parsing as module
+    from sparsewise.io.tables import Table
 
-    numbers = module.numbers
-    return mock.patch(
-        "sparsewise.io.tables.layout.numbers", lambda *args: numbers(*args)[::-1].copy()
-    )
+    numbers = Table._numbers
+    return mock.patch.object(Table, "_numbers", lambda *args: numbers(*args).reverse())
 
 
 @fault(is_best_subset, family="commands")

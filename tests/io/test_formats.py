@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sparsewise.cli.spelling import sentence
 from sparsewise.errors import InputError
-from sparsewise.io.tables import Form, formats, open_table, scan, select
+from sparsewise.io.tables import Form, formats, open_table, select
 from sparsewise.io.tables import stored_files as stored
 
 rng = np.random.default_rng(0)
@@ -101,7 +101,7 @@ def read(request, tmp_path, monkeypatch):
         opened = open_table([str(tmp_path / name)], request.param, Form(**form))
         if opened.in_memory:
             return select(opened, target="y")
-        return scan(opened, target="y").gathered()
+        return select(opened, target="y").gathered()
 
     return table
 
@@ -186,7 +186,7 @@ def test_sheets_of_workbooks(tmp_path):
     ):
         table = open_table([str(path)], form=Form(sheet=sheet))
         assert list(table.columns) == names
-        [piece] = table.pieces(names)
+        [piece] = table.files[0].pieces(names)
         assert piece.columns[names[0]].to_list() == [cell]
     for sheet in ("four", "0", "4", "-1", ""):
         with pytest.raises(InputError, match=r'but the sheets of .* are "one", "two", "3"'):
@@ -225,7 +225,7 @@ def test_a_compressed_text_is_small_if_what_is_in_it_is(tmp_path):
     large = open_table([str(path)], in_memory=10_000)
     assert not large.in_memory
     told = []
-    assert scan(large, target="y", tell=told.append).rows == 10_000
+    assert select(large, target="y", report=told.append).rows == 10_000
     assert sum(told) <= large.size == path.stat().st_size
 
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from sparsewise.cli.spelling import sentence
 from sparsewise.errors import InputError
 from sparsewise.io.model import Source
-from sparsewise.io.tables import RawTable, encode, imputing, open_table, predicted, scan, select
+from sparsewise.io.tables import RawTable, encode, imputing, open_table, select
 from sparsewise.io.tables import stored_files as stored
-from sparsewise.io.tables.profile import Wanted, look
+from sparsewise.io.tables.profile import parse
+from sparsewise.io.tables.schema import Schema
 
 
 def table(**columns):
@@ -98,7 +99,7 @@ def test_pieces_are_filled_in_as_all_rows_are(tmp_path, monkeypatch, impute):
     monkeypatch.setattr(stored, "READ", 2**10)
     words = {"target": "y", "weights": "w", "categorical": ["c"], "impute": impute}
     whole = select(open_table([str(path)]), **words)
-    pieces = scan(open_table([str(path)], in_memory=0), **words)
+    pieces = select(open_table([str(path)], in_memory=0), **words)
     assert pieces.encoding == whole.encoding
     assert pieces.names == whole.names
     assert pieces.notes == whole.notes
@@ -109,13 +110,14 @@ def test_pieces_without_any_value(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b,y\n,1,2\n,2,3\n")
     with pytest.raises(InputError, match='column "a" has no value that counts'):
-        scan(open_table([str(path)], in_memory=0), target="y", impute="median")
+        select(open_table([str(path)], in_memory=0), target="y", impute="median")
 
 
 def narrowed(values, weights, parts, monkeypatch, bits=None):
     """The median of rows that are read some at a time."""
-    looked = [
-        look(table(a=a, w=w), Wanted(("a", "w"), frozenset(), "w", filled=frozenset("a")))
+    schema = Schema(columns=("a", "w"), weights="w", imputed=frozenset("a"))
+    pieces = [
+        parse(table(a=a, w=w), schema)
         for a, w in zip(np.array_split(values, parts), np.array_split(weights, parts), strict=True)
     ]
     if bits:
@@ -123,9 +125,19 @@ def narrowed(values, weights, parts, monkeypatch, bits=None):
         monkeypatch.setattr(imputing, "FEWEST_BITS", bits)
 
     def count(state):
-        return sum(state.counted([one]) for one in looked)
+        return sum(state.counted([rows]) for rows in pieces)
 
-    return imputing.narrowed_medians(count, ["a"], "w", ())["a"]
+    return imputing.medians(imputing.Narrowing.begin(["a"], "w", ()), count)["a"]
+
+
+def sorted_median(values, weights):
+    """The middle of the values that are there: half of the weight on either side."""
+    there = ~np.isnan(values) & (weights > 0)
+    order = np.argsort(values[there], kind="stable")
+    ordered, until = values[there][order], np.cumsum(weights[there][order])
+    half = until[-1] / 2
+    low, high = (int(np.searchsorted(until, half, side)) for side in ("left", "right"))
+    return float(ordered[low] / 2 + ordered[min(high, ordered.size - 1)] / 2)
 
 
 @pytest.mark.parametrize("bits", [None, 7, 8])
@@ -144,7 +156,7 @@ def narrowed(values, weights, parts, monkeypatch, bits=None):
 def test_a_median_bit_by_bit(monkeypatch, values, bits):
     values = np.array(values)
     found = narrowed(values, np.ones(values.size), min(2, values.size), monkeypatch, bits)
-    assert found == imputing._median("a", values, None)
+    assert found == sorted_median(values, np.ones(values.size))
 
 
 @given(
@@ -158,7 +170,7 @@ def test_a_median_of_pieces_is_that_of_all_rows(rows):
     values, weights = (np.array(one, dtype=float) for one in zip(*rows, strict=True))
     with pytest.MonkeyPatch.context() as patch:
         found = narrowed(values, weights, min(3, values.size), patch, 13)
-    assert found == imputing._median("a", values, weights)
+    assert found == sorted_median(values, weights)
 
 
 @given(
@@ -169,7 +181,7 @@ def test_a_median_of_pieces_is_that_of_all_rows(rows):
 def test_a_weight_is_as_many_rows(rows):
     values, weights = (np.array(one, dtype=float) for one in zip(*rows, strict=True))
     expected = np.median(np.repeat(values, weights.astype(int)))
-    assert imputing._median("a", values, weights) == expected
+    assert sorted_median(values, weights) == expected
 
 
 # --- predictions ----------------------------------------------------------------------------------
@@ -186,11 +198,10 @@ def test_rows_that_lack_something_are_blank_in_their_place(tmp_path, in_memory):
     path = tmp_path / "t.csv"
     path.write_text(NEW)
     stored = open_table([str(path)], in_memory)
-    X = np.concatenate(list(predicted(stored, ENCODING, NAMES, missing="blank")))
+    X = np.concatenate(list(encode(stored, ENCODING, NAMES, missing="blank")))
     np.testing.assert_array_equal(X, EXPECTED)
-    np.testing.assert_array_equal(encode(stored, ENCODING, NAMES, "blank"), EXPECTED)
     with pytest.raises(InputError) as error:
-        encode(stored, ENCODING, NAMES)
+        list(encode(stored, ENCODING, NAMES))
     assert sentence(error.value) == (
         'missing values (of 6 rows): "b" 1, "c" 1; the model needs them all: leave predictions '
         "blank with --missing blank"
@@ -200,4 +211,4 @@ def test_rows_that_lack_something_are_blank_in_their_place(tmp_path, in_memory):
 def test_text_in_place_of_numbers_is_an_error_all_the_same():
     raw = RawTable("t.csv", {"b": pl.Series("b", ["1", "much"])}, is_text=True)
     with pytest.raises(InputError, match="where the model needs numbers"):
-        encode(raw, (Source("b"),), ("b",), "blank")
+        list(encode(raw, (Source("b"),), ("b",), "blank"))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsewise.errors import InputError
-from sparsewise.io.tables import encode, open_table, predicted, scan, select
+from sparsewise.io.tables import encode, open_table, select
 from sparsewise.io.tables import stored_files as stored
 from sparsewise.io.tables.stored_files import TextFile, TypedFile, _last_row_end
 from sparsewise.suffstats.condensed import Condensed
@@ -28,7 +28,7 @@ def pieces(monkeypatch):
         monkeypatch.setattr(stored, "COLUMNS", 2)
         monkeypatch.setattr(stored, "PIECE", rows * 8 * 4)
         monkeypatch.setattr(stored, "BLOCK", rows * 9)
-        monkeypatch.setattr("sparsewise.io.tables.stream.CHUNK", rows * 8 * 5)
+        monkeypatch.setattr("sparsewise.io.tables.table.CHUNK", rows * 8 * 5)
 
     cut(3)
     return cut
@@ -41,7 +41,7 @@ def both(path, **words):
     parts = open_table(paths, in_memory=0)
     assert whole.in_memory
     assert not parts.in_memory
-    return select(whole, **words), scan(parts, **words)
+    return select(whole, **words), select(parts, **words)
 
 
 def assert_same(table, stream):
@@ -51,11 +51,11 @@ def assert_same(table, stream):
     chunks = list(stream.chunks())
     np.testing.assert_array_equal(np.concatenate([chunk.X for chunk in chunks]), table.X)
     np.testing.assert_array_equal(np.concatenate([chunk.y for chunk in chunks]), table.y)
-    if table.weights is not None:
+    if table.data.weights is not None:
         weights = np.concatenate([chunk.weights for chunk in chunks])
-        np.testing.assert_array_equal(weights, table.weights)
-    if table.fold is not None:
-        assert [*itertools.chain(*(chunk.folds for chunk in chunks))] == [*table.fold_labels]
+        np.testing.assert_array_equal(weights, table.data.weights)
+    if table.schema.fold is not None:
+        assert [*itertools.chain(*(chunk.folds for chunk in chunks))] == [*table.data.folds]
     np.testing.assert_array_equal(stream.gathered().X, table.X)
     return chunks
 
@@ -66,7 +66,7 @@ def refused(path, **words):
     with pytest.raises(InputError) as whole:
         select(open_table(paths), **words)
     with pytest.raises(InputError) as parts:
-        scan(open_table(paths, in_memory=0), **words)
+        select(open_table(paths, in_memory=0), **words)
     assert str(whole.value) == str(parts.value)
     return str(parts.value)
 
@@ -193,7 +193,7 @@ def test_an_open_quotation_mark_is_no_endless_row(tmp_path, pieces, monkeypatch)
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "1,2\n" * 20 + '"1,2\n' + "1,2\n" * 200)
     with pytest.raises(InputError, match=r"does not end within .* quotation mark never closed"):
-        scan(open_table([str(path)], in_memory=0), target="y")
+        select(open_table([str(path)], in_memory=0), target="y")
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_damaged_parquet_is_one_quiet_sentence(tmp_path, pieces, capfd):
     path = tmp_path / "t.parquet"
     pl.DataFrame({"x": np.arange(1000.0), "y": np.arange(1000.0)}).write_parquet(path)
     data = bytearray(path.read_bytes())
-    stream = scan(open_table([str(path)], in_memory=0), target="y")
+    stream = select(open_table([str(path)], in_memory=0), target="y")
     data[4:900] = bytes(896)
     path.write_bytes(data)
     with pytest.raises(InputError, match="cut short or damaged"):
@@ -313,7 +313,7 @@ def test_files_that_change_between_two_looks(tmp_path, pieces, form):
     path, write = tmp_path / "t", f"write_{form}"
     getattr(FRAME, write)(path)
     words = {"target": "y", "features": ["f"], "categorical": ["f"]}
-    stream = scan(open_table([str(path)], in_memory=0), **words)
+    stream = select(open_table([str(path)], in_memory=0), **words)
     getattr(FRAME[:7], write)(path)
     with pytest.raises(InputError, match="has changed while it was read"):
         list(stream.chunks())
@@ -329,12 +329,12 @@ def test_what_was_read_is_told(tmp_path, pieces):
     path = tmp_path / "t.csv"
     FRAME.write_csv(path)
     told = []
-    stream = scan(
+    stream = select(
         open_table([str(path)], in_memory=0),
         target="y",
         categorical=["colour", "f"],
         drop_missing=True,
-        tell=told.append,
+        report=told.append,
     )
     header = len(",".join(FRAME.columns)) + 1
     assert sum(told) == stream.stored.size - header
@@ -348,10 +348,11 @@ def test_predictions_are_made_of_the_same_features(tmp_path, pieces):
     complete.write_csv(path)
     table = select(open_table([str(path)]), **words)
     parts = open_table([str(path)], in_memory=0)
-    X = np.concatenate(list(predicted(parts, table.encoding, table.names)))
+    X = np.concatenate(list(encode(parts, table.encoding, table.names)))
     np.testing.assert_array_equal(X, table.X)
-    np.testing.assert_array_equal(X, encode(parts, table.encoding, table.names))
-    assert sum(map(len, predicted(parts, (), ()))) == complete.height
+    [whole] = encode(open_table([str(path)]), table.encoding, table.names)
+    np.testing.assert_array_equal(whole, X)
+    assert sum(map(len, encode(parts, (), ()))) == complete.height
 
 
 @pytest.mark.parametrize(
@@ -371,11 +372,9 @@ def test_rows_that_a_model_cannot_use_are_found_first(tmp_path, pieces, change, 
     rows[-1] |= change
     pl.DataFrame(rows).write_csv(path)
     for in_memory in (0, 10**6):
-        rows = predicted(open_table([str(path)], in_memory=in_memory), table.encoding, table.names)
+        rows = encode(open_table([str(path)], in_memory=in_memory), table.encoding, table.names)
         with pytest.raises(InputError, match=message):
             next(rows)
-    with pytest.raises(InputError, match=message):
-        encode(open_table([str(path)]), table.encoding, table.names)
 
 
 # --- several targets ------------------------------------------------------------------------------
@@ -393,7 +392,7 @@ def test_pieces_with_several_targets(tmp_path, pieces, form, rows):
     assert table.y.shape == (7, 2)
     found = stream.condensed()
     assert (found.n_targets, found.target_names) == (2, ["y", "x"])
-    expected = Condensed().update(table.X, table.y, fold=table.fold_labels)
+    expected = Condensed().update(table.X, table.y, fold=table.data.folds)
     for one, other in zip(found.system(), expected.system(), strict=True):
         one, other = (getattr(each, "A", each) for each in (one, other))
         np.testing.assert_allclose(one.T @ one, other.T @ other, atol=1e-12)
@@ -406,11 +405,11 @@ def test_pieces_with_several_targets(tmp_path, pieces, form, rows):
 PEAK = """
 import sys
 from pathlib import Path
-from sparsewise.io.tables import open_table, scan, stored_files as stored, stream
-stored.READ, stored.PIECE, stored.BLOCK, stream.CHUNK = 2**22, 2**20, 2**20, 2**20
+from sparsewise.io.tables import open_table, select, stored_files as stored, table as tables
+stored.READ, stored.PIECE, stored.BLOCK, tables.CHUNK = 2**22, 2**20, 2**20, 2**20
 first, folder = sys.argv[1:]
 for path, keep in ((first, iter), (folder, iter), (folder, list)):
-    table = scan(open_table([path], in_memory=0), target="x0")
+    table = select(open_table([path], in_memory=0), target="x0")
     assert sum(len(chunk) for chunk in keep(table.chunks())) == table.rows
     # Not ru_maxrss, which may be that of the process which started this one.
     print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
@@ -444,6 +443,6 @@ def test_odd_columns_are_noted_whatever_the_pieces(tmp_path, pieces, break_at):
     path = tmp_path / "t.csv"
     pl.DataFrame({"id": numbers, "b": [2] * 40, "a": [1, 5] * 20, "y": range(40)}).write_csv(path)
     whole = select(open_table([str(path)]), target="y").notes
-    assert scan(open_table([str(path)], in_memory=0), target="y").notes == whole
+    assert select(open_table([str(path)], in_memory=0), target="y").notes == whole
     assert whole[0] == '"b" is 2 in every row'
     assert len(whole) == (2 if break_at is None else 1)

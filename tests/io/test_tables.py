@@ -17,18 +17,23 @@ from hypothesis import strategies as st
 
 from sparsewise.cli.spelling import sentence
 from sparsewise.errors import InputError
+from sparsewise.io import tables
 from sparsewise.io.model import Source
 from sparsewise.io.tables import (
     MOST_LEVELS,
     RawTable,
     as_argument,
-    encode,
     load_example,
     read_table,
     select,
     split_names,
     target_names,
 )
+
+
+def encode(*args):
+    """All features in one matrix."""
+    return np.concatenate(list(tables.encode(*args)))
 
 
 def text_table(text, label="t.csv"):
@@ -424,13 +429,13 @@ def test_roles_that_do_not_go_together(words, message):
 def test_weights_are_no_feature():
     table = select(text_table("w,x,y\n0,1,2\n2.5,3,4\n1,5,5\n"), target="y", weights="w")
     assert table.names == ("x",)
-    np.testing.assert_array_equal(table.weights, [0, 2.5, 1])
+    np.testing.assert_array_equal(table.data.weights, [0, 2.5, 1])
 
 
 def test_weights_are_dropped_with_their_rows():
     text = "w,x,y\n1,,2\n2,3,4\n,5,5\n4,7,8\n"
     table = select(text_table(text), target="y", weights="w", drop_missing=True)
-    np.testing.assert_array_equal(table.weights, [2, 4])
+    np.testing.assert_array_equal(table.data.weights, [2, 4])
     np.testing.assert_array_equal(table.X, [[3], [7]])
     assert table.dropped == 2
 
@@ -551,7 +556,7 @@ def test_a_table_that_the_features_cannot_be_made_of(text, message):
 def test_the_example_is_a_table():
     table = select(load_example("diabetes"))
     assert table.X.shape == (442, 10)
-    assert table.weights is None
+    assert table.data.weights is None
     assert [source.name for source in table.encoding] == list(table.names)
 
 

@@ -12,7 +12,7 @@ from sparsewise.cli import options
 from sparsewise.errors import InputError
 
 if TYPE_CHECKING:
-    from sparsewise.io.tables import Layout
+    from sparsewise.io.tables import Table
     from sparsewise.problem.preprocessing import Reduced
     from sparsewise.problem.problem import Problem
 
@@ -58,10 +58,12 @@ def run(args: argparse.Namespace) -> None:
     from sparsewise.summary.certificate_text import Certified, show_certificate
     from sparsewise.summary.terminal import Page
 
-    raw = options.read(args)
+    stored = options.read(args)
     chosen = split_names(args.features or "")
     if not chosen:
-        raise InputError(f"--features is needed: the choice to certify, of {listing(raw.columns)}")
+        raise InputError(
+            f"--features is needed: the choice to certify, of {listing(stored.columns)}"
+        )
     include = split_names(args.include)
     options.refuse_both(chosen, split_names(args.exclude), "certified")
     if missing := [name for name in include if name not in chosen]:
@@ -69,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
             f"--include names {listing(missing)}, but --features does not: every subset has to "
             "have what is included, the choice too"
         )
-    table = options.select(raw, args, chosen=chosen)
+    table = options.select(stored, args, chosen=chosen)
     columns = table.positions(chosen)
     plain = options.reduced(table, not args.no_intercept)
     _check_choice(plain, columns, table, not args.no_intercept)
@@ -104,7 +106,7 @@ def run(args: argparse.Namespace) -> None:
         show_certificate(certified, Page())
 
 
-def _check_choice(plain: Reduced, columns: Sequence[int], table: Layout, intercept: bool) -> None:
+def _check_choice(plain: Reduced, columns: Sequence[int], table: Table, intercept: bool) -> None:
     """Raise an error for a choice that has no unique fit, and for a target without variation."""
     n, k = table.counted_rows, len(columns)
     constant = "constant" if intercept else "zero"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sparsewise.estimators.base import SparseLinearModel
-    from sparsewise.io.tables import Stream, Table
+    from sparsewise.io.tables import Table
 
 FORMATS = (".png", ".pdf", ".svg")
 
@@ -60,54 +60,48 @@ def draw_path(model: SparseLinearModel, path: str) -> None:
     _write(figure, path)
 
 
-def draw_residuals(model: SparseLinearModel, table: Table | Stream, path: str) -> None:
-    """Draw what the model leaves of its rows, and what was observed, against what it expects.
+def draw_residuals(model: SparseLinearModel, table: Table, path: str) -> None:
+    """Draw residuals, and observed targets, against predicted ones.
 
-    Rows that were condensed are read again, some at a time, and those that are drawn kept.
+    Rows that were condensed are read again, some at a time, and those that are drawn are kept.
     """
     from matplotlib.figure import Figure
 
     from sparsewise.plots import ResidualDisplay
     from sparsewise.plots.residual_display import KINDS
 
-    observed, expected = _told_and_expected(model, table)
+    observed, predicted = _observed_and_predicted(model, table)
     names = None if isinstance(table.target, str) else table.targets
-    display = ResidualDisplay(y_true=observed, y_pred=expected, target_names=names)
+    display = ResidualDisplay(y_true=observed, y_pred=predicted, target_names=names)
     figure = Figure(figsize=(11, 4.5), dpi=150, layout="constrained")
     for ax, kind in zip(figure.subplots(1, 2), KINDS, strict=True):
         display.plot(ax, kind=kind)
     _write(figure, path)
 
 
-def _told_and_expected(model: SparseLinearModel, table: Table | Stream) -> tuple[Any, Any]:
-    """Return the targets of rows, and what the model expects of them; of some if they are many."""
+def _observed_and_predicted(model: SparseLinearModel, table: Table) -> tuple[Any, Any]:
+    """Return the targets of rows, observed and predicted; of every k-th row if they are many."""
     import numpy as np
-    import polars as pl
 
-    from sparsewise.io.tables import Stream
     from sparsewise.plots.residual_display import MOST
 
-    def expected(X: Any) -> Any:
-        # By name, as it was fitted: of an array it would warn.
-        return model.predict(pl.DataFrame(X, schema=list(table.names), orient="row"))
-
-    if not isinstance(table, Stream):
-        return table.y, expected(table.X)
-    every, at, observed, told = -(-table.rows // MOST), 0, [], []
-    with reading("reading all rows", table.stored.size) as tell:
-        for chunk in table.chunks(tell):
-            some = slice(-at % every, None, every)
-            at += len(chunk)
-            if chunk.y[some].size:
-                observed.append(chunk.y[some])
-                told.append(expected(chunk.X[some]))
-    return np.concatenate(observed), np.concatenate(told)
+    if table.data is not None:
+        return table.y, model.predict(table.data.features)
+    every, rows, observed, predicted = -(-table.rows // MOST), 0, [], []
+    with reading("reading all rows", table.stored.size) as report:
+        for chunk in table.chunks(report):
+            drawn = slice(-rows % every, None, every)
+            rows += len(chunk)
+            if chunk.y[drawn].size:
+                observed.append(chunk.y[drawn])
+                predicted.append(model.predict(chunk.features[drawn]))
+    return np.concatenate(observed), np.concatenate(predicted)
 
 
 def _write(figure: Figure, path: str) -> None:
-    drawn = io.BytesIO()
-    # A sign that the font lacks is drawn as a box: not worth a word.
+    image = io.BytesIO()
+    # A character that the font lacks is drawn as a box, without a warning.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        figure.savefig(drawn, format=Path(path).suffix[1:].lower())
-    write_file(path, drawn.getvalue())
+        figure.savefig(image, format=Path(path).suffix[1:].lower())
+    write_file(path, image.getvalue())

@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sparsewise._util.text import count, listing, quoted
@@ -17,7 +16,7 @@ from sparsewise.errors import InputError, Parameter
 if TYPE_CHECKING:
     from sparsewise._util.dask_cluster import Cluster
     from sparsewise.design import Design
-    from sparsewise.io.tables import Form, Stored, Stream, Table
+    from sparsewise.io.tables import Form, Stored, Table
     from sparsewise.problem.preprocessing import Reduced
     from sparsewise.suffstats.condensed import Condensed
 
@@ -158,8 +157,8 @@ def read(args: argparse.Namespace) -> Stored:
         raise InputError("give one table: files, - for standard input, or --example diabetes")
     if args.data:
         return open_table(args.data, form=form(args))
-    if (given := form(args).given()) is not None:
-        raise InputError("is for files, not for an example", parameter=given)
+    if (option := form(args).unusual()) is not None:
+        raise InputError("is for files, not for an example", parameter=option)
     return Stored.of(load_example(args.example))
 
 
@@ -179,29 +178,29 @@ def workers(args: argparse.Namespace) -> Iterator[Cluster | None]:
 
 def load(
     args: argparse.Namespace, method: str, cluster: Cluster | None = None
-) -> tuple[Table | Stream, list[str]]:
-    """Read the table, choose its columns, and tell which features must be in the model."""
+) -> tuple[Table, list[str]]:
+    """Read the table and choose its columns; return the features to include, too."""
     from sparsewise.io.tables import open_files, split_names
+    from sparsewise.io.tables.dask_files import DaskFiles
 
-    stored = read(args) if cluster is None else open_files(args.data, form(args))
+    if cluster is None:
+        stored = read(args)
+    else:
+        stored = DaskFiles.on(cluster, open_files(args.data, form(args)))
     check_targets(method, targets(stored, args) or ())
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)
     refuse_both(include, split_names(args.exclude), "included")
-    begin = [] if args.start in (None, "all", "none") else split_names(args.start)
-    refuse_both(begin, split_names(args.exclude), "begun with")
-    chosen = [*include, *begin]
-    names = {"features": features, "chosen": chosen, "fold": args.fold_column}
-    table = select(stored, args, cluster, **names)
+    start = [] if args.start in (None, "all", "none") else split_names(args.start)
+    refuse_both(start, split_names(args.exclude), "begun with")
+    names = {"features": features, "chosen": [*include, *start], "fold": args.fold_column}
+    table = select(stored, args, **names)
     return table, [table.names[j] for j in table.positions(include)]
 
 
-def select(
-    stored: Stored, args: argparse.Namespace, cluster: Cluster | None = None, **names: Any
-) -> Table | Stream:
-    """Choose columns as the arguments tell; of a large table, look at all rows for it."""
+def select(stored: Stored, args: argparse.Namespace, **names: Any) -> Table:
+    """Choose columns by the arguments, and look at all rows."""
     from sparsewise.io import tables
-    from sparsewise.io.tables.dask_files import scan_far
 
     names |= {
         "target": targets(stored, args),
@@ -211,15 +210,10 @@ def select(
         "drop_missing": args.drop_missing,
         "impute": args.impute,
     }
-    table: Table | Stream
-    if stored.in_memory:
-        table = tables.select(stored, **names)
-    else:
-        scan = tables.scan if cluster is None else partial(scan_far, cluster)
-        with reading("looking at all rows", stored.size) as tell:
-            table = scan(stored, tell=tell, **names)
-        if not table.condenses:
-            table = gathered(table)
+    with reading("looking at all rows", stored.size) as report:
+        table = tables.select(stored, report=report, **names)
+    if table.data is None and not table.condenses:
+        table = gathered(table)
     if table.counted_rows < 2:
         rows = count(table.counted_rows, "row")
         raise InputError(f"{rows} can't tell a model: more are needed")
@@ -233,16 +227,16 @@ def targets(stored: Stored, args: argparse.Namespace) -> list[str] | None:
     return None if args.target is None else target_names(args.target, stored.columns)
 
 
-def gathered(stream: Stream) -> Table:
-    """Return all rows of files in memory, after all; if there is any hope of it."""
+def gathered(table: Table) -> Table:
+    """Return the table with all rows in memory, unless they are too many."""
     memory = _memory()
-    if memory is not None and 2 * stream.bytes > memory:  # algorithms have copies of their own
-        wrong = f"the numbers of all rows take {stream.bytes / 1e9:.0f} GB, too much for memory, "
+    if memory is not None and 2 * table.bytes > memory:  # algorithms have copies of their own
+        wrong = f"the numbers of all rows take {table.bytes / 1e9:.0f} GB, too much for memory, "
         wrong += "and this can't be done without: choose fewer by "
         how = Parameter("features"), " or ", Parameter("exclude"), ", or fit by "
         raise InputError((wrong, *how, Parameter("criterion", "ric"), " or cv"))
-    with reading("reading all rows", stream.stored.size) as tell:
-        return stream.gathered(tell)
+    with reading("reading all rows", table.stored.size) as report:
+        return table.gathered(report)
 
 
 def _memory() -> int | None:
@@ -253,34 +247,33 @@ def _memory() -> int | None:
         return None
 
 
-def condensed(stream: Stream, folds: int | None = None) -> Condensed:
-    """Return what is left of all rows of files: triangles."""
-    with reading("condensing all rows", stream.stored.size) as tell:
-        return stream.condensed(folds, tell)
+def condensed(table: Table, folds: int | None = None) -> Condensed:
+    """Return the triangles of all rows of files."""
+    with reading("condensing all rows", table.stored.size) as report:
+        return table.condensed(folds, report)
 
 
 @contextmanager
-def reading(words: str, size: int) -> Iterator[Callable[[int], None]]:
-    """Show how far files were read, and say so if Ctrl-C ends it: there is no answer by then."""
+def reading(action: str, size: int) -> Iterator[Callable[[int], None]]:
+    """Show how much of the files was read, and say so if Ctrl-C ends it."""
     from sparsewise._util.progress import waiting
 
     try:
-        with waiting(words, size, unasked=True) as wait:
+        with waiting(action, size, unasked=True) as wait:
             yield wait.update
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Ctrl-C came before all rows were read") from None
 
 
-def reduced(table: Table | Stream, intercept: bool) -> Reduced:
+def reduced(table: Table, intercept: bool) -> Reduced:
     """Return the table without weights and intercept, as the algorithms see it."""
-    from sparsewise.io.tables import Stream
     from sparsewise.model_selection.condensed_data import CondensedData
     from sparsewise.problem.preprocessing import reduce
 
-    if isinstance(table, Stream):
+    if table.data is None:
         rows = condensed(table)
         return CondensedData(condensed=rows, intercept=intercept, include=[], exclude=[]).reduced
-    return reduce(table.X, table.y, table.weights, intercept)
+    return reduce(table.X, table.y, table.data.weights, intercept)
 
 
 def dependent_columns(design: Design, columns: Sequence[int]) -> list[int]:
@@ -290,12 +283,12 @@ def dependent_columns(design: Design, columns: Sequence[int]) -> list[int]:
     from sparsewise.design.unit_columns import unit_factor
 
     norms, n = design.norms(), design.shape[0]
-    some = [j for j in columns if norms[j] > 0]
-    _, R = unit_factor(design, np.array(some[:n], dtype=int))
+    nonzero = [j for j in columns if norms[j] > 0]
+    _, R = unit_factor(design, np.array(nonzero[:n], dtype=int))
     rest = np.square(np.diagonal(R))
     tolerance = design.tolerances.dependent
-    free = {j for j, r in zip(some, rest, strict=False) if r > tolerance}
-    return [j for j in columns if j not in free]
+    independent = {j for j, r in zip(nonzero, rest, strict=False) if r > tolerance}
+    return [j for j in columns if j not in independent]
 
 
 def refuse_both(names: list[str], excluded: list[str], what: str) -> None:

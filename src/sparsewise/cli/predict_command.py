@@ -7,7 +7,6 @@ import csv
 import io
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from sparsewise._util.files import write_file
@@ -63,15 +62,11 @@ def run(args: argparse.Namespace) -> None:
 
 def _lines(model: LinearModel, args: argparse.Namespace) -> Iterator[str]:
     """Yield the header and a line for each row, many at a time."""
-    from sparsewise.io.tables import encode, open_table, predicted
+    from sparsewise.io.tables import encode, open_table
 
     stored = open_table(args.data, form=form(args))
-    with ExitStack() as stack:
-        if stored.in_memory:
-            blocks = iter([encode(stored, model.encoding, model.features, args.missing)])
-        else:  # which are read twice
-            tell = stack.enter_context(reading("predicting all rows", 2 * stored.size))
-            blocks = predicted(stored, model.encoding, model.features, tell, args.missing)
+    with reading("predicting all rows", 2 * stored.size) as report:  # files are read twice
+        blocks = encode(stored, model.encoding, model.features, args.missing, report)
         yield from _csv(model, blocks, args.std)
 
 
@@ -84,10 +79,10 @@ def _csv(model: LinearModel, blocks: Iterator[Any], std: bool) -> Iterator[str]:
     blank = "," * (targets * (1 + std) - 1)
     for X in blocks:
         complete = ~np.isnan(X).any(axis=1)
-        known = X[complete]
-        columns = model.predict(known, return_std=True) if std else (model.predict(known),)
-        rows = iter(np.column_stack(columns).tolist())
-        lines = (",".join(map(repr, next(rows))) if told else blank for told in complete)
+        rows = X[complete]
+        columns = model.predict(rows, return_std=True) if std else (model.predict(rows),)
+        cells = iter(np.column_stack(columns).tolist())
+        lines = (",".join(map(repr, next(cells))) if whole else blank for whole in complete)
         yield header + "".join(line + "\n" for line in lines)
         header = ""
 

@@ -16,7 +16,7 @@ from sparsewise.errors import InputError, InputWarning
 
 if TYPE_CHECKING:
     from sparsewise.estimators.base import SparseLinearModel
-    from sparsewise.io.tables import Layout, Stream, Table
+    from sparsewise.io.tables import Table
     from sparsewise.summary import Description
 
 # A certificate takes about n m² steps, or 50 m² where there are fewer rows: its m² inner products
@@ -33,16 +33,16 @@ class TableFit:
     method: str
     model: SparseLinearModel
     description: Description
-    table: Table | Stream
+    table: Table
     weights: str | None  # the column of weights
     notes: tuple[str, ...]
     interrupted: bool
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Yield what is said of the model, with notes on the table."""
-        for label, words in self.description.sentences(as_option):
+        for label, sentence in self.description.sentences(as_option):
             if label != "rows":  # the table says more of them
-                yield label, words
+                yield label, sentence
         yield "advice", self.description.stop.advised(as_option)
         yield from self.table_facts()
 
@@ -63,7 +63,7 @@ class TableFit:
         )
 
     def fields(self, **model: Any) -> dict[str, Any]:
-        """Return what is known of the table, the model and its path, ready for JSON."""
+        """Return the table, the model and its path, ready for JSON."""
         from sparsewise.summary.r2 import finite
 
         return {
@@ -89,7 +89,7 @@ class TableFit:
 def fit_table(
     args: argparse.Namespace, default: str | None = None, path_only: bool = False
 ) -> TableFit:
-    """Fit what the arguments ask for; less is asked of the model if the path is wanted."""
+    """Fit a model by the arguments, without a certificate where only its path is shown."""
     parameters = methods.given_parameters(args)
     methods.check_names(parameters)
     method = methods.choose(args.method or default, parameters)
@@ -123,8 +123,8 @@ def fit_table(
             raise
     interrupted = model.solution_.stop is Stop.INTERRUPTED
     # Our own are part of the description.
-    others = [one.message for one in caught if not isinstance(one.message, InputWarning)]
-    notes = [*table.notes, *(str(one) for one in others if not path_only)]
+    others = [entry.message for entry in caught if not isinstance(entry.message, InputWarning)]
+    notes = [*table.notes, *(str(message) for message in others if not path_only)]
     if cluster is not None and len(rows) == 1:
         notes.append(f"the rows were condensed into a triangle by {cluster.name}")
     if args.no_intercept:
@@ -137,38 +137,27 @@ def fit_table(
     return TableFit(method, model, description, table, args.weights, tuple(notes), interrupted)
 
 
-def _features(table: Layout, names: list[str]) -> list[str]:
+def _features(table: Table, names: list[str]) -> list[str]:
     """Return the features that these names stand for."""
     return [table.names[j] for j in table.positions(names)]
 
 
-def _rows(table: Table | Stream, model: SparseLinearModel) -> tuple[Any, ...]:
+def _rows(table: Table, model: SparseLinearModel) -> tuple[Any, ...]:
     """Return the rows as `fit` takes them, with the folds that the model asks for."""
-    import polars as pl
-
-    from sparsewise.io.tables import Stream
-
-    chosen_by = model.get_params().get("criterion")
-    if isinstance(table, Stream) and chosen_by == "loo":
+    criterion = model.get_params().get("criterion")
+    if table.data is None and criterion == "loo":
         table = gathered(table)  # of condensed rows none can be left out
-    if isinstance(table, Stream):
-        return (condensed(table, model.get_params()["cv"] if chosen_by == "cv" else None),)
-    if table.fold_labels is not None:
+    if table.data is None:
+        return (condensed(table, model.get_params()["cv"] if criterion == "cv" else None),)
+    if table.data.folds is not None:
         from sklearn.model_selection import PredefinedSplit
 
-        model.set_params(cv=PredefinedSplit([table.folds.index(one) for one in table.fold_labels]))
-    # By rows: of an array of as many rows as columns polars might take one for the other.
-    X = pl.DataFrame(table.X, schema=list(table.names), orient="row")
-    y: pl.Series | pl.DataFrame
-    if isinstance(table.target, str):
-        y = pl.Series(table.target, table.y)
-    else:
-        y = pl.DataFrame(table.y, schema=table.target, orient="row")
-    return X, y, table.weights
+        model.set_params(cv=PredefinedSplit([table.folds.index(one) for one in table.data.folds]))
+    return table.data.features, table.data.target, table.data.weights
 
 
 def _check_included(
-    rows: tuple[Any, ...], table: Table | Stream, include: list[str], intercept: bool
+    rows: tuple[Any, ...], table: Table, include: list[str], intercept: bool
 ) -> None:
     """Raise an error for features that can't be in any model together, and name them."""
     from sparsewise.estimators.base import indistinguishable
@@ -181,10 +170,8 @@ def _check_included(
         raise indistinguishable(table.names[j] for j in dependent)
 
 
-def _can_be_certified(table: Table | Stream) -> bool:
+def _can_be_certified(table: Table) -> bool:
     """Return whether a certificate takes no longer than reading the table."""
-    from sparsewise.io.tables import Stream
-
     m = len(table.names)
-    n = m if isinstance(table, Stream) else table.rows
+    n = m if table.data is None else table.rows
     return max(n, 50) * m**2 <= MOST_STEPS

@@ -80,51 +80,44 @@ class Form:
                 parameter="delimiter",
             )
 
-    def given(self, kind: str | None = None) -> str | None:
-        """The first of its parameters that is not as usual, and means nothing for such a file."""
-        usual = Form()
-        told = (name for name in vars(usual) if getattr(self, name) != getattr(usual, name))
+    def unusual(self, kind: str | None = None) -> str | None:
+        """The first parameter that is not at its default, and has no meaning for such a file."""
+        default = Form()
+        changed = (name for name in vars(default) if getattr(self, name) != getattr(default, name))
         of_kind = {TEXT: ("encoding", "delimiter", "decimal"), EXCEL: ("sheet",)}
-        meant = () if kind is None else of_kind.get(kind, ())
-        return next((name for name in told if name not in meant), None)
+        meaningful = () if kind is None else of_kind.get(kind, ())
+        return next((name for name in changed if name not in meaningful), None)
 
 
 def _known_encoding(name: str) -> str | None:
     """Return what Python calls an encoding; UTF-8 is what a text has anyway."""
     try:
         b"a".decode(name)
-        known = codecs.lookup(name).name
+        encoding = codecs.lookup(name).name
     except UnicodeError:
-        known = name
+        encoding = name
     except (LookupError, ValueError):
         raise InputError(
             f"is unknown: {quoted(name)}; latin-1, cp1252 and utf-16 are common",
             parameter="encoding",
         ) from None
-    return None if known in ("utf-8", "utf-8-sig") else known
+    return None if encoding in ("utf-8", "utf-8-sig") else encoding
 
 
 # --- what it is -----------------------------------------------------------------------------------
 
 
-class Seen(NamedTuple):
-    """What a file is, and how it is packed, if it is."""
-
-    kind: str
-    packing: Packing | None
-
-
-def seen(path: str) -> Seen:
-    """Tell what a file is, by its content."""
+def detect(path: str) -> tuple[str, Packing | None]:
+    """Return what a file is, by its content, and how it is packed, if it is."""
     with open_file(path) as raw:
         packing = packing_of(raw.read(HEAD))
         raw.seek(0)
         with unpacked(raw, path) as file:
             head = file.read(HEAD)
             if packing is not None:  # its end would take all of it to be read
-                return Seen(kind_of(head), packing)
+                return kind_of(head), packing
             file.seek(-min(4, len(head)), io.SEEK_END)
-            return Seen(kind_of(head, file.read()), None)
+            return kind_of(head, file.read()), None
 
 
 def kind_of(head: bytes, tail: bytes = b"") -> str:
@@ -278,8 +271,10 @@ def recoded(file: BinaryIO, label: str, form: Form) -> Iterator[BinaryIO]:
     try:
         yield cast(BinaryIO, io.BufferedReader(_Recoded(file, encoding)))
     except UnicodeError:
-        told = Parameter("encoding", encoding)
-        raise InputError((f"{label} is not text in {encoding}: try another than ", told)) from None
+        option = Parameter("encoding", encoding)
+        raise InputError(
+            (f"{label} is not text in {encoding}: try another than ", option)
+        ) from None
 
 
 class _Recoded(io.RawIOBase):
@@ -298,9 +293,9 @@ class _Recoded(io.RawIOBase):
         view = memoryview(room)
         if not self.rest:
             self.rest = self.text.read(max(1, len(view) // 4)).encode()
-        some, self.rest = self.rest[: len(view)], self.rest[len(view) :]
-        view[: len(some)] = some
-        return len(some)
+        data, self.rest = self.rest[: len(view)], self.rest[len(view) :]
+        view[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
         """Leave the file open for whoever opened it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,63 +12,15 @@ import numpy.typing as npt
 from sparsewise._util.text import quoted
 from sparsewise.errors import InputError, Parameter
 from sparsewise.io.tables.names import as_argument
-from sparsewise.io.tables.parsing import FloatArray, numbers
-from sparsewise.io.tables.profile import Looked
+from sparsewise.io.tables.profile import ParsedRows
 
-Find = Callable[[Collection[str], str | None, Collection[str]], dict[str, float]]
-"""From columns, the one of weights, and those that say true and false, to medians."""
+FloatArray = npt.NDArray[np.float64]
 
 ROOM = 1 << 26
 """Bytes for what is counted while all rows are read once."""
 
 MOST_BITS, FEWEST_BITS = 16, 8
 """By how many bits more a median is known after that."""
-
-
-def medians(
-    looked: Sequence[Looked], columns: Collection[str], weights: str | None, truths: Collection[str]
-) -> dict[str, float]:
-    """Return the median of each column.
-
-    Parameters
-    ----------
-    looked : sequence of Looked
-        All rows.
-    columns : collection of str
-        Those of numbers.
-    weights : str, optional
-        The one that says how often each row counts.
-    truths : collection of str
-        Those that say true and false.
-    """
-
-    def told(name: str) -> FloatArray:
-        parts = [numbers(one.cells[name], one.kept, name in truths) for one in looked]
-        return np.concatenate(parts)
-
-    often = None if weights is None else told(weights)
-    return {name: _median(name, told(name), often) for name in columns}
-
-
-def _median(name: str, values: FloatArray, weights: FloatArray | None) -> float:
-    """Return the middle of the values that are there: half of the weight on either side."""
-    weights = np.ones(values.size) if weights is None else weights
-    there = ~np.isnan(values) & (weights > 0)
-    if not there.any():
-        raise _nothing_counts(name)
-    order = np.argsort(values[there], kind="stable")
-    ordered, until = values[there][order], np.cumsum(weights[there][order])
-    half = until[-1] / 2
-    low, high = (int(np.searchsorted(until, half, side)) for side in ("left", "right"))
-    return float(ordered[low] / 2 + ordered[min(high, ordered.size - 1)] / 2)
-
-
-def _nothing_counts(name: str) -> InputError:
-    wrong = f"column {quoted(name)} has no value that counts: leave it out with "
-    return InputError((wrong, Parameter("exclude", as_argument([name]))))
-
-
-# --- of rows that are never all in memory ---------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -85,7 +37,7 @@ class Narrowing:
         Those of numbers.
     weights : str, optional
         The one that says how often each row counts.
-    truths : frozenset of str
+    booleans : frozenset of str
         Those that say true and false.
     leading : ndarray of shape (columns, 2)
         The bits that are known of the lower and the upper value.
@@ -99,7 +51,7 @@ class Narrowing:
 
     columns: tuple[str, ...]
     weights: str | None
-    truths: frozenset[str]
+    booleans: frozenset[str]
     leading: npt.NDArray[np.uint64]
     below: FloatArray
     known: int = 0
@@ -107,12 +59,12 @@ class Narrowing:
 
     @classmethod
     def begin(
-        cls, columns: Collection[str], weights: str | None, truths: Collection[str]
+        cls, columns: Collection[str], weights: str | None, booleans: Collection[str]
     ) -> Narrowing:
         """Nothing is known."""
         shape = len(columns), 2
         leading = np.zeros(shape, np.uint64)
-        return cls(tuple(columns), weights, frozenset(truths), leading, np.zeros(shape))
+        return cls(tuple(columns), weights, frozenset(booleans), leading, np.zeros(shape))
 
     @property
     def bits(self) -> int:
@@ -125,16 +77,18 @@ class Narrowing:
         """How often all rows are to be read."""
         return math.ceil((64 - self.known) / max(self.bits, 1))
 
-    def counted(self, looked: Iterable[Looked]) -> FloatArray:
+    def counted(self, pieces: Iterable[ParsedRows]) -> FloatArray:
         """Return the weight of values with the known bits, by the bits that follow.
 
         Those of some rows and of others add up.
         """
         counts = np.zeros((len(self.columns), 2, 1 << self.bits))
-        for one in looked:
-            often = None if self.weights is None else numbers(one.cells[self.weights], one.kept)
+        for rows in pieces:
+            often = None
+            if self.weights is not None:
+                often = rows.numbers(self.weights, self.booleans).to_numpy()
             for i, name in enumerate(self.columns):
-                values = numbers(one.cells[name], one.kept, name in self.truths)
+                values = rows.numbers(name, self.booleans).to_numpy()
                 there = ~np.isnan(values) if often is None else ~np.isnan(values) & (often > 0)
                 weights = None if often is None else often[there]
                 self._count(counts[i], self.leading[i], _as_ordered(values[there]), weights)
@@ -169,7 +123,7 @@ class Narrowing:
         below = np.take_along_axis(until - counts, at[:, :, None], axis=2)[:, :, 0]
         leading = (self.leading << np.uint64(self.bits)) | at.astype(np.uint64)
         return Narrowing(
-            self.columns, self.weights, self.truths, leading, below, self.known + self.bits, half
+            self.columns, self.weights, self.booleans, leading, below, self.known + self.bits, half
         )
 
     def medians(self) -> dict[str, float]:
@@ -178,17 +132,16 @@ class Narrowing:
         return dict(zip(self.columns, middle.sum(axis=1).tolist(), strict=True))
 
 
-def narrowed_medians(
-    count: Callable[[Narrowing], FloatArray],
-    columns: Collection[str],
-    weights: str | None,
-    truths: Collection[str],
-) -> dict[str, float]:
+def medians(state: Narrowing, count: Callable[[Narrowing], FloatArray]) -> dict[str, float]:
     """Return the median of each column, where `count` reads all rows for `Narrowing.counted`."""
-    state = Narrowing.begin(columns, weights, truths)
-    while columns and state.known < 64:
+    while state.columns and state.known < 64:
         state = state.narrowed(count(state))
     return state.medians()
+
+
+def _nothing_counts(name: str) -> InputError:
+    wrong = f"column {quoted(name)} has no value that counts: leave it out with "
+    return InputError((wrong, Parameter("exclude", as_argument([name]))))
 
 
 def _as_ordered(values: FloatArray) -> npt.NDArray[np.uint64]:

@@ -1,58 +1,33 @@
-"""What all rows of a table hold, found piece by piece.
+"""The profile of a table: what all of its rows hold, found piece by piece.
 
-Surveys of pieces add up, in the order of the pieces, to that of the table: what follows from it is
+Profiles of pieces add up, in the order of the pieces, to that of the table: what follows from it is
 the same for a small table in memory, for files that are streamed, and for pieces that other
-machines have looked at.
+machines have read.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from sparsewise._util.text import quoted
-from sparsewise.io.tables import parsing as cells_
-from sparsewise.io.tables.parsing import Cells, cells_of, filled_rows
+from sparsewise.io.tables import parsing
+from sparsewise.io.tables.parsing import ParsedColumn, parse_column, rows_with_cells
 from sparsewise.io.tables.reading import RawTable
+
+if TYPE_CHECKING:
+    from sparsewise.io.tables.schema import Schema
 
 MOST_REMEMBERED = 100_000
 """Levels of a column that are remembered: more are refused anyway, whatever their number."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is looked for.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The columns that are used.
-    levels : frozenset of str
-        Those of them that are told apart by their text.
-    weights : str, optional
-        The one that says how often each row counts.
-    known : mapping, optional
-        The only levels that a column may have, where a model knows them already.
-    filled : frozenset of str
-        Columns whose missing values are filled in: no row is incomplete for them.
-    skip_unknown : bool
-        Whether a row with another level than those is incomplete.
-    """
-
-    names: tuple[str, ...]
-    levels: frozenset[str] = frozenset()
-    weights: str | None = None
-    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    filled: frozenset[str] = frozenset()
-    skip_unknown: bool = False
-
-
-class Place(NamedTuple):
+class Cell(NamedTuple):
     """A cell: what is written there, in which row of which file."""
 
     text: str
@@ -69,7 +44,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class ColumnProfile:
     """What some rows of a column hold.
 
     Attributes
@@ -78,9 +53,9 @@ class Found:
         Cells without a value.
     kind : str
         What it holds in place of numbers.
-    first : Place or None
+    first : Cell or None
         The first cell of that kind.
-    only_truth : bool
+    only_boolean : bool
         Whether a text says nothing but true and false.
     levels : frozenset of str
         The levels, as far as they are remembered.
@@ -88,33 +63,33 @@ class Found:
         The least number and the largest; the other way round if there is none.
     first_number, last_number : float or None
         Of rows that are numbered: whole numbers of which each is one more than that before.
-    too_large, negative, unknown : Place or None
+    too_large, negative, unknown : Cell or None
         The first cell with a number that is too large, or negative, or with a level that is not
         among those known.
     """
 
     missing: int = 0
     kind: str = ""
-    first: Place | None = None
-    only_truth: bool = True
+    first: Cell | None = None
+    only_boolean: bool = True
     levels: frozenset[str] = frozenset()
     low: float = math.inf
     high: float = -math.inf
     first_number: float | None = None
     last_number: float | None = None
-    too_large: Place | None = None
-    negative: Place | None = None
-    unknown: Place | None = None
+    too_large: Cell | None = None
+    negative: Cell | None = None
+    unknown: Cell | None = None
 
-    def __add__(self, later: Found) -> Found:
+    def __add__(self, later: ColumnProfile) -> ColumnProfile:
         first = self if self.kind else later
         full = len(self.levels) >= MOST_REMEMBERED
         first_number, last_number = self._numbering(later)
-        return Found(
+        return ColumnProfile(
             missing=self.missing + later.missing,
             kind=first.kind,
             first=first.first,
-            only_truth=self.only_truth and later.only_truth,
+            only_boolean=self.only_boolean and later.only_boolean,
             levels=self.levels if full else self.levels | later.levels,
             low=min(self.low, later.low),
             high=max(self.high, later.high),
@@ -125,7 +100,7 @@ class Found:
             unknown=self.unknown or later.unknown,
         )
 
-    def _numbering(self, later: Found) -> tuple[float | None, float | None]:
+    def _numbering(self, later: ColumnProfile) -> tuple[float | None, float | None]:
         """The first and the last number of rows, if later ones go on where these end."""
         if later.low > later.high:
             return self.first_number, self.last_number
@@ -140,113 +115,144 @@ class Found:
         return self.low == self.high
 
     @property
-    def is_truth(self) -> bool:
-        """Whether it tells truth values, which are 0 and 1."""
-        return self.kind == "text" and self.only_truth
+    def is_boolean(self) -> bool:
+        """Whether a text says true and false, which are 1 and 0."""
+        return self.kind == "text" and self.only_boolean
 
     @property
     def refused(self) -> str:
         """What it holds that is no number."""
-        return "" if self.is_truth else self.kind
+        return "" if self.is_boolean else self.kind
+
+    def content(self, several: bool) -> str:
+        """Return what it holds in place of numbers, with an example."""
+        return f"{self.refused} ({'' if self.first is None else self.first.example(several)})"
 
 
 @dataclass(frozen=True)
-class Survey:
+class Profile:
     """What some rows of a table hold.
 
     Attributes
     ----------
     rows : int
         Rows that are not blank.
-    kept : int
+    complete : int
         Those without a missing value.
     counted : int
         Those of a weight above 0 among them.
     columns : mapping
         What each column holds.
+    several : bool
+        Whether the table has several files, so that a row is told with its file.
     """
 
     rows: int = 0
-    kept: int = 0
+    complete: int = 0
     counted: int = 0
-    columns: Mapping[str, Found] = field(default_factory=dict)
+    columns: Mapping[str, ColumnProfile] = field(default_factory=dict)
+    several: bool = False
 
-    def __add__(self, later: Survey) -> Survey:
+    def __add__(self, later: Profile) -> Profile:
         columns = {
-            name: self.columns.get(name, Found()) + found for name, found in later.columns.items()
+            name: self.columns.get(name, ColumnProfile()) + column
+            for name, column in later.columns.items()
         }
-        return Survey(
+        return Profile(
             self.rows + later.rows,
-            self.kept + later.kept,
+            self.complete + later.complete,
             self.counted + later.counted,
             {**self.columns, **columns},
         )
 
+    @property
+    def refused(self) -> dict[str, ColumnProfile]:
+        """The columns that hold something else than numbers."""
+        return {name: column for name, column in self.columns.items() if column.refused}
 
-class Looked(NamedTuple):
-    """Some rows that were looked at: what they hold, their cells, which are complete, and blank."""
-
-    survey: Survey
-    cells: Mapping[str, Cells]
-    kept: pl.Series
-    filled: pl.Series  # rows that aren't blank
+    @property
+    def booleans(self) -> frozenset[str]:
+        """The columns of text that say true and false."""
+        return frozenset(name for name, column in self.columns.items() if column.is_boolean)
 
 
-def look(piece: RawTable, wanted: Wanted) -> Looked:
-    """Look at some rows."""
-    cells = {name: cells_of(piece, name, name in wanted.levels) for name in wanted.names}
-    filled = filled_rows(piece)
-    kept = filled
-    for name, column in cells.items():
-        if name not in wanted.filled:
-            kept = kept & ~column.missing
-        if wanted.skip_unknown and name in wanted.known:
-            kept = kept & column.values.is_in(wanted.known[name]).fill_null(True)
-    columns = {
-        name: _found(piece, name, column, filled, kept, wanted) for name, column in cells.items()
+class ParsedRows(NamedTuple):
+    """Some rows: their cells, which rows are complete, which are not blank, and their profile."""
+
+    columns: Mapping[str, ParsedColumn]
+    complete: pl.Series
+    filled: pl.Series
+    profile: Profile
+
+    def numbers(self, name: str, booleans: Collection[str]) -> pl.Series:
+        """Return the numbers of a column in complete rows; of booleans, 0 and 1."""
+        values, boolean = self.columns[name].values, self.columns[name].boolean
+        if boolean is not None and name in booleans:
+            values = boolean
+        return values.filter(self.complete)
+
+
+def parse(piece: RawTable, schema: Schema) -> ParsedRows:
+    """Parse some rows."""
+    columns = {name: parse_column(piece, name, name in schema.text) for name in schema.columns}
+    filled = rows_with_cells(piece)
+    complete = filled
+    for name, column in columns.items():
+        if name not in schema.imputed:
+            complete = complete & ~column.missing
+        if schema.skip_unknown and name in schema.levels:
+            complete = complete & column.values.is_in(schema.levels[name]).fill_null(True)
+    profiles = {
+        name: _profile(piece, name, column, filled, complete, schema)
+        for name, column in columns.items()
     }
-    counted = int(kept.sum())
-    if wanted.weights is not None and not columns[wanted.weights].refused:
-        column = cells[wanted.weights]
-        weights = column.values if column.truth is None else column.truth
-        counted = int(((weights > 0).fill_null(False) & kept).sum())
-    return Looked(Survey(int(filled.sum()), int(kept.sum()), counted, columns), cells, kept, filled)
+    counted = complete
+    if schema.weights is not None and not profiles[schema.weights].refused:
+        column = columns[schema.weights]
+        weights = column.values if column.boolean is None else column.boolean
+        counted = (weights > 0).fill_null(False) & complete
+    profile = Profile(int(filled.sum()), int(complete.sum()), int(counted.sum()), profiles)
+    return ParsedRows(columns, complete, filled, profile)
 
 
-def _found(
-    piece: RawTable, name: str, column: Cells, filled: pl.Series, kept: pl.Series, wanted: Wanted
-) -> Found:
+def _profile(
+    piece: RawTable,
+    name: str,
+    column: ParsedColumn,
+    filled: pl.Series,
+    complete: pl.Series,
+    schema: Schema,
+) -> ColumnProfile:
     """Return what some rows of a column hold."""
 
-    def first(mask: pl.Series | None) -> Place | None:
+    def first(mask: pl.Series | None) -> Cell | None:
         """The first of the cells, if there is any."""
         if mask is None or not mask.any():
             return None
         row = mask.arg_max()
         assert row is not None
-        return Place(str(column.texts[row])[:60], piece.first_row + row + 1, piece.label)
+        return Cell(str(column.texts[row])[:60], piece.first_row + row + 1, piece.label)
 
     missing = int((column.missing & filled).sum())
     if column.kind:
-        place = first(column.other)
-        return Found(missing, column.kind, place, column.only_truth)
-    if name in wanted.known:
-        stranger = ~column.values.is_in(wanted.known[name]).fill_null(True) & kept
-        return Found(missing, unknown=first(stranger))
-    if name in wanted.levels:
-        levels = column.values.filter(kept).drop_nulls().unique().head(MOST_REMEMBERED)
-        return Found(missing, levels=frozenset(levels.to_list()))
+        return ColumnProfile(missing, column.kind, first(column.other), column.only_boolean)
+    if name in schema.levels:
+        unknown = ~column.values.is_in(schema.levels[name]).fill_null(True) & complete
+        return ColumnProfile(missing, unknown=first(unknown))
+    if name in schema.text:
+        levels = column.values.filter(complete).drop_nulls().unique().head(MOST_REMEMBERED)
+        return ColumnProfile(missing, levels=frozenset(levels.to_list()))
     numbers = column.values
-    low, high, first_number, last_number = _range(numbers.filter(kept).drop_nulls())
-    negative = (numbers < 0).fill_null(False) & kept if name == wanted.weights else None
-    return Found(
+    low, high, first_number, last_number = _range(numbers.filter(complete).drop_nulls())
+    negative = (numbers < 0).fill_null(False) & complete if name == schema.weights else None
+    return ColumnProfile(
         missing,
-        only_truth=column.only_truth,
+        only_boolean=column.only_boolean,
         low=low,
         high=high,
         first_number=first_number,
         last_number=last_number,
-        too_large=first((numbers.abs() > cells_.LARGEST).fill_null(False) & kept),
+        too_large=first((numbers.abs() > parsing.LARGEST).fill_null(False) & complete),
         negative=first(negative),
     )
 

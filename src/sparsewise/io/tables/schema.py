@@ -1,39 +1,99 @@
-"""What of a table is used, chosen by name; and what follows once all rows were looked at."""
+"""Which columns of a table are used, and as what: chosen by name for a fit, or given by a model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from sparsewise._util.text import listing, look_up, quoted
 from sparsewise.errors import InputError, Parameter
 from sparsewise.io.model import MISSING_LEVEL, Source
-from sparsewise.io.tables import validation as refusals
-from sparsewise.io.tables.columns import Requested, check_once, check_roles
-from sparsewise.io.tables.imputing import Find
-from sparsewise.io.tables.layout import Layout
-from sparsewise.io.tables.profile import Survey, Wanted
+from sparsewise.io.tables import validation
+from sparsewise.io.tables.profile import Profile
 
 IMPUTE = ("median", "indicator")
 """How missing values may be filled in."""
 
+ROW_LABELS = re.compile(r"__index_level_\d+__")
+"""Row labels that pandas saves as a column: no measurement."""
 
-@dataclass(frozen=True)
-class Choice:
-    """Targets, features, weights and folds by name, with what is wanted of the rows for them."""
+Medians = Callable[[Collection[str]], dict[str, float]]
+"""From columns of numbers to their medians."""
 
-    targets: tuple[str, ...]
-    fold: str | None
-    requested: Requested
-    sources: tuple[str, ...]
-    wanted: Wanted
-    drop_missing: bool
-    impute: str | None
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """The columns that are used, and how their cells are read.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The columns that are used.
+    text : frozenset of str
+        Those of them whose cells are levels, told apart by their text.
+    weights : str, optional
+        The column that says how often each row counts.
+    levels : mapping
+        The only levels that a column may have, where a model knows them already.
+    imputed : frozenset of str
+        Columns whose missing values are filled in: no row is incomplete for them.
+    skip_unknown : bool
+        Whether a row with another level is incomplete.
+    """
+
+    columns: tuple[str, ...] = ()
+    text: frozenset[str] = frozenset()
+    weights: str | None = None
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    imputed: frozenset[str] = frozenset()
+    skip_unknown: bool = False
+    targets: tuple[str, ...] = ()
+    fold: str | None = None
+
+
+# --- for a fit ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSchema(Schema):
+    """Targets, features, weights and folds, chosen by name among the columns of a table.
+
+    Parameters
+    ----------
+    available : tuple of str
+        The columns of the table.
+    features : sequence of str, optional
+        The candidates; all columns that are left if not given.
+    exclude : sequence of str
+        What to leave out of the candidates.
+    categorical : frozenset of str
+        Columns of which each level is a feature.
+    sources : tuple of str
+        The columns that features are made of.
+    drop_missing : bool
+        Whether rows with a missing value are left out.
+    impute : {"median", "indicator"}, optional
+        What missing values of features are filled in by.
+    notes : tuple of str
+        What was left out.
+    """
+
+    available: tuple[str, ...]
+    features: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+    categorical: frozenset[str] = frozenset()
+    sources: tuple[str, ...] = ()
+    drop_missing: bool = False
+    impute: str | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def among(
+    def of(
         cls,
-        columns: Sequence[str],
+        available: Sequence[str],
         *,
         target: str | Sequence[str] | None,
         features: Sequence[str] | None = None,
@@ -44,170 +104,200 @@ class Choice:
         fold: str | None = None,
         drop_missing: bool = False,
         impute: str | None = None,
-    ) -> Choice:
+    ) -> FitSchema:
         """Choose among the columns of a table; parameters as for `select`."""
         if impute is not None:
             look_up([impute], IMPUTE, "way to impute")
         if target is None:
             raise InputError(
-                f"is needed: one of the columns {listing(columns)}", parameter="target"
+                f"is needed: one of the columns {listing(available)}", parameter="target"
             )
         targets = (target,) if isinstance(target, str) else tuple(target)
         role = "the target" if len(targets) == 1 else "a target"
-        others = [("the weights", weights), ("the folds", fold)]
         roles = [(role, name) for name in targets]
+        others = [("the weights", weights), ("the folds", fold)]
         roles += [(role, name) for role, name in others if name is not None]
         taken = [name for _, name in roles]
-        look_up([*taken, *categorical], columns, "column")
-        check_once(targets)
-        check_roles(roles, (*(features or ()), *chosen), categorical)
-        indicated = impute == "indicator"
-        requested = Requested(columns, set(taken), features, exclude, set(categorical), indicated)
+        look_up([*taken, *categorical], available, "column")
+        if repeated := _repeated(targets):
+            raise InputError(f"names {listing(repeated)} more than once", parameter="target")
+        _check_roles(roles, (*(features or ()), *chosen), categorical)
+        schema = cls(
+            weights=weights,
+            targets=targets,
+            fold=fold,
+            available=tuple(available),
+            features=features,
+            exclude=exclude,
+            categorical=frozenset(categorical),
+            drop_missing=drop_missing,
+            impute=impute,
+        )
         for name in chosen:
-            requested.source(name)
-        sources = requested.sources()
+            schema._source(name)
+        sources, notes = schema._sources(taken)
         if not sources:
             besides = "the target" if len(targets) == 1 else "the targets"
             raise InputError(f"no features are left: the table needs a column besides {besides}")
-        names = tuple(dict.fromkeys([*taken, *sources]))
-        levels = frozenset(categorical) | ({fold} if fold is not None else frozenset())
-        filled = frozenset(sources if impute else ())
-        wanted = Wanted(names, levels & frozenset(names), weights, filled=filled)
-        return cls(targets, fold, requested, tuple(sources), wanted, drop_missing, impute)
+        columns = tuple(dict.fromkeys([*taken, *sources]))
+        return replace(
+            schema,
+            columns=columns,
+            text=frozenset(columns).intersection({*categorical, fold}),
+            imputed=frozenset(sources if impute else ()),
+            sources=sources,
+            notes=notes,
+        )
 
-    def fills(self, find: Find, survey: Survey) -> dict[str, float]:
-        """Return what stands for missing numbers, for each column of them."""
-        columns = [
-            name
-            for name in self.sources
-            if name not in self.requested.categorical and not survey.columns[name].refused
-        ]
-        return find(columns, self.wanted.weights, _truths(survey))
+    def _source(self, name: str) -> str:
+        """Return the column that a feature is made of."""
+        if name not in self.available:
+            for column in sorted(self.categorical, key=len, reverse=True):
+                if name.startswith(f"{column}="):
+                    return column
+            column = name.removesuffix(f"={MISSING_LEVEL}")
+            if self.impute == "indicator" and column in self.available:
+                return column
+        look_up([name], self.available, "column")
+        return name
 
-    def layout(self, survey: Survey, label: str, several: bool, find: Find) -> Layout:
-        """Return how rows become numbers, or raise an error for what can't.
+    def _sources(self, taken: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the columns that features are made of, and a note on those left out."""
+        excluded = {name for name in self.exclude if self._source(name) == name}.union(taken)
+        if self.features is not None:
+            named = dict.fromkeys(self._source(name) for name in self.features)
+            return tuple(name for name in named if name not in excluded), ()
+        sources = [name for name in self.available if name not in excluded]
+        labels = [name for name in sources if ROW_LABELS.fullmatch(name)]
+        notes = (f"{listing(labels)} holds row labels and is left out",) if labels else ()
+        return tuple(name for name in sources if name not in labels), notes
 
-        Where missing values are to be filled in, `find` tells the medians of columns.
+    def encode(
+        self, profile: Profile, label: str, medians: Medians
+    ) -> tuple[tuple[Source, ...], tuple[str, ...], tuple[str, ...]]:
+        """Return how features are made of columns, the features, and notes.
+
+        Raise an error for what can't be used. Where missing values are filled in, `medians` finds
+        the medians of columns.
         """
-        weights = self.wanted.weights
         roles = [("target", name) for name in self.targets]
-        others = [("column of weights", weights), ("column of folds", self.fold)]
+        others = [("column of weights", self.weights), ("column of folds", self.fold)]
         roles += [(role, name) for role, name in others if name is not None]
-        refusals.refuse_text(survey, roles, several)
-        refusals.refuse_no_rows(survey, label)
-        left_out = refusals.refuse_missing(survey, self.drop_missing, self.wanted.filled)
-        encoding, constant = refusals.encoding_of(
-            survey, self.sources, self.requested.categorical, self.wanted.filled
+        validation.check_numbers(profile, roles)
+        validation.check_rows(profile, label)
+        dropped = validation.check_missing(profile, self.drop_missing, self.imputed)
+        encoding, constant = validation.encoding_of(
+            profile, self.sources, self.categorical, self.imputed
         )
         if self.impute is not None:
-            fills = self.fills(find, survey)
-            encoding = tuple(self._imputed(source, survey, fills) for source in encoding)
-        names = self.requested.names(encoding)
+            fills = medians([name for name in self.sources if name not in self.categorical])
+            encoding = tuple(self._imputed(source, profile, fills) for source in encoding)
+        names = self._features(encoding)
         if not names:
             raise InputError("no features are left: the table needs one that varies")
-        refusals.refuse_large(survey, several)
-        if weights is not None:
-            refusals.refuse_weights(survey, weights, several)
-        return Layout(
-            label=label,
-            names=names,
-            targets=self.targets,
-            wanted=self.wanted,
-            rows=survey.kept,
-            counted_rows=survey.counted,
-            encoding=encoding,
-            truths=_truths(survey),
-            folds=() if self.fold is None else refusals.folds_of(survey, self.fold),
-            fold=self.fold,
-            dropped=survey.rows - survey.kept,
-            notes=(
-                *self.requested.notes,
-                *left_out,
-                *self._told(survey),
-                *constant,
-                *refusals.odd_columns(survey, encoding),
-            ),
-        )
+        validation.check_size(profile)
+        if self.weights is not None:
+            validation.check_weights(profile, self.weights)
+        missing = validation.missing_counts(profile, self.imputed)
+        imputed = [f"missing values filled in: {missing}"] if missing else []
+        odd = validation.odd_columns(profile, encoding)
+        return encoding, names, (*self.notes, *dropped, *imputed, *constant, *odd)
 
-    def _imputed(self, source: Source, survey: Survey, fills: Mapping[str, float]) -> Source:
+    def _imputed(self, source: Source, profile: Profile, fills: Mapping[str, float]) -> Source:
         """Return a column with what stands for its missing values."""
-        missing = survey.columns[source.name].missing > 0
+        missing = profile.columns[source.name].missing > 0
         if source.levels is not None:
             return replace(source, fill=MISSING_LEVEL if missing else None)
         indicator = missing and self.impute == "indicator"
         return replace(source, fill=fills[source.name], indicator=indicator)
 
-    def _told(self, survey: Survey) -> list[str]:
-        """Return a note on missing values that are filled in."""
-        missing = refusals.missing_counts(survey, self.wanted.filled)
-        return [f"missing values filled in: {missing}"] if missing else []
+    def _features(self, encoding: Sequence[Source]) -> tuple[str, ...]:
+        """Return the candidates by their own names."""
+        encoded = [name for source in encoding for name in source.features]
+        if repeated := _repeated(encoded):
+            raise InputError(
+                f"a column and a level are both called {listing(repeated)}: rename the column"
+            )
+        by_source = {source.name: source.features for source in encoding}
+
+        def expanded(names: Iterable[str]) -> Iterator[str]:
+            for name in names:
+                if name in self.available:
+                    yield from by_source.get(name, ())
+                elif self._source(name) in by_source:
+                    look_up([name], by_source[self._source(name)], "feature")
+                    yield name
+
+        names = encoded if self.features is None else dict.fromkeys(expanded(self.features))
+        excluded = set(expanded(self.exclude))
+        return tuple(name for name in names if name not in excluded)
 
 
-def _truths(survey: Survey) -> frozenset[str]:
-    """Return the columns of text that say true and false."""
-    return frozenset(name for name, found in survey.columns.items() if found.is_truth)
+def _repeated(names: Iterable[str]) -> list[str]:
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
-@dataclass(frozen=True)
-class Needed:
-    """What a model needs of a table: columns, their levels, and the features made of them.
+def _check_roles(
+    roles: Sequence[tuple[str, str]], features: Sequence[str], categorical: Sequence[str]
+) -> None:
+    """Raise an error for a column that is to be two things at once."""
+    for role, name in roles:
+        if name in features:
+            raise InputError(f"{quoted(name)} can't be {role} and a feature at once")
+        if name in categorical:
+            raise InputError(f"{quoted(name)} can't be {role} and categorical: it is no feature")
+    for (role, name), (other, same) in combinations(roles, 2):
+        if name == same:
+            raise InputError(f"{quoted(name)} can't be {role} and {other} at once")
 
-    Rows that lack some of it are refused, or blank.
-    """
+
+# --- for predictions ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSchema(Schema):
+    """The columns, levels and features that a model needs of a table."""
 
     encoding: tuple[Source, ...]
-    names: tuple[str, ...]
-    blank: bool = False
 
-    @property
-    def wanted(self) -> Wanted:
-        """What is looked for in the rows."""
-        known = {source.name: source.levels for source in self.encoding if source.levels}
-        columns = tuple(source.name for source in self.encoding)
-        filled = frozenset(source.name for source in self.encoding if source.fill is not None)
-        return Wanted(
-            columns, frozenset(known), known=known, filled=filled, skip_unknown=self.blank
+    @classmethod
+    def of(cls, encoding: Sequence[Source], blank: bool) -> ModelSchema:
+        """Return what the encoding of a model needs; incomplete rows are refused, or blank."""
+        levels = {source.name: source.levels for source in encoding if source.levels}
+        return cls(
+            columns=tuple(source.name for source in encoding),
+            text=frozenset(levels),
+            levels=levels,
+            imputed=frozenset(source.name for source in encoding if source.fill is not None),
+            skip_unknown=blank,
+            encoding=tuple(encoding),
         )
 
-    def check_columns(self, columns: Sequence[str], label: str) -> None:
+    def check_columns(self, columns: Collection[str], label: str) -> None:
         """Raise an error for columns that are not there."""
-        lacking = [name for name in self.wanted.names if name not in columns]
+        lacking = [name for name in self.columns if name not in columns]
         if lacking:
-            some = "a column" if len(lacking) == 1 else "columns"
-            raise InputError(f"{label} lacks {some} that the model needs: {listing(lacking)}")
+            them = "a column" if len(lacking) == 1 else "columns"
+            raise InputError(f"{label} lacks {them} that the model needs: {listing(lacking)}")
 
-    def layout(self, survey: Survey, label: str, several: bool) -> Layout:
-        """Return how rows become numbers, or raise an error for what can't."""
-        refused = {name: found for name, found in survey.columns.items() if found.refused}
-        refusals.refuse_commas(refused, several)
-        for name, found in refused.items():
-            file = found.first.file if found.first is not None else label
+    def check(self, profile: Profile, label: str) -> None:
+        """Raise an error for rows that the model can't use."""
+        refused = profile.refused
+        validation.check_commas(refused, profile.several)
+        for name, column in refused.items():
+            file = column.first.file if column.first is not None else label
             raise InputError(
-                f"column {quoted(name)} of {file} holds {refusals.held(found, several)}, "
+                f"column {quoted(name)} of {file} holds {column.content(profile.several)}, "
                 "where the model needs numbers"
             )
-        refusals.refuse_no_rows(survey, label)
-        if not self.blank:
-            self._refuse_incomplete(survey, several)
-        refusals.refuse_large(survey, several)
-        return Layout(
-            label=label,
-            names=self.names,
-            targets=(),
-            wanted=self.wanted,
-            rows=survey.kept,
-            counted_rows=survey.kept,
-            encoding=self.encoding,
-            truths=_truths(survey),
-        )
-
-    def _refuse_incomplete(self, survey: Survey, several: bool) -> None:
-        """Raise an error for missing values, and for levels that the model does not know."""
-        numbers = frozenset(survey.columns) - self.wanted.filled
-        if missing := refusals.missing_counts(survey, numbers):
-            needs = "the model needs them all: leave predictions blank with "
-            raise InputError(
-                f"missing values (of {survey.rows} rows): {missing}",
-                (needs, Parameter("missing", "blank")),
-            )
-        refusals.refuse_unknown(survey, self.encoding, several)
+        validation.check_rows(profile, label)
+        if not self.skip_unknown:
+            missing = validation.missing_counts(profile, set(self.columns) - self.imputed)
+            if missing:
+                needs = "the model needs them all: leave predictions blank with "
+                raise InputError(
+                    f"missing values (of {profile.rows} rows): {missing}",
+                    (needs, Parameter("missing", "blank")),
+                )
+            validation.check_levels(profile, self.encoding)
+        validation.check_size(profile)

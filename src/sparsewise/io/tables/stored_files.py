@@ -11,7 +11,7 @@ import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, ClassVar
 
 import polars as pl
 
@@ -25,10 +25,11 @@ from sparsewise.io.tables.formats import (
     TEXT,
     Form,
     check_text,
+    detect,
     open_text,
     refuse_others,
-    seen,
 )
+from sparsewise.io.tables.profile import ParsedRows, parse
 from sparsewise.io.tables.reading import (
     RawTable,
     empty_text,
@@ -39,7 +40,7 @@ from sparsewise.io.tables.reading import (
     tidy_names,
     typed_frame,
 )
-from sparsewise.io.tables.schema import Choice, Needed
+from sparsewise.io.tables.schema import Schema
 
 IN_MEMORY = 2**27
 """Bytes up to which a table is read as a whole: those of a text, or 8 for each cell of Parquet."""
@@ -70,35 +71,8 @@ ENDINGS = (
 )
 """How files end that are taken of a folder."""
 
-Tell = Callable[[int], None]
+Report = Callable[[int], None]
 """Is told how much was read, in the units of `size`."""
-
-
-class File(Protocol):
-    """What can be read piece by piece: a file, or a table that is in memory already."""
-
-    @property
-    def label(self) -> str:
-        """What it is called."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-
-    @property
-    def is_text(self) -> bool:
-        """Whether numbers are to be found in text."""
-
-    @property
-    def kind(self) -> str:
-        """What it is: text, Parquet, ..."""
-
-    @property
-    def size(self) -> int:
-        """How much there is to read."""
-
-    def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
-        """Yield some rows after the other, with these columns at least."""
 
 
 # --- Parquet --------------------------------------------------------------------------------------
@@ -322,6 +296,10 @@ def _last_row_end(data: bytes) -> int:
 # --- several files --------------------------------------------------------------------------------
 
 
+File = RawTable | TypedFile | TextFile
+"""What can be read piece by piece: a file, or a table that is in memory already."""
+
+
 @dataclass(frozen=True)
 class Stored:
     """A table in one file or several, each with the same columns.
@@ -334,11 +312,16 @@ class Stored:
         Its rows, one file after the other.
     default_target : str, optional
         The column to be explained, if no other is named.
+    kept : tuple of ParsedRows
+        All rows, parsed already, of a table in memory.
     """
 
     label: str
     files: tuple[File, ...]
     default_target: str | None = None
+    kept: tuple[ParsedRows, ...] = ()
+
+    distributed: ClassVar[bool] = False
 
     @classmethod
     def of(cls, raw: RawTable | Stored) -> Stored:
@@ -365,19 +348,7 @@ class Stored:
         """How much there is to read."""
         return sum(file.size for file in self.files)
 
-    def choice(self, target: str | Sequence[str] | None, **names: Any) -> Choice:
-        """Choose what is used, by name; parameters as for `select`."""
-        wanted = self.default_target if target is None else target
-        choice = Choice.among(self.columns, target=wanted, **names)
-        self._check_columns(choice.wanted.names)
-        return choice
-
-    def check_needed(self, needed: Needed) -> None:
-        """Raise an error for a file without a column that a model needs."""
-        for file in self.files:
-            needed.check_columns(file.names, file.label)
-
-    def _check_columns(self, names: Sequence[str]) -> None:
+    def check_columns(self, names: Sequence[str]) -> None:
         """Raise an error for a file that lacks a column which is used, and others have."""
         for file in self.files:
             lacking = [name for name in names if name not in file.names]
@@ -388,13 +359,33 @@ class Stored:
                     ": all files need the columns that are used"
                 )
 
-    def pieces(self, names: Sequence[str], tell: Tell | None = None) -> Iterator[RawTable]:
-        """Yield some rows after the other, with these columns at least."""
+    def parsed(self, schema: Schema, report: Report | None = None) -> Iterator[ParsedRows]:
+        """Yield some rows after the other, parsed."""
+        if self.kept:
+            yield from self.kept
+            return
         for file in self.files:
-            for piece in file.pieces(names):
-                yield piece
-                if tell is not None:  # once it was dealt with
-                    tell(piece.size)
+            for piece in file.pieces(schema.columns):
+                yield parse(piece, schema)
+                if report is not None:  # once it was dealt with
+                    report(piece.size)
+
+    def keeping(self, schema: Schema) -> Stored:
+        """Return a table whose rows are parsed once, if they are in memory anyway."""
+        return replace(self, kept=tuple(self.parsed(schema))) if self.in_memory else self
+
+    def each(
+        self, task: Callable[..., Any], report: Report | None = None, *arguments: Sequence[Any]
+    ) -> list[Any]:
+        """Return the results of a task, one for each part; all files are one part here."""
+        return [task(self, *(values[0] for values in arguments), report=report)]
+
+    def total(
+        self, task: Callable[..., Any], report: Report | None = None, *arguments: Sequence[Any]
+    ) -> Any:
+        """Return the sum of the results of a task."""
+        [total] = self.each(task, report, *arguments)
+        return total
 
 
 def open_files(sources: Sequence[str], form: Form | None = None) -> Stored:
@@ -438,7 +429,7 @@ def open_table(
 
 def _opened(path: str, form: Form) -> File:
     """Open a file to be read piece by piece; one that can't be is read as a whole."""
-    kind, packing = seen(path)
+    kind, packing = detect(path)
     if kind == TEXT:
         return TextFile.opened(path, form)
     if packing is not None:
@@ -454,21 +445,21 @@ def _paths(source: str) -> list[str]:
         return [source]
     if os.path.isdir(source):
         names = sorted(os.listdir(source))
-        found = [
+        paths = [
             os.path.join(source, name)
             for name in names
             if name.lower().endswith(ENDINGS) and not name.startswith((".", "_"))
         ]
-        found = [path for path in found if os.path.isfile(path)]
-        if not found:
+        paths = [path for path in paths if os.path.isfile(path)]
+        if not paths:
             endings = ", ".join(ENDINGS)
             raise InputError(f"can't read the folder {quoted(source)}: no file ends in {endings}")
-        return found
+        return paths
     if glob.has_magic(source):
-        found = [path for path in sorted(glob.glob(source, recursive=True)) if os.path.isfile(path)]
-        if not found:
+        paths = [path for path in sorted(glob.glob(source, recursive=True)) if os.path.isfile(path)]
+        if not paths:
             raise InputError(f"there is no file like {quoted(source)}")
-        return found
+        return paths
     return [source]  # whoever reads it says what is wrong
 
 
@@ -485,7 +476,7 @@ def _exceeds(paths: Sequence[str], most: int) -> bool:
 def _bytes(path: str, most: int) -> int:
     """Return what a table takes: its text, or 8 bytes for each cell; counted to little more."""
     try:
-        kind, packing = seen(path)
+        kind, packing = detect(path)
         if packing is not None:
             with open_text(path, Form()) as (text, _):
                 return _counted(text, most)
@@ -506,13 +497,13 @@ def _counted(file: BinaryIO, most: int) -> int:
 
 def _check_formats(files: Sequence[File], form: Form) -> None:
     """Raise an error for text and typed columns side by side, and for a form of what has none."""
-    first, given = files[0], form.given(files[0].kind)
+    first, option = files[0], form.unusual(files[0].kind)
     for file in files:
         if file.is_text != first.is_text:
             text, other = (file, first) if file.is_text else (first, file)
             raise InputError(
                 f"{text.label} is text and {other.label} is {other.kind}: give files of one kind"
             )
-    if given is not None:
-        one = "Excel files" if given == "sheet" else "text"
-        raise InputError(f"is for {one}, and {first.label} is {first.kind}", parameter=given)
+    if option is not None:
+        kind = "Excel files" if option == "sheet" else "text"
+        raise InputError(f"is for {kind}, and {first.label} is {first.kind}", parameter=option)

@@ -1,4 +1,4 @@
-"""What follows from a survey of all rows: errors, and how features are made of columns.
+"""What follows from the profile of all rows: errors, and how features are made of columns.
 
 Whatever is wrong is said in the user's terms: which column, how many cells, in which row the first
 one is, and what to do about it.
@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from sparsewise._util.text import count, listing, quoted, shortened
 from sparsewise.errors import InputError, Parameter, Part
 from sparsewise.io.model import MISSING_LEVEL, Source
-from sparsewise.io.tables import parsing as cells
+from sparsewise.io.tables import parsing
 from sparsewise.io.tables.names import as_argument
 from sparsewise.io.tables.parsing import GROUPS, sorted_levels
-from sparsewise.io.tables.profile import MOST_REMEMBERED, Found, Survey
+from sparsewise.io.tables.profile import MOST_REMEMBERED, ColumnProfile, Profile
 
 # More are rather names of rows than groups of them.
 MOST_LEVELS = 1000
@@ -25,37 +25,37 @@ COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 """A number that may have a decimal comma."""
 
 
-def refuse_text(survey: Survey, roles: Sequence[tuple[str, str]], several: bool) -> None:
+def check_numbers(profile: Profile, roles: Sequence[tuple[str, str]]) -> None:
     """Raise an error for columns that hold no numbers, with the way out."""
-    refused = {name: found for name, found in survey.columns.items() if found.refused}
-    refuse_commas(refused, several)
+    refused = profile.refused
+    check_commas(refused, profile.several)
     for role, name in roles:
         if name in refused:
-            what = held(refused[name], several)
-            raise InputError(f"the {role} {quoted(name)} holds {what}: use numbers")
+            content = refused[name].content(profile.several)
+            raise InputError(f"the {role} {quoted(name)} holds {content}: use numbers")
     if not refused:
         return
-    groups = [name for name, found in refused.items() if found.refused in GROUPS]
+    groups = [name for name, column in refused.items() if column.refused in GROUPS]
     them = "it" if len(refused) == 1 else "them"
     leave_out = f": leave {them} out with ", Parameter("exclude", as_argument(refused))
     levels = Parameter("categorical", as_argument(groups))
     encode: tuple[Part, ...] = (", or make a 0/1 feature of each level with ", levels)
     others = encode if groups else (f", or turn {them} into numbers first",)
     if len(refused) == 1:
-        [(name, found)] = refused.items()
-        wrong = f"column {quoted(name)} holds {held(found, several)}"
+        [(name, column)] = refused.items()
+        wrong = f"column {quoted(name)} holds {column.content(profile.several)}"
     else:
-        kinds = dict.fromkeys(found.refused for found in refused.values())
+        kinds = dict.fromkeys(column.refused for column in refused.values())
         wrong = f"the columns {listing(refused)} hold {' and '.join(kinds)}"
     raise InputError((wrong, *leave_out, *others))
 
 
-def refuse_commas(refused: Mapping[str, Found], several: bool) -> None:
+def check_commas(refused: Mapping[str, ColumnProfile], several: bool) -> None:
     """Raise an error for columns of numbers with a comma, as far as the first of each tells."""
     firsts = {
-        name: found.first
-        for name, found in refused.items()
-        if found.first is not None and COMMA.fullmatch(found.first.text)
+        name: column.first
+        for name, column in refused.items()
+        if column.first is not None and COMMA.fullmatch(column.first.text)
     }
     if not firsts:
         return
@@ -67,37 +67,31 @@ def refuse_commas(refused: Mapping[str, Found], several: bool) -> None:
     raise InputError((wrong, Parameter("decimal", ",")))
 
 
-def held(found: Found, several: bool) -> str:
-    """Return what a column holds in place of numbers, with an example."""
-    example = "" if found.first is None else found.first.example(several)
-    return f"{found.refused} ({example})"
-
-
-def refuse_no_rows(survey: Survey, label: str) -> None:
+def check_rows(profile: Profile, label: str) -> None:
     """Raise an error for a table without rows."""
-    if not survey.rows:
+    if not profile.rows:
         raise InputError(f"{label} has a header, but no rows")
 
 
-def missing_counts(survey: Survey, columns: Collection[str]) -> str:
+def missing_counts(profile: Profile, columns: Collection[str]) -> str:
     """Return how many values are missing in which of these columns, in words."""
-    counts = {name: found.missing for name, found in survey.columns.items() if name in columns}
+    counts = {name: column.missing for name, column in profile.columns.items() if name in columns}
     return shortened([f"{quoted(name)} {times}" for name, times in counts.items() if times])
 
 
-def refuse_missing(survey: Survey, drop_missing: bool, filled: frozenset[str]) -> list[str]:
+def check_missing(profile: Profile, drop_missing: bool, imputed: frozenset[str]) -> list[str]:
     """Raise an error for missing values, or return a note on the rows that are left out."""
-    n, missing = survey.rows, missing_counts(survey, frozenset(survey.columns) - filled)
+    n, missing = profile.rows, missing_counts(profile, profile.columns.keys() - imputed)
     if not missing:
         return []
     if not drop_missing:
         rows = "leave these rows out with ", Parameter("drop_missing", True)
         columns = " or a column with ", Parameter("exclude")
         impute: tuple[Part, ...] = (", or fill them in with ", Parameter("impute", "median"))
-        if filled:  # what is missing is not a feature
+        if imputed:  # what is missing is not a feature
             impute = ()
         raise InputError(f"missing values (of {n} rows): {missing}", (*rows, *columns, *impute))
-    dropped = n - survey.kept
+    dropped = n - profile.complete
     if dropped == n:
         raise InputError(
             f"every row has a missing value (of {n} rows): {missing}",
@@ -107,7 +101,7 @@ def refuse_missing(survey: Survey, drop_missing: bool, filled: frozenset[str]) -
 
 
 def encoding_of(
-    survey: Survey, sources: Sequence[str], categorical: set[str], filled: Collection[str]
+    profile: Profile, sources: Sequence[str], categorical: Collection[str], imputed: Collection[str]
 ) -> tuple[tuple[Source, ...], list[str]]:
     """Return how features are made of columns, and notes on those that none are made of."""
     encoding, notes = [], []
@@ -115,8 +109,8 @@ def encoding_of(
         if name not in categorical:
             encoding.append(Source(name))
             continue
-        levels = levels_of(survey, name)
-        if survey.columns[name].missing and name in filled:
+        levels = levels_of(profile, name)
+        if profile.columns[name].missing and name in imputed:
             levels = sorted_levels({*levels, MISSING_LEVEL})
         if len(levels) > 1:
             encoding.append(Source(name, levels))
@@ -125,27 +119,27 @@ def encoding_of(
     return tuple(encoding), notes
 
 
-def odd_columns(survey: Survey, encoding: Sequence[Source]) -> list[str]:
+def odd_columns(profile: Profile, encoding: Sequence[Source]) -> list[str]:
     """Return notes on columns that are the same in every row, and on those that number the rows."""
-    found, notes = {source: survey.columns[source.name] for source in encoding}, []
-    constant = {source.name: one.low for source, one in found.items() if one.is_constant}
-    if constant and survey.kept > 1:
+    columns, notes = {source.name: profile.columns[source.name] for source in encoding}, []
+    constant = {name: column.low for name, column in columns.items() if column.is_constant}
+    if constant and profile.complete > 1:
         same = f"is {next(iter(constant.values())):g}" if len(constant) == 1 else "are the same"
         notes.append(f"{listing(constant)} {same} in every row")
     numbering = [
-        source.name
-        for source, one in found.items()
-        if one.first_number is not None or len(one.levels) == survey.kept
+        name
+        for name, column in columns.items()
+        if column.first_number is not None or len(column.levels) == profile.complete
     ]
-    if numbering and survey.kept >= FEWEST_NUMBERED:
+    if numbering and profile.complete >= FEWEST_NUMBERED:
         number = "numbers" if len(numbering) == 1 else "number"
         notes.append(f"{listing(numbering)} {number} the rows: leave out what is no measurement")
     return notes
 
 
-def levels_of(survey: Survey, name: str) -> tuple[str, ...]:
+def levels_of(profile: Profile, name: str) -> tuple[str, ...]:
     """Return the levels of a column, in order; too many are refused."""
-    levels = survey.columns[name].levels
+    levels = profile.columns[name].levels
     if len(levels) > MOST_LEVELS:
         number = f"{len(levels)}" if len(levels) < MOST_REMEMBERED else f"{MOST_REMEMBERED} or more"
         wrong = f"column {quoted(name)} has {number} levels, more than {MOST_LEVELS}: leave it "
@@ -154,9 +148,9 @@ def levels_of(survey: Survey, name: str) -> tuple[str, ...]:
     return sorted_levels(levels)
 
 
-def folds_of(survey: Survey, name: str) -> tuple[str, ...]:
+def folds_of(profile: Profile, name: str) -> tuple[str, ...]:
     """Return the labels of folds, in order; a single one leaves nothing to learn from."""
-    folds = levels_of(survey, name)
+    folds = levels_of(profile, name)
     if len(folds) < 2:
         raise InputError(
             f"the column of folds {quoted(name)} is {quoted(folds[0])} in every row: give two or "
@@ -165,35 +159,35 @@ def folds_of(survey: Survey, name: str) -> tuple[str, ...]:
     return folds
 
 
-def refuse_large(survey: Survey, several: bool) -> None:
+def check_size(profile: Profile) -> None:
     """Raise an error for numbers whose squares would overflow."""
-    for name, found in survey.columns.items():
-        if found.too_large is not None:
+    for name, column in profile.columns.items():
+        if column.too_large is not None:
             raise InputError(
-                f"column {quoted(name)} has a value beyond {cells.LARGEST:g} in "
-                f"{found.too_large.where(several)}: correct it, or use another unit"
+                f"column {quoted(name)} has a value beyond {parsing.LARGEST:g} in "
+                f"{column.too_large.where(profile.several)}: correct it, or use another unit"
             )
 
 
-def refuse_weights(survey: Survey, name: str, several: bool) -> None:
+def check_weights(profile: Profile, name: str) -> None:
     """Raise an error for weights of which some are negative, or all zero."""
-    negative = survey.columns[name].negative
+    negative = profile.columns[name].negative
     if negative is not None:
+        where = negative.where(profile.several)
         raise InputError(
-            f"the weights {quoted(name)} are negative in {negative.where(several)}: they tell how "
-            "often a row counts"
+            f"the weights {quoted(name)} are negative in {where}: they tell how often a row counts"
         )
-    if not survey.counted:
+    if not profile.counted:
         raise InputError(f"the weights {quoted(name)} are all 0: no row would count")
 
 
-def refuse_unknown(survey: Survey, encoding: Sequence[Source], several: bool) -> None:
+def check_levels(profile: Profile, encoding: Sequence[Source]) -> None:
     """Raise an error for a level that the model has never met."""
     for source in encoding:
-        unknown = survey.columns[source.name].unknown
+        unknown = profile.columns[source.name].unknown
         if unknown is not None:
             raise InputError(
                 f"column {quoted(source.name)} has the level {quoted(unknown.text)} in "
-                f"{unknown.where(several)}, which the model does not know; it knows "
+                f"{unknown.where(profile.several)}, which the model does not know; it knows "
                 f"{listing(source.levels or ())}"
             )
