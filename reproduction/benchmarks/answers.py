@@ -53,6 +53,19 @@ class Run:
 
 Contender = Callable[[Any], Run]  # takes a problem, points or a table
 
+PEERS: dict[str, Contender] = {}
+"""Contenders of other packages, and yardsticks, by the names that tables show."""
+
+
+def peer(name: str) -> Callable[[Contender], Contender]:
+    """Enter a contender under this name."""
+
+    def enter(contender: Contender) -> Contender:
+        PEERS[name] = contender
+        return contender
+
+    return enter
+
 
 # --- least squares on a support
 

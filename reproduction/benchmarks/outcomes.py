@@ -11,8 +11,8 @@ import numpy as np
 
 from reproduction.benchmarks.answers import Answer
 from reproduction.benchmarks.cases import Case, Comparison
-from reproduction.benchmarks.measure import Measurement
 from reproduction.benchmarks.peers import ARRAY
+from reproduction.benchmarks.race import Measurement
 
 AS_GOOD = 1 + 1e-6  # squared residuals, errors, or objectives, this close in ratio are the same
 SAME_EVIDENCE = 1e-2  # rises of the log evidence that sparsewise leaves, unless told otherwise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from reproduction.benchmarks.answers import (
     Answer,
-    Contender,
     Run,
+    peer,
     predicted,
     refitted,
     with_criterion,
@@ -23,6 +22,7 @@ from reproduction.benchmarks.problems import DELTA, Points, Problem, Table
 # --- yardsticks
 
 
+@peer("k GEMVs")
 def gemvs(problem: Problem) -> Run:
     """k products Aᵀv: what k steps cost that look at every column once, and do nothing else.
 
@@ -31,6 +31,7 @@ def gemvs(problem: Problem) -> Run:
     return _gemvs(problem, problem.sparsity)
 
 
+@peer("1,000 GEMVs")
 def thousand_gemvs(problem: Problem) -> Run:
     """1,000 products Aᵀv, in one call, too."""
     return _gemvs(problem, 1000)
@@ -46,6 +47,7 @@ def _gemvs(problem: Problem, count: int) -> Run:
     return Run(call=call, answer=lambda _: None)
 
 
+@peer("numpy lstsq")
 def lstsq(problem: Problem) -> Run:
     """numpy.linalg.lstsq on all columns."""
     return Run(
@@ -60,6 +62,7 @@ def lstsq(problem: Problem) -> Run:
 # --- greedy
 
 
+@peer("SPAMS OMP")
 def spams_omp(problem: Problem) -> Run:
     """SPAMS (C++), k steps. It is called OMP, but it scores like Forward Regression (ORMP)."""
     import spams
@@ -74,6 +77,7 @@ def spams_omp(problem: Problem) -> Run:
     )
 
 
+@peer("scikit-learn OMP")
 def sklearn_omp(problem: Problem) -> Run:
     """scikit-learn's orthogonal_mp, k steps; precompute=True is slower on one target."""
     from sklearn.linear_model import orthogonal_mp
@@ -85,6 +89,7 @@ def sklearn_omp(problem: Problem) -> Run:
     )
 
 
+@peer("fastcan")
 def fastcan(problem: Problem) -> Run:
     """FastCan, k steps by h-correlation; eta-cosine, its other method, refuses n < m + 1."""
     from fastcan import FastCan
@@ -98,6 +103,7 @@ def fastcan(problem: Problem) -> Run:
     )
 
 
+@peer("abess")
 def abess(problem: Problem) -> Run:
     """Best-subset splicing of abess at support size k.
 
@@ -114,6 +120,7 @@ def abess(problem: Problem) -> Run:
     )
 
 
+@peer("pysindy FROLS")
 def frols(problem: Problem) -> Run:
     """Forward Regression (FROLS) of pysindy.
 
@@ -130,6 +137,7 @@ def frols(problem: Problem) -> Run:
     )
 
 
+@peer("scikit-learn SelectKBest")
 def sklearn_best(problem: Problem) -> Run:
     """scikit-learn's SelectKBest: the k features of largest correlation, as `oblivious` does."""
     from sklearn.feature_selection import SelectKBest, f_regression
@@ -141,6 +149,7 @@ def sklearn_best(problem: Problem) -> Run:
     )
 
 
+@peer("PyLops MP")
 def pylops_mp(problem: Problem) -> Run:
     """Matching Pursuit of PyLops: its OMP without inner iterations."""
     from pylops import MatrixMult
@@ -154,6 +163,7 @@ def pylops_mp(problem: Problem) -> Run:
     )
 
 
+@peer("abess, by BIC")
 def abess_bic(problem: Problem) -> Run:
     """abess with the support size chosen by the BIC, too; scaled up as above."""
     from abess.linear import LinearRegression
@@ -168,6 +178,7 @@ def abess_bic(problem: Problem) -> Run:
     return Run(call=lambda: LinearRegression(**words).fit(problem.A, target), answer=answer)
 
 
+@peer("abess, told nothing")
 def abess_told_nothing(problem: Problem) -> Run:
     """abess as it comes, its own criterion choosing the support size; scaled up as above."""
     from abess.linear import LinearRegression
@@ -196,11 +207,13 @@ def _ssr(problem: Problem, criteria: str) -> Run:
     return Run(call=lambda: SSR(**words).fit(problem.A, target), answer=answer)
 
 
+@peer("pysindy SSR, by residual")
 def ssr_residual(problem: Problem) -> Run:
     """Drop the column that raises the residual least: Backward Regression."""
     return _ssr(problem, "model_residual")
 
 
+@peer("pysindy SSR, by coefficient")
 def ssr_coefficient(problem: Problem) -> Run:
     """Drop the column of smallest coefficient; the columns have unit norm, so this is LACE."""
     return _ssr(problem, "coefficient_value")
@@ -209,6 +222,7 @@ def ssr_coefficient(problem: Problem) -> Run:
 # --- Sparse Bayesian Learning
 
 
+@peer("scikit-learn ARDRegression")
 def sklearn_ard(problem: Problem) -> Run:
     """scikit-learn's ARDRegression as it comes, but without an intercept.
 
@@ -227,6 +241,7 @@ def sklearn_ard(problem: Problem) -> Run:
     )
 
 
+@peer("sklearn-rvm EMRVR")
 def emrvr(points: Points) -> Run:
     """EMRVR of sklearn-rvm as it comes: MacKay's updates of all prior variances and the noise.
 
@@ -271,11 +286,13 @@ def _sfs(table: Table, count: Any) -> Run:
     return Run(call=call, answer=answer)
 
 
+@peer("scikit-learn SequentialFeatureSelector")
 def sfs_as_it_comes(table: Table) -> Run:
     """Half of the features, which is what "auto" means without a tolerance."""
     return _sfs(table, "auto")
 
 
+@peer("SequentialFeatureSelector, told the number")
 def sfs_told(table: Table) -> Run:
     """Told the true number: easier than finding it, as we do."""
     assert table.truth is not None
@@ -286,40 +303,5 @@ ARRAY = "the array"
 GEMVS = "k GEMVs"
 THOUSAND = "1,000 GEMVs"
 LSTSQ = "numpy lstsq"
-SPAMS = "SPAMS OMP"
-SKLEARN = "scikit-learn OMP"
-FASTCAN = "fastcan"
-ABESS = "abess"
-ABESS_BIC = "abess, by BIC"
-ABESS_TOLD_NOTHING = "abess, told nothing"
-FROLS = "pysindy FROLS"
-SSR_RESIDUAL = "pysindy SSR, by residual"
-SSR_COEFFICIENT = "pysindy SSR, by coefficient"
-BEST = "scikit-learn SelectKBest"
-PYLOPS_MP = "PyLops MP"
-ARD = "scikit-learn ARDRegression"
-EMRVR = "sklearn-rvm EMRVR"
-SFS = "scikit-learn SequentialFeatureSelector"
-SFS_TOLD = "SequentialFeatureSelector, told the number"
 
-CONTENDERS: Mapping[str, Contender] = {
-    GEMVS: gemvs,
-    THOUSAND: thousand_gemvs,
-    LSTSQ: lstsq,
-    SPAMS: spams_omp,
-    SKLEARN: sklearn_omp,
-    FASTCAN: fastcan,
-    ABESS: abess,
-    ABESS_BIC: abess_bic,
-    ABESS_TOLD_NOTHING: abess_told_nothing,
-    FROLS: frols,
-    SSR_RESIDUAL: ssr_residual,
-    SSR_COEFFICIENT: ssr_coefficient,
-    BEST: sklearn_best,
-    PYLOPS_MP: pylops_mp,
-    ARD: sklearn_ard,
-    EMRVR: emrvr,
-    SFS: sfs_as_it_comes,
-    SFS_TOLD: sfs_told,
-}
 YARDSTICKS = (ARRAY, GEMVS, THOUSAND, LSTSQ)

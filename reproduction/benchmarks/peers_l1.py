@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from reproduction.benchmarks.answers import (
-    NEGLIGIBLE,
-    Answer,
-    Contender,
-    Run,
-    penalised,
-    within_bound,
-)
+from reproduction.benchmarks.answers import NEGLIGIBLE, Answer, Run, peer, penalised, within_bound
 from reproduction.benchmarks.problems import DELTA, PENALTY, Floats, Problem
 
 SCALED_UP = 1e6
@@ -62,12 +55,14 @@ class Cone:
         return np.array(solver.solve().x[:m])
 
 
+@peer("Clarabel")
 def clarabel(problem: Problem) -> Run:
     """Clarabel (Rust), an interior-point method, as it comes."""
     cone = Cone(problem)
     return Run(call=cone.clarabel, answer=lambda x: within_bound(problem, x))
 
 
+@peer("ECOS")
 def ecos(problem: Problem) -> Run:
     """ECOS (C), the interior-point method of the paper's experiments, as it comes."""
     import ecos as library
@@ -81,6 +76,7 @@ def ecos(problem: Problem) -> Run:
     )
 
 
+@peer("spgl1")
 def spgl1(problem: Problem) -> Run:
     """SPGL1, spectral projected gradients along the Pareto curve.
 
@@ -120,6 +116,7 @@ def _rounds_on_clarabel(problem: Problem, rule: Rule) -> Run:
     return Run(call=call, answer=lambda x: within_bound(problem, x))
 
 
+@peer("the same rounds on Clarabel")
 def clarabel_ard(problem: Problem) -> Run:
     """The rounds of BP ARD by Clarabel."""
     from sparsewise.engine.l1.reweighting import relevance_weights
@@ -130,6 +127,7 @@ def clarabel_ard(problem: Problem) -> Run:
     return _rounds_on_clarabel(problem, rule)
 
 
+@peer("Candès' rounds on Clarabel")
 def clarabel_candes(problem: Problem) -> Run:
     """The rounds of Candès' reweighting by Clarabel."""
     from sparsewise.engine.l1.reweighting import usual_epsilon
@@ -141,6 +139,7 @@ def clarabel_candes(problem: Problem) -> Run:
     return _rounds_on_clarabel(problem, rule)
 
 
+@peer("scikit-learn lars_path")
 def lars_path(problem: Problem) -> Run:
     """scikit-learn's lars_path of the lasso, with all its bends.
 
@@ -169,6 +168,7 @@ def _at_bound(problem: Problem, path: Floats) -> Floats:
     return path[:, last - 1] + share * (path[:, last] - path[:, last - 1])
 
 
+@peer("SPAMS lasso")
 def spams_lars(problem: Problem) -> Run:
     """SPAMS's lasso (C++) in its mode of a bound on ‖A x - y‖²: a homotopy, as ours.
 
@@ -187,6 +187,7 @@ def spams_lars(problem: Problem) -> Run:
 # --- Σ|x| with A x = y
 
 
+@peer("HiGHS")
 def highs(problem: Problem) -> Run:
     """HiGHS (C++) by scipy: x = u - v, u and v not negative, a linear programme."""
     from scipy.optimize import linprog
@@ -199,6 +200,7 @@ def highs(problem: Problem) -> Run:
     )
 
 
+@peer("spgl1, A x = y")
 def spgl1_bp(problem: Problem) -> Run:
     """SPGL1 without a residual, with tolerances of 1e-6."""
     from spgl1 import spg_bp
@@ -213,6 +215,7 @@ def spgl1_bp(problem: Problem) -> Run:
 # --- ½‖A x - y‖² + λ Σ|x|
 
 
+@peer("scikit-learn Lasso")
 def sklearn_lasso(problem: Problem) -> Run:
     """scikit-learn's Lasso, coordinate descent, to a gap of 1e-6 ‖y‖²; its alpha is λ/n."""
     from sklearn.linear_model import Lasso
@@ -225,6 +228,7 @@ def sklearn_lasso(problem: Problem) -> Run:
     )
 
 
+@peer("SPAMS lasso, penalty")
 def spams_penalised(problem: Problem) -> Run:
     """SPAMS's lasso with a penalty."""
     import spams
@@ -250,42 +254,13 @@ def _pylops(problem: Problem, name: str) -> Run:
     )
 
 
+@peer("PyLops ISTA")
 def pylops_ista(problem: Problem) -> Run:
     """ISTA of PyLops."""
     return _pylops(problem, "ista")
 
 
+@peer("PyLops FISTA")
 def pylops_fista(problem: Problem) -> Run:
     """FISTA of PyLops."""
     return _pylops(problem, "fista")
-
-
-CLARABEL = "Clarabel"
-ECOS = "ECOS"
-SPGL1 = "spgl1"
-SPAMS_LARS = "SPAMS lasso"
-LARS = "scikit-learn lars_path"
-CLARABEL_ARD = "the same rounds on Clarabel"
-CLARABEL_CANDES = "Candès' rounds on Clarabel"
-HIGHS = "HiGHS"
-SPGL1_BP = "spgl1, A x = y"
-LASSO = "scikit-learn Lasso"
-SPAMS_PENALISED = "SPAMS lasso, penalty"
-PYLOPS_ISTA = "PyLops ISTA"
-PYLOPS_FISTA = "PyLops FISTA"
-
-CONTENDERS: Mapping[str, Contender] = {
-    CLARABEL: clarabel,
-    ECOS: ecos,
-    SPGL1: spgl1,
-    SPAMS_LARS: spams_lars,
-    LARS: lars_path,
-    CLARABEL_ARD: clarabel_ard,
-    CLARABEL_CANDES: clarabel_candes,
-    HIGHS: highs,
-    SPGL1_BP: spgl1_bp,
-    LASSO: sklearn_lasso,
-    SPAMS_PENALISED: spams_penalised,
-    PYLOPS_ISTA: pylops_ista,
-    PYLOPS_FISTA: pylops_fista,
-}
