@@ -116,14 +116,14 @@ def _marked(match: re.Match[str]) -> str:
 
 # --- pages with tables between marks --------------------------------------------------------------
 
-MARKS = "<!-- {}:begin -->", "<!-- {}:end -->"
+REGION = "<!-- {}:begin -->", "<!-- {}:end -->"
 
 
 def rewrite(path: Path, told: Mapping[str, str]) -> None:
     """Put each text between the marks of its part of a page; a page without them is an error."""
     text = path.read_text(encoding="utf-8")
     for part, content in told.items():
-        begin, end = (mark.format(part) for mark in MARKS)
+        begin, end = (mark.format(part) for mark in REGION)
         before, found, rest = text.partition(begin)
         _, ended, after = rest.partition(end)
         if not found or not ended:

@@ -16,7 +16,7 @@ with mock.patch.dict(os.environ):  # importing it sets the number of threads
     from reproduction.benchmarks.peers import ARRAY
     from reproduction.benchmarks.problems import gaussian
     from reproduction.benchmarks.race import Measurement, race
-    from reproduction.document import MARKS, rewrite
+    from reproduction.document import REGION, rewrite
 
 BY_NAME = {case.name: case for case in CASES}
 
@@ -90,7 +90,7 @@ def everything(seconds: float):
 
 def test_the_readme_is_rewritten_between_its_markers_alone(tmp_path):
     path = tmp_path / "README.md"
-    begin, end = (mark.format("benchmarks") for mark in MARKS)
+    begin, end = (mark.format("benchmarks") for mark in REGION)
     path.write_text(f"before\n{begin}\nstale\n{end}\nafter\n")
     rewrite(path, {"benchmarks": pages.readme(everything(0.001))})
     text = path.read_text()
