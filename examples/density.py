@@ -1,4 +1,4 @@
-"""How dense may a signal be for its support to be found, and who finds it?
+"""How dense a signal may be for its support to be found, and who finds it.
 
     python -m reproduction examples/density.py --out density
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -112,3 +112,21 @@ def _marked(match: re.Match[str]) -> str:
     kind = str(match.lastgroup)
     inner = MARKS.sub(_marked, match[kind]) if kind == "strong" else match[kind]
     return MARKED[kind].format(inner)
+
+
+# --- pages with tables between marks --------------------------------------------------------------
+
+REGION = "<!-- {}:begin -->", "<!-- {}:end -->"
+
+
+def rewrite(path: Path, told: Mapping[str, str]) -> None:
+    """Put each text between the marks of its part of a page; a page without them is an error."""
+    text = path.read_text(encoding="utf-8")
+    for part, content in told.items():
+        begin, end = (mark.format(part) for mark in REGION)
+        before, found, rest = text.partition(begin)
+        _, ended, after = rest.partition(end)
+        if not found or not ended:
+            raise ValueError(f"{path} lacks the marks {begin} and {end}.")
+        text = f"{before}{begin}\n{content}\n{end}{after}"
+    path.write_text(text, encoding="utf-8")

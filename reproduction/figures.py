@@ -29,7 +29,17 @@ from reproduction.comparison import compared, kind_of
 from reproduction.declaration import Experiment, equations
 from reproduction.figures_by_information import draw_false_features, draw_rates
 from reproduction.paper import THEOREM
-from reproduction.style import MARKERS, RING, darker, look, paper_legend, pretty, safe
+from reproduction.style import (
+    MARKERS,
+    RING,
+    darker,
+    dot,
+    dot_panels,
+    look,
+    pretty,
+    safe,
+    show_rates,
+)  # fmt: skip
 from reproduction.tables import Row, by, succeeded
 from reproduction.units import Record
 from sparsewise._typing import Array
@@ -334,32 +344,19 @@ def _dots(
     paper: Mapping[tuple[str, str], float],
 ) -> Figure:
     """Rates as dots with intervals, a line for each contender; the paper's values as rings."""
-    labels = [one.label for one in experiment.contenders]
-    height = 1.5 + 0.36 * len(labels)
-    figure = Figure(figsize=(2.6 + 2.2 * len(panels), height), layout="constrained")
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    lines = {one.label: float(i) for i, one in enumerate(experiment.contenders)}
+    colours = {label: look(experiment, label)[0] for label in lines}
+    figure, axes = dot_panels(title, list(panels), colours, lines, (2.6, 2.2), (1.86, 0.36))
     for ax, (head, where) in zip(axes, panels.items(), strict=True):
-        chosen = _at(results, where)
-        for i, label in enumerate(labels):
-            colour = look(experiment, label)[0]
-            for row in _of(chosen, label):
-                ax.plot([row["low"], row["high"]], [i, i], color=colour, linewidth=2.2, alpha=0.6)
-                ax.plot(row["rate"], i, "o", color=colour, markersize=5.5)
+        for row in succeeded(_at(results, where), "rate"):
+            label = row["algorithm"]
+            dot(ax, lines[label], colours[label], row["rate"], (row["low"], row["high"]))
+        for label in lines:
             if (label, head) in paper:
-                ax.plot(paper[label, head], i, "o", **RING)
-        ax.set_title(head)
-        ax.set(xlim=(-0.04, 1.04), ylim=(len(labels) - 0.4, -0.6), xticks=(0, 0.5, 1))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-    axes[0].set_yticks(range(len(labels)), [pretty(label) for label in labels])
-    for tick, label in zip(axes[0].get_yticklabels(), labels, strict=True):
-        tick.set_color(darker(look(experiment, label)[0]))
+                ax.plot(paper[label, head], lines[label], "o", **RING)
+    for tick in axes[0].get_yticklabels():
         tick.set_fontweight("bold")
-    figure.supxlabel("supports recovered", fontsize="medium")
-    if paper:
-        paper_legend(figure)
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    show_rates(figure, axes, paper=bool(paper))
     return figure
 
 

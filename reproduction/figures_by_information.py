@@ -13,7 +13,7 @@ from reproduction.beyond import FALSE_FEATURES, GROUPS, SOLVE
 from reproduction.catalogue import DECLARED
 from reproduction.declaration import Experiment, Number
 from reproduction.paper import PAPER
-from reproduction.style import OURS, RING, darker, paper_legend, pretty, safe
+from reproduction.style import OURS, RING, dot, dot_panels, safe, show_rates
 from reproduction.tables import Row, succeeded
 from reproduction.units import Record
 
@@ -35,15 +35,10 @@ def draw_rates(experiment: Experiment, results: list[Row], records: list[Record]
     sizes = DECLARED[experiment.draws].grid["k"] if printed else ()
     for row in rows:
         ax, label = panels[goals.place(experiment, row)], row["algorithm"]
-        _dot(ax, lines[label], label, row["rate"], (row["low"], row["high"]))
+        dot(ax, lines[label], _colour(label), row["rate"], (row["low"], row["high"]))
         if label in printed and row["k"] in sizes:
             ax.plot(printed[label][sizes.index(row["k"])], lines[label], "o", **RING)
-    for ax in panels.values():
-        ax.set(xlim=(-0.04, 1.04), xticks=(0, 0.5, 1))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
-    figure.supxlabel("supports recovered", fontsize="medium")
-    if printed:
-        paper_legend(figure)
+    show_rates(figure, panels.values(), paper=bool(printed))
     return figure
 
 
@@ -59,7 +54,7 @@ def draw_false_features(
     for label, cells in found.items():
         for where, many in cells.items():
             interval = max(many.mean - 2 * many.error, 0.0), many.mean + 2 * many.error
-            _dot(panels[where], lines[label], label, many.mean, interval)
+            dot(panels[where], lines[label], _colour(label), many.mean, interval)
     for where, most in FALSE_FEATURES.items():
         if where in panels:
             panels[where].axvline(most, color=OURS, linewidth=1, linestyle=(0, (4, 3)))
@@ -72,45 +67,26 @@ def draw_false_features(
     return figure
 
 
-def _dot(ax: Axes, line: float, label: str, value: float, interval: tuple[float, float]) -> None:
-    colour = _colour(label)
-    ax.plot(interval, [line, line], color=colour, linewidth=2.2, alpha=0.6)
-    ax.plot(value, line, "o", color=colour, markersize=5.5)
-
-
 def _panels(
     experiment: Experiment, heads: Mapping[tuple[Number, ...], str]
 ) -> tuple[Figure, dict[tuple[Number, ...], Axes]]:
     """Panels under their heads, with names at the left, under what they are told."""
     lines = _lines(experiment)
-    bottom = max(lines.values())
-    figure = Figure(figsize=(3.2 + 1.9 * len(heads), 1.6 + 0.27 * bottom), layout="constrained")
-    axes = figure.subplots(1, len(heads), sharey=True, squeeze=False)[0]
-    for ax, head in zip(axes, heads.values(), strict=True):
-        ax.set_title(head)
-        ax.set_ylim(bottom + 0.7, -0.6)
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-        if SOLVE.label in lines:
-            middle = lines[SOLVE.label]
+    colours = {label: _colour(label) for label in lines}
+    title, size = safe(experiment.title), ((3.2, 1.9), (1.6, 0.27))
+    figure, axes = dot_panels(title, list(heads.values()), colours, lines, *size)
+    if SOLVE.label in lines:
+        middle = lines[SOLVE.label]
+        for ax in axes:
             ax.axhspan(middle - 0.5, middle + 0.5, color=BEHIND, linewidth=0, zorder=0)
-    _name(axes[0], lines)
-    figure.suptitle(safe(experiment.title), x=0.01, ha="left", fontweight="bold")
-    return figure, dict(zip(heads, axes, strict=True))
-
-
-def _name(ax: Axes, lines: dict[str, float]) -> None:
-    """Write names at the left, and above each group what it is told."""
-    ax.set_yticks(list(lines.values()), [pretty(label) for label in lines])
-    for tick, label in zip(ax.get_yticklabels(), lines, strict=True):
-        tick.set_color(darker(_colour(label)))
-        tick.set_fontweight("bold" if label == SOLVE.label else "normal")
+        axes[0].get_yticklabels()[list(lines).index(SOLVE.label)].set_fontweight("bold")
     for told, labels in _groups(lines).items():
         above = min(lines[label] for label in labels) - 0.9
-        ax.annotate(
-            f"told {told}", (0, above), (-4, 0), xycoords=ax.get_yaxis_transform(),
+        axes[0].annotate(
+            f"told {told}", (0, above), (-4, 0), xycoords=axes[0].get_yaxis_transform(),
             textcoords="offset points", ha="right", va="center", style="italic", size="small",
         )  # fmt: skip
+    return figure, dict(zip(heads, axes, strict=True))
 
 
 def _lines(experiment: Experiment) -> dict[str, float]:

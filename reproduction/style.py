@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
 from reproduction.beyond import SOLVE
 from reproduction.declaration import Experiment
@@ -78,3 +81,46 @@ def darker(colour: str) -> tuple[float, float, float]:
     """For writing: light colours are hard to read."""
     red, green, blue = to_rgb(colour)
     return 0.8 * red, 0.8 * green, 0.8 * blue
+
+
+# --- dots with intervals, a line for each contender -----------------------------------------------
+
+
+def dot_panels(
+    title: str, heads: Sequence[str], colours: Mapping[str, str], lines: Mapping[str, float],
+    width: tuple[float, float], height: tuple[float, float],
+) -> tuple[Figure, list[Axes]]:  # fmt: skip
+    """Panels under their heads, with the names of contenders at the left, at these heights.
+
+    `width` and `height` are those of the frame and of each panel, or line.
+    """
+    bottom = max(lines.values())
+    size = width[0] + width[1] * len(heads), height[0] + height[1] * bottom
+    figure = Figure(figsize=size, layout="constrained")
+    axes = list(figure.subplots(1, len(heads), sharey=True, squeeze=False)[0])
+    for ax, head in zip(axes, heads, strict=True):
+        ax.set_title(head)
+        ax.set_ylim(bottom + 0.65, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes[0].set_yticks(list(lines.values()), [pretty(label) for label in lines])
+    for tick, label in zip(axes[0].get_yticklabels(), lines, strict=True):
+        tick.set_color(darker(colours[label]))
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    return figure, axes
+
+
+def dot(ax: Axes, line: float, colour: str, value: float, interval: tuple[float, float]) -> None:
+    """A value with its interval."""
+    ax.plot(interval, [line, line], color=colour, linewidth=2.2, alpha=0.6)
+    ax.plot(value, line, "o", color=colour, markersize=5.5)
+
+
+def show_rates(figure: Figure, axes: Iterable[Axes], *, paper: bool) -> None:
+    """Axes from none to all supports, and what rings mean."""
+    for ax in axes:
+        ax.set(xlim=(-0.04, 1.04), xticks=(0, 0.5, 1))
+    figure.supxlabel("supports recovered", fontsize="medium")
+    if paper:
+        paper_legend(figure)

@@ -70,9 +70,8 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 def markdown(rows: Iterable[Sequence[str]]) -> str:
     """A table whose first row is its head."""
-    head, *body = rows
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    head, *body = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([head, "|" + "---|" * (head.count(" | ") + 1), *body])
 
 
 def _harmless(value: Any) -> Any:

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
@@ -18,6 +18,7 @@ from concurrent.futures import (
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
+from pathlib import Path
 
 from joblib import cpu_count, effective_n_jobs, wrap_non_picklable_objects
 
@@ -31,7 +32,7 @@ from sparsewise.errors import InputError
 
 OnStart = Callable[[int, int], None]
 OnUnit = Callable[[Unit, Record], None]
-Numbered = Iterator[tuple[int, Result]]
+Numbered = Generator[tuple[int, Result], None, None]
 Pool = Callable[[], AbstractContextManager[Executor]]
 
 MOST_PER_CORE = 4
@@ -46,7 +47,7 @@ DEATHS = ("BrokenProcessPool", "KilledWorker")
 
 def run_units(
     units: Iterable[Unit],
-    folder: os.PathLike[str],
+    folder: Path,
     *,
     seed: int,
     jobs: int,
@@ -60,7 +61,7 @@ def run_units(
     ----------
     units : iterable of Unit
         What to run.
-    folder : path
+    folder : Path
         The folder of the units' files; each unit gets its own when it ends.
     seed : int
         Where random numbers start. They depend on it and on the cell alone.
@@ -84,7 +85,7 @@ def run_units(
     for i, record in records.items():
         on_unit(units[i], record)
 
-    def keep(results: Numbered) -> None:
+    def keep(results: Iterable[tuple[int, Result]]) -> None:
         for i, result in results:
             records[i] = {"settings": settings[i], **result}
             unit_files.save(folder, records[i])

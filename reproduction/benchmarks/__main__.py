@@ -11,11 +11,12 @@ from pathlib import Path
 
 from reproduction.benchmarks import figure, memory, pages, table
 from reproduction.benchmarks.cases import CASES, COMPARISONS, CONTENDERS, Case
-from reproduction.benchmarks.measure import QUICK, Measurement, race, reason
 from reproduction.benchmarks.outcomes import Outcome, outcomes
 from reproduction.benchmarks.peers import YARDSTICKS
+from reproduction.benchmarks.race import QUICK, Measurement, race, reason
+from reproduction.document import rewrite
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -56,7 +57,7 @@ def measure(case: Case, quick: bool) -> list[Measurement]:
     contenders = {name: CONTENDERS[name] for name in names}
     rounds, patience = (case.quick_rounds, QUICK) if quick else (case.rounds, 1.0)
     try:
-        problems = [case.make(seed) for seed in range(case.problems)]
+        problems = [case.make(seed=seed) for seed in range(case.problems)]
         rows = race(problems, contenders, rounds, case.on_clock, patience)
     except Exception as error:
         return [Measurement(contender=name, failure=reason(error)) for name in contenders]
@@ -75,7 +76,7 @@ def _with_memory(case: Case, row: Measurement) -> Measurement:
 
 def write(readme: Path, found: Sequence[Outcome]) -> None:
     """The headlines of the README, the page of all comparisons, and the figure of both."""
-    pages.rewrite_region(readme, pages.readme(found))
+    rewrite(readme, {"benchmarks": pages.readme(found)})
     folder = readme.parent / "docs"
     folder.mkdir(exist_ok=True)
     (folder / "benchmarks.md").write_text(pages.page(found), encoding="utf-8")

@@ -53,7 +53,6 @@ class Run:
 
 Contender = Callable[[Any], Run]  # takes a problem, points or a table
 
-
 # --- least squares on a support
 
 
@@ -157,3 +156,40 @@ def predicted(data: Points | Table, support: Any, predict: Callable[[Floats], Fl
             else float(np.square(data.y_test - predict(data.X_test)).mean())
         ),
     )  # fmt: skip
+
+
+# --- other packages
+
+PEERS: dict[str, Contender] = {}
+"""Contenders of other packages, and yardsticks, by the names that tables show."""
+
+
+def peer(
+    name: str,
+    judge: Callable[[Any, Any], Answer | None] = refitted,
+    read: Callable[[Any], Any] = np.flatnonzero,
+) -> Callable[[Any], Any]:
+    """Enter a contender under this name.
+
+    Decorates a function that takes a problem and returns the call. `judge` is given the problem
+    and what `read` makes of the result of a call: as a rule, the support.
+    """
+
+    def enter(prepare: Callable[[Any], Callable[[], Any]]) -> Any:
+        def contender(problem: Any) -> Run:
+            return Run(prepare(problem), lambda found: judge(problem, read(found)))
+
+        PEERS[name] = contender
+        return prepare
+
+    return enter
+
+
+def itself(found: Any) -> Any:
+    """The result of a call as it is."""
+    return found
+
+
+def first(found: Any) -> Any:
+    """The first of several results."""
+    return found[0]

@@ -1,21 +1,23 @@
 """Codes of many signals, against SPAMS and scikit-learn.
 
-``python -m reproduction.benchmarks.encode [ROUNDS]`` prints the tables of docs/encode.md: time a signal and
-ratios, contenders taking turns in one run, least of all rounds. One thread for everybody, by the
-processor's clock; only for two threads does the one on the wall count.
+``python -m reproduction.benchmarks.encode [ROUNDS]`` prints the tables of docs/encode.md: time a
+signal and ratios, contenders taking turns in one run, least of all rounds. One thread for
+everybody, by the processor's clock; only for two threads does the one on the wall count.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import sparsewise as sw
+from reproduction.measure import least_times
+from reproduction.tables import markdown
 
 ROUNDS = 9
 Floats = NDArray[np.float64]
@@ -57,20 +59,6 @@ FEW = 200
 """Signals for those who take long."""
 
 
-def best(
-    calls: dict[str, Callable[[], Any]], rounds: int, clock: Callable[[], float]
-) -> list[float]:
-    """The least time of each call, taking turns; the first call of each doesn't count."""
-    least = dict.fromkeys(calls, np.inf)
-    for round_ in range(rounds + 1):
-        for name, call in calls.items():
-            start = clock()
-            call()
-            if round_:
-                least[name] = min(least[name], clock() - start)
-    return list(least.values())
-
-
 def supports(coef: Any) -> list[tuple[int, ...]]:
     """The rows of each column, as sets."""
     ends = zip(coef.indptr, coef.indptr[1:], strict=False)
@@ -79,12 +67,10 @@ def supports(coef: Any) -> list[tuple[int, ...]]:
 
 # --- the tables
 
-HEADER = """\
-| dictionary | `forward` | SPAMS `omp` | ratio | same supports |
-|---|---|---|---|---|"""
+SPAMS = ["dictionary", "`forward`", "SPAMS `omp`", "ratio", "same supports"]
 
 
-def against_spams(task: Task, rounds: int) -> str:
+def against_spams(task: Task, rounds: int) -> list[str]:
     """µs a signal of `encode(algorithm="forward")` and of SPAMS's `omp`, which is the same."""
     import spams
 
@@ -97,19 +83,17 @@ def against_spams(task: Task, rounds: int) -> str:
     def theirs() -> Any:
         return spams.omp(Y_f, A_f, L=task.k, numThreads=1)
 
-    one, other = best({"ours": ours, "theirs": theirs}, rounds, time.process_time)
+    one, other = least_times({"ours": ours, "theirs": theirs}, rounds, time.process_time).values()
     pairs = zip(supports(ours().coef), supports(theirs()), strict=True)
     same = np.mean([mine == yours for mine, yours in pairs])
     times = [f"{seconds / task.signals * 1e6:.1f} µs" for seconds in (one, other)]
-    return f"| {task.name} | {times[0]} | {times[1]} | {other / one:.2f} | {same:.2%} |"
+    return [task.name, *times, f"{other / one:.2f}", f"{same:.2%}"]
 
 
-HEADER_THREADS = """\
-| dictionary | two threads | their processor time |
-|---|---|---|"""
+THREADS = ["dictionary", "two threads", "their processor time"]
 
 
-def by_two_threads(task: Task, rounds: int) -> str:
+def by_two_threads(task: Task, rounds: int) -> list[str]:
     """How many times quicker than one they are, and what they take together."""
     A, Y = task.draw()
 
@@ -117,17 +101,21 @@ def by_two_threads(task: Task, rounds: int) -> str:
         return sw.encode(A, Y, algorithm="forward", sparsity=task.k, n_jobs=n_jobs)
 
     calls = {"one": lambda: ours(1), "two": lambda: ours(2)}
-    alone, both = best(calls, rounds, time.perf_counter)
-    one, two = best(calls, rounds, time.process_time)
-    return f"| {task.name} | {alone / both:.2f}× | {two / one:.2f}× |"
+    alone, both = least_times(calls, rounds, time.perf_counter).values()
+    one, two = least_times(calls, rounds, time.process_time).values()
+    return [task.name, f"{alone / both:.2f}×", f"{two / one:.2f}×"]
 
 
-HEADER_SKLEARN = """\
-| dictionary | `omp` | `orthogonal_mp_gram` | `sparse_encode` | `rmp0` over `forward` |
-|---|---|---|---|---|"""
+SKLEARN = [
+    "dictionary",
+    "`omp`",
+    "`orthogonal_mp_gram`",
+    "`sparse_encode`",
+    "`rmp0` over `forward`",
+]
 
 
-def against_sklearn(task: Task, rounds: int) -> str:
+def against_sklearn(task: Task, rounds: int) -> list[str]:
     """µs a signal of `omp` and how many times that scikit-learn takes; `rmp0` over `forward`."""
     from sklearn.decomposition import sparse_encode
     from sklearn.linear_model import orthogonal_mp_gram
@@ -143,28 +131,16 @@ def against_sklearn(task: Task, rounds: int) -> str:
         "rmp0": lambda: sw.encode(A, Y, algorithm="rmp0", delta=delta),
         "forward": lambda: sw.encode(A, Y, algorithm="forward", delta=delta),
     }
-    omp, gram, encode, rmp0, forward = best(calls, max(2, rounds // 3), time.process_time)
-    each = omp / task.signals
-    return (
-        f"| {task.name} | {each * 1e6:.1f} µs | {gram / FEW / each:.0f}× | "
-        f"{encode / FEW / each:.0f}× | {rmp0 / forward:.2f} |"
-    )
+    least = least_times(calls, max(2, rounds // 3), time.process_time)
+    each = least["omp"] / task.signals
+    theirs = (f"{least[name] / FEW / each:.0f}×" for name in ("gram", "encode"))
+    ratio = f"{least['rmp0'] / least['forward']:.2f}"
+    return [task.name, f"{each * 1e6:.1f} µs", *theirs, ratio]
 
 
-def lines(rounds: int) -> Iterator[str]:
-    """All tables."""
-    tables = (
-        (HEADER, against_spams),
-        (HEADER_SKLEARN, against_sklearn),
-        (HEADER_THREADS, by_two_threads),
-    )
-    for header, row in tables:
-        yield header
-        for task in TASKS:
-            yield row(task, rounds)
-        yield ""
-
+TABLES = ((SPAMS, against_spams), (SKLEARN, against_sklearn), (THREADS, by_two_threads))
 
 if __name__ == "__main__":
-    for line in lines(int(sys.argv[1]) if sys.argv[1:] else ROUNDS):
-        print(line, flush=True)
+    for head, row in TABLES:
+        rounds = int(sys.argv[1]) if sys.argv[1:] else ROUNDS
+        print(markdown([head, *(row(task, rounds) for task in TASKS)]) + "\n", flush=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
-from reproduction.benchmarks import ours
+from reproduction.benchmarks.ours import OURS
 from reproduction.benchmarks.outcomes import Outcome
 from reproduction.benchmarks.pages import DESCRIPTION, measured
 from reproduction.benchmarks.peers import YARDSTICKS
@@ -73,7 +73,7 @@ def svg(found: Iterable[Outcome], colours: Colours) -> str:
 def _is_shown(one: Outcome) -> bool:
     """Times against peers; yardsticks and functions of our own are for the tables."""
     c = one.comparison
-    peer = c.against not in YARDSTICKS and c.against not in ours.CONTENDERS
+    peer = c.against not in YARDSTICKS and c.against not in OURS
     return peer and c.measured == "time" and one.ratio is not None
 
 

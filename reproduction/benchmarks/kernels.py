@@ -1,33 +1,27 @@
 """Relevance vector regression told nothing of the noise, on the problems of Tipping (2001).
 
-``python -m reproduction.benchmarks.kernels [DRAWS [PROBLEM ...]]`` prints the table of docs/kernels.md: error on
-unseen points, number of relevance vectors and noise found, of his updates as they stand and of
-`RelevanceVectorRegressor` without a noise, and with the true one; the same draws for all.
+``python -m reproduction.benchmarks.kernels [DRAWS [PROBLEM ...]]`` prints the table of
+docs/kernels.md: error on unseen points, number of relevance vectors and noise found, of his updates
+as they stand and of `RelevanceVectorRegressor` without a noise, and with the true one; the same
+draws for all.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reproduction.benchmarks.problems import Points, friedman_1
+from reproduction.tables import markdown
 from reproduction.tasks import boston
 from sparsewise.estimators import RelevanceVectorRegressor
 
 Floats = NDArray[np.float64]
-
-
-class Draw(NamedTuple):
-    """Points to learn from, and points to test on."""
-
-    X: Floats
-    y: Floats
-    X_test: Floats
-    y_test: Floats
 
 
 @dataclass(frozen=True)
@@ -35,7 +29,7 @@ class Task:
     """A problem, a kernel, and what Tipping's Table 1 says of it."""
 
     name: str
-    draw: Callable[[int], Draw]
+    draw: Callable[[int], Points]
     kernel: dict[str, Any]
     squared: bool  # whether errors are mean squares, or their roots
     sigma: float | None = None  # the true one
@@ -45,34 +39,29 @@ class Task:
 # --- the problems
 
 
-def sinc(seed: int, *, uniform: bool = False) -> Draw:
+def sinc(seed: int, *, uniform: bool = False) -> Points:
     """sin(x)/x at 100 points of [-10, 10]; tested against the function itself."""
     rng = np.random.default_rng(seed)
     X, X_test = (np.linspace(-10, 10, n)[:, None] for n in (100, 1000))
     noise = rng.uniform(-0.1, 0.1, 100) if uniform else 0.1 * rng.standard_normal(100)
     truth = [np.sinc(points[:, 0] / np.pi) for points in (X, X_test)]
-    return Draw(X, truth[0] + noise, X_test, truth[1])
+    return Points(X, truth[0] + noise, X_test, truth[1])
 
 
-def friedman(seed: int) -> Draw:
+def friedman(seed: int) -> Points:
     """Friedman's first function, 240 points, five of ten inputs do nothing; tested against it."""
-
-    def function(X: Floats) -> Floats:
-        sine = 10 * np.sin(np.pi * X[:, 0] * X[:, 1])
-        return np.asarray(sine + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4])
-
     rng = np.random.default_rng(seed)
     X, X_test = rng.random((240, 10)), rng.random((1000, 10))
-    return Draw(X, function(X) + rng.standard_normal(240), X_test, function(X_test))
+    return Points(X, friedman_1(X) + rng.standard_normal(240), X_test, friedman_1(X_test))
 
 
-def housing(seed: int) -> Draw:
+def housing(seed: int) -> Points:
     """481 tracts of Boston, features standardised; the other 25 are predicted."""
     X, y = boston()
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = order[:481], order[481:]
     X = (X - X[train].mean(axis=0)) / X[train].std(axis=0)
-    return Draw(X[train], y[train], X[test], y[test])
+    return Points(X[train], y[train], X[test], y[test])
 
 
 def spline(X: Floats, Z: Floats) -> Floats:
@@ -138,7 +127,7 @@ def tipping(A: Floats, y: Floats, *, most: int = 500, prune: float = 1e9) -> tup
     return weights, noise**0.5
 
 
-def by_the_book(draw: Draw, task: Task) -> Figures:
+def by_the_book(draw: Points, task: Task) -> Figures:
     """Tipping's updates, with the kernel that the estimator uses, and a column for the bias."""
     # What it fits with this noise is of no interest, but it knows the kernel.
     kernel = RelevanceVectorRegressor(**task.kernel, sigma=1.0).fit(draw.X, draw.y).kernel_
@@ -150,45 +139,38 @@ def by_the_book(draw: Draw, task: Task) -> Figures:
     return _judged(draw, task, design(draw.X_test) @ weights, np.count_nonzero(weights[1:]), sigma)
 
 
-def estimator(draw: Draw, task: Task, sigma: float | None = None) -> Figures:
+def estimator(draw: Points, task: Task, sigma: float | None = None) -> Figures:
     model = RelevanceVectorRegressor(**task.kernel, sigma=sigma).fit(draw.X, draw.y)
     predicted = np.asarray(model.predict(draw.X_test))
     return _judged(draw, task, predicted, model.relevance_.size, model.sigma_)
 
 
-def _judged(draw: Draw, task: Task, predicted: Floats, vectors: int, sigma: float) -> Figures:
+def _judged(draw: Points, task: Task, predicted: Floats, vectors: int, sigma: float) -> Figures:
     error = float(np.square(predicted - draw.y_test).mean())
     return Figures(error if task.squared else error**0.5, vectors, sigma)
 
 
 # --- the table
 
-HEADER = """\
-| problem, kernel | Tipping's table: error, vectors | his updates | `RelevanceVectorRegressor` | \
-σ given |
-|---|---|---|---|---|"""
+HEAD = [
+    *("problem, kernel", "Tipping's table: error, vectors", "his updates"),
+    *("`RelevanceVectorRegressor`", "σ given"),
+]
 
 
-def row(task: Task, draws: int) -> str:
+def row(task: Task, draws: int) -> list[str]:
     """Means over the draws: error, vectors, and the noise that was found."""
 
-    def mean(contender: Callable[[Draw], Figures]) -> str:
+    def mean(contender: Callable[[Points], Figures]) -> str:
         error, vectors, sigma = np.mean([contender(draw) for draw in problems], axis=0)
         return f"{error:.3g}, {vectors:.1f}, σ̂ = {sigma:.3g}"
 
     problems = [task.draw(seed) for seed in range(draws)]
     cells = [mean(lambda draw: by_the_book(draw, task)), mean(lambda draw: estimator(draw, task))]
     cells.append(mean(lambda draw: estimator(draw, task, task.sigma)) if task.sigma else "")
-    return " | ".join(["| " + task.name, task.published, *cells]) + " |"
-
-
-def rows(draws: int, names: list[str]) -> Iterator[str]:
-    yield HEADER
-    for task in TASKS:
-        if not names or task.name in names:
-            yield row(task, draws)
+    return [task.name, task.published, *cells]
 
 
 if __name__ == "__main__":
-    for line in rows(int(sys.argv[1]) if sys.argv[1:] else 40, sys.argv[2:]):
-        print(line, flush=True)
+    draws, names = int(sys.argv[1]) if sys.argv[1:] else 40, sys.argv[2:] or [t.name for t in TASKS]
+    print(markdown([HEAD, *(row(task, draws) for task in TASKS if task.name in names)]))

@@ -1,4 +1,4 @@
-"""Peak extra memory of one contender, in a process of its own: ``python -m reproduction.benchmarks.memory``.
+"""Peak extra memory of one contender, in a process of its own.
 
 Two views, of which the larger counts: the growth of the resident set (all that the process
 touches) and what tracemalloc sees (numpy reports its arrays to it, and a resident set can hide
@@ -38,7 +38,7 @@ def peak(case: str, contender: str) -> float:
 
     Returns its peak beyond the data, as a part of the size of the array.
     """
-    root = str(Path(__file__).resolve().parent.parent)
+    root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     child = subprocess.run(
         [sys.executable, "-m", "reproduction.benchmarks.memory", case, contender],
@@ -63,7 +63,7 @@ def figures(case: str, contender: str) -> dict[str, float]:
     begin = CONTENDERS[contender]
     begin(gaussian(64, 128, 16)).call()  # compilation and imports are not what is measured
     _touch_workspace()
-    problem: Problem = make(0)
+    problem: Problem = make(seed=0)
     run = begin(problem)
     start = time.process_time()
     grown = resident(run.call)

@@ -14,11 +14,9 @@ import sparsewise as sw
 from reproduction.benchmarks.chunk_peers import table
 from reproduction.benchmarks.cost_model import NUMBER, Asked, Cost, Machine, tall, wide
 from reproduction.benchmarks.memory import resident
-from reproduction.benchmarks.prediction import markdown
-from reproduction.measure import duration
+from reproduction.measure import best, duration
+from reproduction.tables import markdown
 from sparsewise.design import DenseDesign
-
-Clock = Callable[[], float]
 
 WORKERS = (1, 2)
 STEPS = 100  # of forward regression
@@ -27,16 +25,6 @@ BLOCK = 25_000  # rows of a block of tall data
 BLOCK_BYTES = 256e6  # of one where they are many
 PART = 5_000  # columns of a chunk of wide data
 TASKS = 200  # that do nothing, to see how long that takes
-
-
-def best(call: Callable[[], Any], rounds: int, clock: Clock = time.perf_counter) -> float:
-    """Seconds, the least of some rounds."""
-    seconds = []
-    for _ in range(rounds):
-        start = clock()
-        call()
-        seconds.append(clock() - start)
-    return min(seconds)
 
 
 class Run(NamedTuple):
@@ -264,7 +252,6 @@ def dask_page(cases: list[Case], runs: dict[tuple[str, int], Run]) -> str:
     rows = [
         ["", "in memory", "one worker", "two workers", "two against one", "one against memory",
          "by processor time", "client's memory"],
-        ["---"] * 8,
     ]  # fmt: skip
     for case in cases:
         one, two = (runs[case.title, workers] for workers in WORKERS)
@@ -292,7 +279,6 @@ def model_page(cases: list[Case], runs: dict[tuple[str, int], Run], numbers: Mac
     rows = [
         ["", "workers", "work", "travel", "tasks", "client", "predicted", "measured", "ratio",
          "processor time"],
-        ["---"] * 10,
     ]  # fmt: skip
     for case in cases:
         for workers in WORKERS:
@@ -315,6 +301,6 @@ def plan_page(numbers: Machine, asked: Asked) -> str:
         "tall, 10⁹×1000": tall(far, billion, 1000, many, blocks),
         f"wide, 10⁵×10⁷, {STEPS} steps": wide(far, 10**5, ten_million, many, asked),
     }
-    rows = [["", "workers", "work", "travel", "tasks", "client", "predicted"], ["---"] * 7]
+    rows = [["", "workers", "work", "travel", "tasks", "client", "predicted"]]
     rows += [[title, f"{many}", *parts(cost)] for title, cost in costs.items()]
     return markdown(rows)

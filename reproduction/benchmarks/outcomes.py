@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import truediv
 from typing import Any
 
 import numpy as np
 
 from reproduction.benchmarks.answers import Answer
 from reproduction.benchmarks.cases import Case, Comparison
-from reproduction.benchmarks.measure import Measurement
 from reproduction.benchmarks.peers import ARRAY
+from reproduction.benchmarks.race import Measurement
 
 AS_GOOD = 1 + 1e-6  # squared residuals, errors, or objectives, this close in ratio are the same
 SAME_EVIDENCE = 1e-2  # rises of the log evidence that sparsewise leaves, unless told otherwise
@@ -153,22 +154,28 @@ def _side_by_side(pairs: Sequence[tuple[Answer, Answer]]) -> dict[str, Any]:
             return None
         return [a for a, _ in values], [b for _, b in values]
 
-    found: dict[str, Any] = {}
-    if squares := both("squared_residual"):
-        found["residual_ratio"] = sum(squares[0]) / sum(squares[1])
-    if recovered := both("recovered"):
-        found["recovered"] = (sum(recovered[0]), sum(recovered[1]))
-    if evidence := both("log_evidence"):
-        found["evidence_gain"] = statistics.mean(evidence[0]) - statistics.mean(evidence[1])
-    if errors := both("test_error"):
-        found["error_ratio"] = sum(errors[0]) / sum(errors[1])
-    if objectives := both("objective"):
-        found["objective_ratio"] = max(a / b for a, b in zip(*objectives, strict=True))
-    if criterion := both("criterion"):
-        found["criterion_gain"] = statistics.mean(criterion[0]) - statistics.mean(criterion[1])
-    if excess := both("excess"):
-        found["excess"] = (max(excess[0]), max(excess[1]))
-    return found
+    values = {figure: both(name) for figure, (name, _) in FIGURES.items()}
+    return {figure: FIGURES[figure][1](*pair) for figure, pair in values.items() if pair}
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> float:
+    return sum(ours) / sum(theirs)
+
+
+def _gain(ours: list[float], theirs: list[float]) -> float:
+    return statistics.mean(ours) - statistics.mean(theirs)
+
+
+FIGURES: Mapping[str, tuple[str, Callable[..., Any]]] = {
+    "residual_ratio": ("squared_residual", _ratio),
+    "recovered": ("recovered", lambda ours, theirs: (sum(ours), sum(theirs))),
+    "evidence_gain": ("log_evidence", _gain),
+    "error_ratio": ("test_error", _ratio),
+    "objective_ratio": ("objective", lambda ours, theirs: max(map(truediv, ours, theirs))),
+    "criterion_gain": ("criterion", _gain),
+    "excess": ("excess", lambda ours, theirs: (max(ours), max(theirs))),
+}
+"""What answers are compared by: an attribute of theirs, and how those of two sides become one."""
 
 
 def outcomes(

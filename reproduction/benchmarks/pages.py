@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from reproduction.benchmarks import ours
 from reproduction.benchmarks.cases import Comparison
+from reproduction.benchmarks.ours import OURS
 from reproduction.benchmarks.outcomes import Outcome
 from reproduction.benchmarks.peers import ARRAY, GEMVS, THOUSAND, YARDSTICKS
 from reproduction.benchmarks.table import percent, versions
 from reproduction.measure import duration
-
-BEGIN = "<!-- benchmarks:begin -->"
-END = "<!-- benchmarks:end -->"
+from reproduction.tables import markdown
 
 DESCRIPTION = "How many times quicker than each peer, on a logarithmic axis"
 
 METHOD = """\
-Measured by `python -m reproduction.benchmarks`: one thread for everybody, compilation outside the clock,
-contenders taking turns in one process, processor time, best of several, ratios from the same run.
-Every peer gets its data in the form it likes best, off the clock, and the settings that make its
-answer comparable; these are told in [benchmarks/](../benchmarks). A peer that fails is a row that
-says why. “Our” is another function of Sparsewise, for want of a peer, or to show what a choice
-costs.
+Measured by `python -m reproduction.benchmarks`: one thread for everybody, compilation outside the
+clock, contenders taking turns in one process, processor time, best of several, ratios from the same
+run. Every peer gets its data in the form it likes best, off the clock, and the settings that make
+its answer comparable; [reproduction/benchmarks/](../reproduction/benchmarks) has them. A peer that
+fails is a row that says why. “Our” is another function of Sparsewise, for want of a peer, or to
+show what a choice costs.
 
 - A GEMV is one product Aᵀv.
 - *Squared residual*: ours over theirs, theirs refitted by least squares; over up to 1,000 problems.
@@ -78,7 +75,7 @@ def readme(found: Sequence[Outcome]) -> str:
         "",
         _summary(found),
         "",
-        *_table([one for one in found if one.comparison.headline]),
+        _table([one for one in found if one.comparison.headline]),
         "",
         "All comparisons, and how they are made: [docs/benchmarks.md](docs/benchmarks.md).",
     ]
@@ -89,7 +86,7 @@ def page(found: Sequence[Outcome]) -> str:
     """The whole page: every comparison, by group, and the method."""
     lines = ["# Benchmarks", "", *_picture(""), "", _summary(found)]
     for group in dict.fromkeys(one.case.group for one in found):
-        lines += ["", f"## {group}", "", *_table([one for one in found if one.case.group == group])]
+        lines += ["", f"## {group}", "", _table([one for one in found if one.case.group == group])]
     lines += ["", "## Why some peers are quicker", "", SLOWER]
     return "\n".join([*lines, "", "## Method", "", METHOD, "", f"Versions: {versions()}.", ""])
 
@@ -111,37 +108,30 @@ def _summary(found: Iterable[Outcome]) -> str:
     return f"{reached} of {len(aimed)} targets are reached; those that are not are shown, too."
 
 
-def _table(found: Sequence[Outcome]) -> list[str]:
+def _table(found: Sequence[Outcome]) -> str:
     """One row per comparison; a problem is named once."""
     memory = any(part is not None for one in found for part in one.memory)
     head = ["problem", "sparsewise", "against", "measured", "answers"]
-    head += ["memory", "target"] if memory else ["target"]
-    lines = [_line(head), "|" + "---|" * len(head)]
-    title = ""
+    rows, title = [head + (["memory", "target"] if memory else ["target"])], ""
     for one in found:
-        lines.append(_row(one, "" if one.case.title == title else one.case.title, memory))
+        rows.append(_row(one, "" if one.case.title == title else one.case.title, memory))
         title = one.case.title
-    return lines
+    return markdown(rows)
 
 
-def _row(one: Outcome, title: str, memory: bool) -> str:
+def _row(one: Outcome, title: str, memory: bool) -> list[str]:
     c = one.comparison
+    target = "" if c.bound is None else f"{_limit(c, c.bound)}: {one.verdict}"
     cells = [title, f"`{c.ours}`", _name(c.against), measured(one), one.answers]
-    if memory:
-        cells.append(_memory(one))
-    cells.append("" if c.bound is None else f"{_limit(c, c.bound)}: {one.verdict}")
-    return _line(cells)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    cells += [_memory(one), target] if memory else [target]
+    return [cell.replace("|", "\\|") for cell in cells]
 
 
 def _name(against: str) -> str:
     """Functions of our own are told from peers."""
     if against.startswith("bare "):
         return f"bare `{against.removeprefix('bare ')}`"
-    return f"our `{against}`" if against in ours.CONTENDERS else against
+    return f"our `{against}`" if against in OURS else against
 
 
 def _memory(one: Outcome) -> str:
@@ -180,12 +170,3 @@ def _limit(c: Comparison, bound: float) -> str:
     if words.endswith("quicker"):
         return f"at least {words}"
     return f"less than {words}" if c.strict else f"at most {words}"
-
-
-def rewrite_region(path: Path, text: str) -> None:
-    """Replace what stands between the two markers of the file."""
-    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{path} lacks the markers {BEGIN} and {END}.")
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")

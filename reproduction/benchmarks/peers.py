@@ -2,119 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from reproduction.benchmarks.answers import (
     Answer,
-    Contender,
-    Run,
+    first,
+    itself,
+    peer,
     predicted,
     refitted,
     with_criterion,
     with_evidence,
     within_bound,
-)
+)  # fmt: skip
 from reproduction.benchmarks.problems import DELTA, Points, Problem, Table
+from reproduction.peers import ABESS_SCALE
+
+Call = Callable[[], Any]
+
+ARRAY, GEMVS, THOUSAND, LSTSQ = "the array", "k GEMVs", "1,000 GEMVs", "numpy lstsq"
+YARDSTICKS = (ARRAY, GEMVS, THOUSAND, LSTSQ)
 
 # --- yardsticks
 
 
-def gemvs(problem: Problem) -> Run:
+def no_answer(problem: Problem, found: Any) -> None:
+    """Nothing was solved."""
+
+
+@peer(GEMVS, no_answer, itself)
+def gemvs(problem: Problem, count: int | None = None) -> Call:
     """k products Aᵀv: what k steps cost that look at every column once, and do nothing else.
 
     All k are one call, so that the yardstick is as exposed to noise as what it is held against.
     """
-    return _gemvs(problem, problem.sparsity)
-
-
-def thousand_gemvs(problem: Problem) -> Run:
-    """1,000 products Aᵀv, in one call, too."""
-    return _gemvs(problem, 1000)
-
-
-def _gemvs(problem: Problem, count: int) -> Run:
     transposed = problem.A.T
 
     def call() -> None:
-        for _ in range(count):
+        for _ in range(count or problem.sparsity):
             transposed @ problem.y
 
-    return Run(call=call, answer=lambda _: None)
+    return call
 
 
-def lstsq(problem: Problem) -> Run:
+@peer(THOUSAND, no_answer, itself)
+def thousand_gemvs(problem: Problem) -> Call:
+    """1,000 products Aᵀv, in one call, too."""
+    return gemvs(problem, 1000)
+
+
+def of_all_columns(problem: Problem, found: Any) -> Answer:
+    """Nothing was chosen."""
+    return replace(refitted(problem, np.arange(problem.A.shape[1])), recovered=None)
+
+
+@peer(LSTSQ, of_all_columns, itself)
+def lstsq(problem: Problem) -> Call:
     """numpy.linalg.lstsq on all columns."""
-    return Run(
-        call=lambda: np.linalg.lstsq(problem.A, problem.y, rcond=None),
-        answer=lambda _: replace(
-            refitted(problem, np.arange(problem.A.shape[1])),
-            recovered=None,  # nothing was chosen
-        ),
-    )
+    return lambda: np.linalg.lstsq(problem.A, problem.y, rcond=None)
 
 
 # --- greedy
 
 
-def spams_omp(problem: Problem) -> Run:
+@peer("SPAMS OMP", read=attrgetter("indices"))
+def spams_omp(problem: Problem) -> Call:
     """SPAMS (C++), k steps. It is called OMP, but it scores like Forward Regression (ORMP)."""
     import spams
 
     if not problem.A.flags.f_contiguous:
         raise ValueError("SPAMS takes Fortran-ordered arrays only")
-    target = np.asfortranarray(problem.y[:, None])
-    k = problem.sparsity
-    return Run(
-        call=lambda: spams.omp(target, problem.A, L=k, eps=0.0, numThreads=1),
-        answer=lambda coef: refitted(problem, coef.indices),
-    )
+    target, k = np.asfortranarray(problem.y[:, None]), problem.sparsity
+    return lambda: spams.omp(target, problem.A, L=k, eps=0.0, numThreads=1)
 
 
-def sklearn_omp(problem: Problem) -> Run:
+@peer("scikit-learn OMP")
+def sklearn_omp(problem: Problem) -> Call:
     """scikit-learn's orthogonal_mp, k steps; precompute=True is slower on one target."""
     from sklearn.linear_model import orthogonal_mp
 
-    k = problem.sparsity
-    return Run(
-        call=lambda: orthogonal_mp(problem.A, problem.y, n_nonzero_coefs=k),
-        answer=lambda coef: refitted(problem, np.flatnonzero(coef)),
-    )
+    return lambda: orthogonal_mp(problem.A, problem.y, n_nonzero_coefs=problem.sparsity)
 
 
-def fastcan(problem: Problem) -> Run:
+@peer("fastcan", read=attrgetter("indices_"))
+def fastcan(problem: Problem) -> Call:
     """FastCan, k steps by h-correlation; eta-cosine, its other method, refuses n < m + 1."""
     from fastcan import FastCan
 
     n, m = problem.A.shape
-    k = problem.sparsity
-    eta = n >= m + 1
-    return Run(
-        call=lambda: FastCan(k, eta=eta, verbose=0).fit(problem.A, problem.y),
-        answer=lambda selector: refitted(problem, selector.indices_),
-    )
+    k, eta = problem.sparsity, n >= m + 1
+    return lambda: FastCan(k, eta=eta, verbose=0).fit(problem.A, problem.y)
 
 
-def abess(problem: Problem) -> Run:
-    """Best-subset splicing of abess at support size k.
+def nonzero(model: Any) -> Any:
+    """The columns that a fitted model has chosen."""
+    return np.flatnonzero(model.coef_)
 
-    Its splicing stops at an absolute threshold, so that on a target of norm one it returns its
-    starting guess, the k largest correlations. A target scaled up lets it do its work.
+
+def _abess(problem: Problem, **words: Any) -> Call:
+    """Best-subset splicing of abess.
+
+    It stops at an absolute threshold, so that on a target of norm one it returns its starting
+    guess, the k largest correlations. A target scaled up lets it do its work.
     """
     from abess.linear import LinearRegression
 
-    target = 1e3 * problem.y
-    k = problem.sparsity
-    return Run(
-        call=lambda: LinearRegression(support_size=k, fit_intercept=False).fit(problem.A, target),
-        answer=lambda model: refitted(problem, np.flatnonzero(model.coef_)),
-    )
+    target = ABESS_SCALE * problem.y
+    return lambda: LinearRegression(fit_intercept=False, **words).fit(problem.A, target)
 
 
-def frols(problem: Problem) -> Run:
+@peer("abess", read=nonzero)
+def abess(problem: Problem) -> Call:
+    """abess at support size k."""
+    return _abess(problem, support_size=problem.sparsity)
+
+
+def by_bic(problem: Problem, support: Any) -> Answer:
+    """Judged by the BIC."""
+    return with_criterion(problem, refitted(problem, support))
+
+
+@peer("abess, by BIC", by_bic, nonzero)
+def abess_bic(problem: Problem) -> Call:
+    """abess with the support size chosen by the BIC."""
+    return _abess(problem, support_size=range(problem.A.shape[1] + 1), ic_type="bic")
+
+
+@peer("abess, told nothing", read=nonzero)
+def abess_told_nothing(problem: Problem) -> Call:
+    """abess as it comes, its own criterion choosing the support size."""
+    return _abess(problem)
+
+
+@peer("pysindy FROLS", read=lambda model: np.flatnonzero(model.history_[-1]))
+def frols(problem: Problem) -> Call:
     """Forward Regression (FROLS) of pysindy.
 
     `max_iter=k` is the least that returns k features. The last model of its history is read:
@@ -122,86 +148,51 @@ def frols(problem: Problem) -> Run:
     """
     from pysindy.optimizers import FROLS
 
-    target = problem.y[:, None]
-    k = problem.sparsity
-    return Run(
-        call=lambda: FROLS(max_iter=k, alpha=1e-12, unbias=False).fit(problem.A, target),
-        answer=lambda model: refitted(problem, np.flatnonzero(model.history_[-1])),
-    )
+    target, k = problem.y[:, None], problem.sparsity
+    return lambda: FROLS(max_iter=k, alpha=1e-12, unbias=False).fit(problem.A, target)
 
 
-def sklearn_best(problem: Problem) -> Run:
+@peer("scikit-learn SelectKBest", read=lambda selector: selector.get_support(indices=True))
+def sklearn_best(problem: Problem) -> Call:
     """scikit-learn's SelectKBest: the k features of largest correlation, as `oblivious` does."""
     from sklearn.feature_selection import SelectKBest, f_regression
 
-    k = problem.sparsity
-    return Run(
-        call=lambda: SelectKBest(f_regression, k=k).fit(problem.A, problem.y),
-        answer=lambda selector: refitted(problem, selector.get_support(indices=True)),
-    )
+    return lambda: SelectKBest(f_regression, k=problem.sparsity).fit(problem.A, problem.y)
 
 
-def pylops_mp(problem: Problem) -> Run:
+@peer("PyLops MP", within_bound, first)
+def pylops_mp(problem: Problem) -> Call:
     """Matching Pursuit of PyLops: its OMP without inner iterations."""
     from pylops import MatrixMult
     from pylops.optimization.sparsity import omp
 
     operator = MatrixMult(problem.A)
-    words = {"niter_outer": 10_000, "niter_inner": 0, "sigma": DELTA}
-    return Run(
-        call=lambda: omp(operator, problem.y, **words),
-        answer=lambda found: within_bound(problem, found[0]),
-    )
+    return lambda: omp(operator, problem.y, niter_outer=10_000, niter_inner=0, sigma=DELTA)
 
 
-def abess_bic(problem: Problem) -> Run:
-    """abess with the support size chosen by the BIC, too; scaled up as above."""
-    from abess.linear import LinearRegression
-
-    target = 1e3 * problem.y
-    sizes = range(problem.A.shape[1] + 1)
-    words = {"support_size": sizes, "ic_type": "bic", "fit_intercept": False}
-
-    def answer(model: Any) -> Answer:
-        return with_criterion(problem, refitted(problem, np.flatnonzero(model.coef_)))
-
-    return Run(call=lambda: LinearRegression(**words).fit(problem.A, target), answer=answer)
+def of_true_size(problem: Problem, model: Any) -> Answer:
+    """The model of k columns, from a history whose first entry is overwritten."""
+    supports = [np.flatnonzero(coef) for coef in model.history_[1:]]
+    return refitted(problem, next(s for s in supports if s.size == problem.sparsity))
 
 
-def abess_told_nothing(problem: Problem) -> Run:
-    """abess as it comes, its own criterion choosing the support size; scaled up as above."""
-    from abess.linear import LinearRegression
-
-    target = 1e3 * problem.y
-    return Run(
-        call=lambda: LinearRegression(fit_intercept=False).fit(problem.A, target),
-        answer=lambda model: refitted(problem, np.flatnonzero(model.coef_)),
-    )
-
-
-def _ssr(problem: Problem, criteria: str) -> Run:
-    """Stepwise Sparse Regression of pysindy from all columns down to one, without its ridge.
-
-    The models are read from its history, whose first entry it overwrites.
-    """
+def _ssr(problem: Problem, criteria: str) -> Call:
+    """Stepwise Sparse Regression of pysindy from all columns down to one, without its ridge."""
     from pysindy.optimizers import SSR
 
-    m, target = problem.A.shape[1], problem.y[:, None]
-    words = {"alpha": 0.0, "max_iter": m - 1, "criteria": criteria, "unbias": False}
-
-    def answer(model: Any) -> Answer:
-        supports = [np.flatnonzero(coef) for coef in model.history_[1:]]
-        return refitted(problem, next(s for s in supports if s.size == problem.sparsity))
-
-    return Run(call=lambda: SSR(**words).fit(problem.A, target), answer=answer)
+    words = {"alpha": 0.0, "max_iter": problem.A.shape[1] - 1, "unbias": False}
+    target = problem.y[:, None]
+    return lambda: SSR(criteria=criteria, **words).fit(problem.A, target)
 
 
-def ssr_residual(problem: Problem) -> Run:
+@peer("pysindy SSR, by residual", of_true_size, itself)
+def ssr_residual(problem: Problem) -> Call:
     """Drop the column that raises the residual least: Backward Regression."""
     return _ssr(problem, "model_residual")
 
 
-def ssr_coefficient(problem: Problem) -> Run:
+@peer("pysindy SSR, by coefficient", of_true_size, itself)
+def ssr_coefficient(problem: Problem) -> Call:
     """Drop the column of smallest coefficient; the columns have unit norm, so this is LACE."""
     return _ssr(problem, "coefficient_value")
 
@@ -209,25 +200,32 @@ def ssr_coefficient(problem: Problem) -> Run:
 # --- Sparse Bayesian Learning
 
 
-def sklearn_ard(problem: Problem) -> Run:
+def by_evidence(problem: Problem, model: Any) -> Answer:
+    """Prior variances are judged at the noise that the others are told."""
+    chosen = model.coef_ != 0
+    gamma = np.divide(1.0, model.lambda_, where=chosen, out=np.zeros(chosen.size))
+    return with_evidence(problem, refitted(problem, np.flatnonzero(chosen)), gamma)
+
+
+@peer("scikit-learn ARDRegression", by_evidence, itself)
+def sklearn_ard(problem: Problem) -> Call:
     """scikit-learn's ARDRegression as it comes, but without an intercept.
 
-    It infers the noise, which it cannot be told. Its prior variances are judged at the noise
-    that the others are told; where it finds the same support, that says little.
+    It infers the noise, which it cannot be told; where it finds the same support as others, its
+    evidence at their noise says little.
     """
     from sklearn.linear_model import ARDRegression
 
-    def answer(model: Any) -> Answer:
-        chosen = model.coef_ != 0
-        gamma = np.divide(1.0, model.lambda_, where=chosen, out=np.zeros(chosen.size))
-        return with_evidence(problem, refitted(problem, np.flatnonzero(chosen)), gamma)
-
-    return Run(
-        call=lambda: ARDRegression(fit_intercept=False).fit(problem.A, problem.y), answer=answer
-    )
+    return lambda: ARDRegression(fit_intercept=False).fit(problem.A, problem.y)
 
 
-def emrvr(points: Points) -> Run:
+def by_prediction(points: Points, model: Any) -> Answer:
+    """Judged by its errors."""
+    return predicted(points, np.sort(model.relevance_), model.predict)
+
+
+@peer("sklearn-rvm EMRVR", by_prediction, itself)
+def emrvr(points: Points) -> Call:
     """EMRVR of sklearn-rvm as it comes: MacKay's updates of all prior variances and the noise.
 
     Its kernel is exp(-gamma ‖x - x'‖²). `fit` returns None, not the model, and overwrites
@@ -240,16 +238,24 @@ def emrvr(points: Points) -> Run:
         model.fit(points.X, points.y)
         return model
 
-    return Run(
-        call=call, answer=lambda model: predicted(points, np.sort(model.relevance_), model.predict)
-    )
+    return call
 
 
 # --- tables
 
 
-def _sfs(table: Table, count: Any) -> Run:
-    """SequentialFeatureSelector, then least squares on its choice, off the clock.
+def after_least_squares(table: Table, selector: Any) -> Answer:
+    """Least squares on the features chosen, off the clock."""
+    from sklearn.linear_model import LinearRegression
+
+    chosen = selector.get_support(indices=True)
+    model = LinearRegression().fit(table.X[:, chosen], table.y)
+    return predicted(table, chosen, lambda X: model.predict(X[:, chosen]))
+
+
+@peer("scikit-learn SequentialFeatureSelector", after_least_squares, itself)
+def sfs(table: Table, count: Any = "auto") -> Call:
+    """SequentialFeatureSelector: half of the features, which is what "auto" means.
 
     cv=5 means the same five blocks of rows as for us. Each candidate of each step is fitted in each
     fold: it chooses features by their errors there, where we choose the number of features only.
@@ -257,69 +263,12 @@ def _sfs(table: Table, count: Any) -> Run:
     from sklearn.feature_selection import SequentialFeatureSelector
     from sklearn.linear_model import LinearRegression
 
-    def call() -> Any:
-        selector = SequentialFeatureSelector(
-            LinearRegression(), n_features_to_select=count, cv=5, n_jobs=1
-        )
-        return selector.fit(table.X, table.y)
-
-    def answer(selector: Any) -> Answer:
-        chosen = selector.get_support(indices=True)
-        model = LinearRegression().fit(table.X[:, chosen], table.y)
-        return predicted(table, chosen, lambda X: model.predict(X[:, chosen]))
-
-    return Run(call=call, answer=answer)
+    words = {"n_features_to_select": count, "cv": 5, "n_jobs": 1}
+    return lambda: SequentialFeatureSelector(LinearRegression(), **words).fit(table.X, table.y)
 
 
-def sfs_as_it_comes(table: Table) -> Run:
-    """Half of the features, which is what "auto" means without a tolerance."""
-    return _sfs(table, "auto")
-
-
-def sfs_told(table: Table) -> Run:
+@peer("SequentialFeatureSelector, told the number", after_least_squares, itself)
+def sfs_told(table: Table) -> Call:
     """Told the true number: easier than finding it, as we do."""
     assert table.truth is not None
-    return _sfs(table, table.truth.size)
-
-
-ARRAY = "the array"
-GEMVS = "k GEMVs"
-THOUSAND = "1,000 GEMVs"
-LSTSQ = "numpy lstsq"
-SPAMS = "SPAMS OMP"
-SKLEARN = "scikit-learn OMP"
-FASTCAN = "fastcan"
-ABESS = "abess"
-ABESS_BIC = "abess, by BIC"
-ABESS_TOLD_NOTHING = "abess, told nothing"
-FROLS = "pysindy FROLS"
-SSR_RESIDUAL = "pysindy SSR, by residual"
-SSR_COEFFICIENT = "pysindy SSR, by coefficient"
-BEST = "scikit-learn SelectKBest"
-PYLOPS_MP = "PyLops MP"
-ARD = "scikit-learn ARDRegression"
-EMRVR = "sklearn-rvm EMRVR"
-SFS = "scikit-learn SequentialFeatureSelector"
-SFS_TOLD = "SequentialFeatureSelector, told the number"
-
-CONTENDERS: Mapping[str, Contender] = {
-    GEMVS: gemvs,
-    THOUSAND: thousand_gemvs,
-    LSTSQ: lstsq,
-    SPAMS: spams_omp,
-    SKLEARN: sklearn_omp,
-    FASTCAN: fastcan,
-    ABESS: abess,
-    ABESS_BIC: abess_bic,
-    ABESS_TOLD_NOTHING: abess_told_nothing,
-    FROLS: frols,
-    SSR_RESIDUAL: ssr_residual,
-    SSR_COEFFICIENT: ssr_coefficient,
-    BEST: sklearn_best,
-    PYLOPS_MP: pylops_mp,
-    ARD: sklearn_ard,
-    EMRVR: emrvr,
-    SFS: sfs_as_it_comes,
-    SFS_TOLD: sfs_told,
-}
-YARDSTICKS = (ARRAY, GEMVS, THOUSAND, LSTSQ)
+    return sfs(table, table.truth.size)

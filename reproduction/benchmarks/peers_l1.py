@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ import numpy as np
 from reproduction.benchmarks.answers import (
     NEGLIGIBLE,
     Answer,
-    Contender,
-    Run,
+    first,
+    itself,
+    peer,
     penalised,
     within_bound,
-)
+)  # fmt: skip
+from reproduction.benchmarks.peers import Call
 from reproduction.benchmarks.problems import DELTA, PENALTY, Floats, Problem
 
 SCALED_UP = 1e6
@@ -62,26 +65,30 @@ class Cone:
         return np.array(solver.solve().x[:m])
 
 
-def clarabel(problem: Problem) -> Run:
+@peer("Clarabel", within_bound, itself)
+def clarabel(problem: Problem) -> Call:
     """Clarabel (Rust), an interior-point method, as it comes."""
-    cone = Cone(problem)
-    return Run(call=cone.clarabel, answer=lambda x: within_bound(problem, x))
+    return Cone(problem).clarabel
 
 
-def ecos(problem: Problem) -> Run:
+def of_a_cone(problem: Problem, found: Any) -> Answer:
+    """The first half of the variables."""
+    return within_bound(problem, found["x"][: problem.A.shape[1]])
+
+
+@peer("ECOS", of_a_cone, itself)
+def ecos(problem: Problem) -> Call:
     """ECOS (C), the interior-point method of the paper's experiments, as it comes."""
     import ecos as library
 
     cone = Cone(problem)
     n, m = problem.A.shape
     sizes = {"l": 2 * m, "q": [n + 1]}
-    return Run(
-        call=lambda: library.solve(cone.cost(), cone.G, cone.h, sizes, verbose=False),
-        answer=lambda found: within_bound(problem, found["x"][:m]),
-    )
+    return lambda: library.solve(cone.cost(), cone.G, cone.h, sizes, verbose=False)
 
 
-def spgl1(problem: Problem) -> Run:
+@peer("spgl1", within_bound, first)
+def spgl1(problem: Problem) -> Call:
     """SPGL1, spectral projected gradients along the Pareto curve.
 
     As it comes it exceeds the bound by up to 0.3 %. With tolerances of 1e-6 (in place of 1e-4), and
@@ -90,16 +97,13 @@ def spgl1(problem: Problem) -> Run:
     from spgl1 import spg_bpdn
 
     words = {"opt_tol": 1e-6, "dec_tol": 1e-6, "iter_lim": 100_000}
-    return Run(
-        call=lambda: spg_bpdn(problem.A, problem.y, DELTA, **words),
-        answer=lambda found: within_bound(problem, found[0]),
-    )
+    return lambda: spg_bpdn(problem.A, problem.y, DELTA, **words)
 
 
 Rule = Callable[[Any, Floats, Floats], Floats]  # problem, coefficients and weights to new weights
 
 
-def _rounds_on_clarabel(problem: Problem, rule: Rule) -> Run:
+def _rounds_on_clarabel(problem: Problem, rule: Rule) -> Call:
     """Rounds with weights from the last one, each from scratch; they end as ours do."""
     from sparsewise.problem.problem import problem as prepared
 
@@ -117,10 +121,11 @@ def _rounds_on_clarabel(problem: Problem, rule: Rule) -> Run:
                 break
         return x
 
-    return Run(call=call, answer=lambda x: within_bound(problem, x))
+    return call
 
 
-def clarabel_ard(problem: Problem) -> Run:
+@peer("the same rounds on Clarabel", within_bound, itself)
+def clarabel_ard(problem: Problem) -> Call:
     """The rounds of BP ARD by Clarabel."""
     from sparsewise.engine.l1.reweighting import relevance_weights
 
@@ -130,7 +135,8 @@ def clarabel_ard(problem: Problem) -> Run:
     return _rounds_on_clarabel(problem, rule)
 
 
-def clarabel_candes(problem: Problem) -> Run:
+@peer("Candès' rounds on Clarabel", within_bound, itself)
+def clarabel_candes(problem: Problem) -> Call:
     """The rounds of Candès' reweighting by Clarabel."""
     from sparsewise.engine.l1.reweighting import usual_epsilon
 
@@ -141,7 +147,19 @@ def clarabel_candes(problem: Problem) -> Run:
     return _rounds_on_clarabel(problem, rule)
 
 
-def lars_path(problem: Problem) -> Run:
+def where_the_bound_is(problem: Problem, found: tuple[Any, ...]) -> Answer:
+    """The point of a piecewise linear path, one column a bend, where ‖A x - y‖ is DELTA."""
+    path = found[2] / SCALED_UP
+    residuals = problem.y[:, None] - problem.A @ path
+    last = int(np.argmax(np.linalg.norm(residuals, axis=0) <= DELTA))
+    r, step = residuals[:, last - 1], residuals[:, last] - residuals[:, last - 1]
+    a, b, c = step @ step, r @ step, r @ r - DELTA**2
+    share = c / (np.sqrt(b**2 - a * c) - b)
+    return within_bound(problem, path[:, last - 1] + share * (path[:, last] - path[:, last - 1]))
+
+
+@peer("scikit-learn lars_path", where_the_bound_is, itself)
+def lars_path(problem: Problem) -> Call:
     """scikit-learn's lars_path of the lasso, with all its bends.
 
     It takes λ below 1.2e-7 n for zero, whatever the size of the target, and leaves up to half of
@@ -150,142 +168,91 @@ def lars_path(problem: Problem) -> Run:
     from sklearn.linear_model import lars_path as solve
 
     target = SCALED_UP * problem.y
-
-    def answer(found: tuple[Any, ...]) -> Answer:
-        return within_bound(problem, _at_bound(problem, found[2] / SCALED_UP))
-
-    return Run(
-        call=lambda: solve(problem.A, target, method="lasso", max_iter=1_000_000), answer=answer
-    )
+    return lambda: solve(problem.A, target, method="lasso", max_iter=1_000_000)
 
 
-def _at_bound(problem: Problem, path: Floats) -> Floats:
-    """The point of a piecewise linear path, one column a bend, where ‖A x - y‖ is DELTA."""
-    residuals = problem.y[:, None] - problem.A @ path
-    last = int(np.argmax(np.linalg.norm(residuals, axis=0) <= DELTA))
-    r, step = residuals[:, last - 1], residuals[:, last] - residuals[:, last - 1]
-    a, b, c = step @ step, r @ step, r @ r - DELTA**2
-    share = c / (np.sqrt(b**2 - a * c) - b)
-    return path[:, last - 1] + share * (path[:, last] - path[:, last - 1])
+def dense(coef: Any) -> Floats:
+    """A sparse column as a vector."""
+    return coef.toarray().ravel()
 
 
-def spams_lars(problem: Problem) -> Run:
+def _spams_lasso(problem: Problem, **words: Any) -> Call:
+    import spams
+
+    target = np.asfortranarray(problem.y[:, None])
+    return lambda: spams.lasso(target, problem.A, numThreads=1, **words)
+
+
+@peer("SPAMS lasso", within_bound, dense)
+def spams_lars(problem: Problem) -> Call:
     """SPAMS's lasso (C++) in its mode of a bound on ‖A x - y‖²: a homotopy, as ours.
 
     It computes AᵀA first, as it does by default; its other way is no quicker, and less exact.
     """
-    import spams
-
-    target = np.asfortranarray(problem.y[:, None])
-    words = {"lambda1": DELTA**2, "mode": 1, "numThreads": 1}
-    return Run(
-        call=lambda: spams.lasso(target, problem.A, **words),
-        answer=lambda coef: within_bound(problem, coef.toarray().ravel()),
-    )
+    return _spams_lasso(problem, lambda1=DELTA**2, mode=1)
 
 
 # --- Σ|x| with A x = y
 
 
-def highs(problem: Problem) -> Run:
+def exact(problem: Problem, x: Floats) -> Answer:
+    """The residual is to be zero."""
+    return within_bound(problem, x, bound=0.0)
+
+
+@peer("HiGHS", exact, lambda found: np.subtract(*np.split(found.x, 2)))
+def highs(problem: Problem) -> Call:
     """HiGHS (C++) by scipy: x = u - v, u and v not negative, a linear programme."""
     from scipy.optimize import linprog
 
-    m = problem.A.shape[1]
-    twice, cost = np.hstack([problem.A, -problem.A]), np.ones(2 * m)
-    return Run(
-        call=lambda: linprog(cost, A_eq=twice, b_eq=problem.y, method="highs"),
-        answer=lambda found: within_bound(problem, found.x[:m] - found.x[m:], bound=0.0),
-    )
+    twice, cost = np.hstack([problem.A, -problem.A]), np.ones(2 * problem.A.shape[1])
+    return lambda: linprog(cost, A_eq=twice, b_eq=problem.y, method="highs")
 
 
-def spgl1_bp(problem: Problem) -> Run:
+@peer("spgl1, A x = y", exact, first)
+def spgl1_bp(problem: Problem) -> Call:
     """SPGL1 without a residual, with tolerances of 1e-6."""
     from spgl1 import spg_bp
 
     words = {"opt_tol": 1e-6, "bp_tol": 1e-6, "iter_lim": 100_000}
-    return Run(
-        call=lambda: spg_bp(problem.A, problem.y, **words),
-        answer=lambda found: within_bound(problem, found[0], bound=0.0),
-    )
+    return lambda: spg_bp(problem.A, problem.y, **words)
 
 
 # --- ½‖A x - y‖² + λ Σ|x|
 
 
-def sklearn_lasso(problem: Problem) -> Run:
+@peer("scikit-learn Lasso", penalised, attrgetter("coef_"))
+def sklearn_lasso(problem: Problem) -> Call:
     """scikit-learn's Lasso, coordinate descent, to a gap of 1e-6 ‖y‖²; its alpha is λ/n."""
     from sklearn.linear_model import Lasso
 
     alpha = PENALTY / problem.y.size
     words = {"fit_intercept": False, "tol": 1e-6, "max_iter": 100_000}
-    return Run(
-        call=lambda: Lasso(alpha=alpha, **words).fit(problem.A, problem.y),
-        answer=lambda model: penalised(problem, model.coef_),
-    )
+    return lambda: Lasso(alpha=alpha, **words).fit(problem.A, problem.y)
 
 
-def spams_penalised(problem: Problem) -> Run:
+@peer("SPAMS lasso, penalty", penalised, dense)
+def spams_penalised(problem: Problem) -> Call:
     """SPAMS's lasso with a penalty."""
-    import spams
-
-    target = np.asfortranarray(problem.y[:, None])
-    words = {"lambda1": PENALTY, "mode": 2, "numThreads": 1}
-    return Run(
-        call=lambda: spams.lasso(target, problem.A, **words),
-        answer=lambda coef: penalised(problem, coef.toarray().ravel()),
-    )
+    return _spams_lasso(problem, lambda1=PENALTY, mode=2)
 
 
-def _pylops(problem: Problem, name: str) -> Run:
+def _pylops(problem: Problem, name: str) -> Call:
     """PyLops, until x moves by less than 1e-5; its objective is twice ours."""
     from pylops import MatrixMult
     from pylops.optimization import sparsity
 
     solve, operator = getattr(sparsity, name), MatrixMult(problem.A)
-    words = {"niter": 10_000, "eps": 2 * PENALTY, "tol": 1e-5}
-    return Run(
-        call=lambda: solve(operator, problem.y, **words),
-        answer=lambda found: penalised(problem, found[0]),
-    )
+    return lambda: solve(operator, problem.y, niter=10_000, eps=2 * PENALTY, tol=1e-5)
 
 
-def pylops_ista(problem: Problem) -> Run:
+@peer("PyLops ISTA", penalised, first)
+def pylops_ista(problem: Problem) -> Call:
     """ISTA of PyLops."""
     return _pylops(problem, "ista")
 
 
-def pylops_fista(problem: Problem) -> Run:
+@peer("PyLops FISTA", penalised, first)
+def pylops_fista(problem: Problem) -> Call:
     """FISTA of PyLops."""
     return _pylops(problem, "fista")
-
-
-CLARABEL = "Clarabel"
-ECOS = "ECOS"
-SPGL1 = "spgl1"
-SPAMS_LARS = "SPAMS lasso"
-LARS = "scikit-learn lars_path"
-CLARABEL_ARD = "the same rounds on Clarabel"
-CLARABEL_CANDES = "Candès' rounds on Clarabel"
-HIGHS = "HiGHS"
-SPGL1_BP = "spgl1, A x = y"
-LASSO = "scikit-learn Lasso"
-SPAMS_PENALISED = "SPAMS lasso, penalty"
-PYLOPS_ISTA = "PyLops ISTA"
-PYLOPS_FISTA = "PyLops FISTA"
-
-CONTENDERS: Mapping[str, Contender] = {
-    CLARABEL: clarabel,
-    ECOS: ecos,
-    SPGL1: spgl1,
-    SPAMS_LARS: spams_lars,
-    LARS: lars_path,
-    CLARABEL_ARD: clarabel_ard,
-    CLARABEL_CANDES: clarabel_candes,
-    HIGHS: highs,
-    SPGL1_BP: spgl1_bp,
-    LASSO: sklearn_lasso,
-    SPAMS_PENALISED: spams_penalised,
-    PYLOPS_ISTA: pylops_ista,
-    PYLOPS_FISTA: pylops_fista,
-}

@@ -1,7 +1,8 @@
-"""How well the estimators predict, used as a new user would: ``python -m reproduction.benchmarks.prediction``.
+"""How well the estimators predict, used as a new user would.
 
-Ten-fold R² of rows held out, and how many features it takes, on tables that are well known. Most
-come with ISLP, of which the tables alone are needed: ``pip install --no-deps ISLP``.
+``python -m reproduction.benchmarks.prediction`` measures ten-fold R² of rows held out, and how many
+features it takes, on tables that are well known. Most come with ISLP, of which the tables alone are
+needed: ``pip install --no-deps ISLP``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,10 +24,12 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
+from reproduction.document import rewrite
+from reproduction.tables import markdown
+from reproduction.tasks import boston
 from sparsewise import SparseRegressor, StepwiseRegressor
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "prediction.md"
-MARKS = "<!-- {}:begin -->", "<!-- {}:end -->"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "prediction.md"
 FOLDS, SHUFFLES = 10, 3
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -68,9 +70,7 @@ def tables() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
 
 def _plain() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     yield "diabetes", *load_diabetes(return_X_y=True, scaled=False)
-    with (files("sparsewise.experiments") / "data" / "boston.csv").open() as boston:
-        rows = np.loadtxt(boston, delimiter=",", skiprows=1)
-    yield "Boston, 13 features", rows[:, :-1], rows[:, -1]
+    yield "Boston, 13 features", *boston()
     spec = find_spec("ISLP")
     if spec is None or spec.origin is None:
         print("Other tables need: pip install --no-deps ISLP", file=sys.stderr)
@@ -170,7 +170,7 @@ def false_features(criterion: str, n: int, m: int, k: int) -> float:
 def noise_page() -> str:
     """A row for each shape of table."""
     criteria = ("ric", "bic", "aic")
-    rows = [["table", *(f'`"{name}"`' for name in criteria)], ["---"] * 4]
+    rows = [["table", *(f'`"{name}"`' for name in criteria)]]
     for (n, m), k in SHAPES.items():
         cells = (f"{false_features(name, n, m, k):.1f}" for name in criteria)
         rows.append([f"{n}×{m}, {k} features matter", *cells])
@@ -180,11 +180,6 @@ def noise_page() -> str:
 # --- the page -------------------------------------------------------------------------------------
 
 Scores = dict[str, tuple[float, float]]
-
-
-def markdown(rows: list[list[str]]) -> str:
-    """A table."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def short_of(scores: Scores) -> dict[str, float]:
@@ -201,7 +196,7 @@ def page(found: dict[str, tuple[tuple[int, int], Scores]]) -> str:
         means = (np.mean([of(scores, name) for scores in every]) for name in names)
         return [format(mean, form).replace("-", "−") for mean in means]
 
-    rows = [["table", *(f"`{name}`" for name in names)], ["---"] * (1 + len(names))]
+    rows = [["table", *(f"`{name}`" for name in names)]]
     for table, ((n, m), scores) in found.items():
         cells = (f"{scores[name][0]:.3f} ({scores[name][1]:.0f})" for name in names)
         rows.append([f"{table}, {n}×{m}", *cells])
@@ -239,24 +234,9 @@ def main(words: Sequence[str] | None = None) -> None:
     told = {"prediction": page(found)}
     if not args.table:
         told["noise"] = noise_page()
-    tell(told, PAGE if args.write else None)
-
-
-def tell(told: dict[str, str], page: Path | None) -> None:
-    """Print tables, and put each between its marks on a page, if there is one."""
     print("\n\n".join(told.values()))
-    if page is not None:
-        text = page.read_text(encoding="utf-8")
-        for part, table in told.items():
-            text = rewritten(text, part, table)
-        page.write_text(text, encoding="utf-8")
-
-
-def rewritten(text: str, part: str, table: str) -> str:
-    """The page with this table between the marks of its part."""
-    begin, end = (mark.format(part) for mark in MARKS)
-    before, rest = text.split(begin)
-    return f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
+    if args.write:
+        rewrite(PAGE, told)
 
 
 if __name__ == "__main__":

@@ -109,21 +109,22 @@ class Points:
     y: Floats
     X_test: Floats
     y_test: Floats
-    length_scale: float  # of a squared exponential kernel
+    length_scale: float = 1.0  # of a squared exponential kernel
+
+
+def friedman_1(X: Floats) -> Floats:
+    """Friedman's first function, of five variables between 0 and 1."""
+    sine = 10 * np.sin(np.pi * X[:, 0] * X[:, 1])
+    return sine + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
 
 
 def friedman(n: int, *, seed: int = 0) -> Points:
-    """Friedman's first function of five variables between 0 and 1, noise of standard deviation 1.
+    """Friedman's first function, noise of standard deviation 1.
 
     Without the five variables that do nothing: one length scale for all has no use for them.
     """
-
-    def function(X: Floats) -> Floats:
-        sine = 10 * np.sin(np.pi * X[:, 0] * X[:, 1])
-        return sine + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
-
     rng = np.random.default_rng(seed)
-    return _points(function, rng.random((2 * n, 5)), sigma=1.0, length_scale=1.0, rng=rng)
+    return _points(friedman_1, rng.random((2 * n, 5)), sigma=1.0, length_scale=1.0, rng=rng)
 
 
 def ripple(n: int, *, seed: int = 0) -> Points:

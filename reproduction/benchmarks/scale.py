@@ -1,5 +1,6 @@
-"""Data larger than memory, or than one machine: ``python -m reproduction.benchmarks.scale [--write]``.
+"""Data larger than memory, or than one machine.
 
+``python -m reproduction.benchmarks.scale [--write]`` measures:
 Condensing rows against LAPACK's QR; against peers that go through rows chunk by chunk
 (`chunk_peers.py`); Dask with one worker process and with two (`on_dask.py`), and what the cost
 model says of these (`cost_model.py`); a folder of files. BLAS has one thread everywhere.
@@ -25,11 +26,12 @@ from scipy.linalg import get_lapack_funcs
 
 import sparsewise as sw
 from reproduction.benchmarks.chunk_peers import peers, table
-from reproduction.benchmarks.on_dask import Sizes, best, on_dask
-from reproduction.benchmarks.prediction import markdown, tell
-from reproduction.measure import duration, one_thread
+from reproduction.benchmarks.on_dask import Sizes, on_dask
+from reproduction.document import rewrite
+from reproduction.measure import best, duration, one_thread
+from reproduction.tables import markdown
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "scale.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "scale.md"
 
 # --- condensing against LAPACK --------------------------------------------------------------------
 
@@ -44,7 +46,6 @@ def condensing(rows: int, widths: Sequence[int] = (20, 50, 200, 1000)) -> str:
     """A row for each width; fewer rows of the widest, which would take long."""
     told = [
         ["features", "rows", "condensing", "LAPACK's QR", "speed", "`StepwiseRegressor` after it"],
-        ["---"] * 6,
     ]
     for m in widths:
         n = min(rows, rows * 200 // m)
@@ -100,7 +101,6 @@ def folder(gigabytes: float, scratch: Path) -> str:
         seconds, peak = run_and_watch(fit_words(place))
     rows = [
         ["folder", "rows", "time", "read at", "most memory"],
-        ["---"] * 5,
         [
             f"{parts} Parquet files, {size / 1e9:.1f} GB",
             f"{parts * FILE_ROWS:,}",
@@ -137,7 +137,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 def run_and_watch(words: list[str]) -> tuple[float, float]:
     """Seconds and peak resident bytes of a process."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     path = os.pathsep.join(filter(None, [str(root / "src"), os.environ.get("PYTHONPATH")]))
     start = time.perf_counter()
     with tempfile.NamedTemporaryFile("r") as peak:
@@ -186,7 +186,9 @@ def main(words: Sequence[str] | None = None) -> None:
             else:
                 told[part] = folder(args.gigabytes, args.scratch)
             print(f"{part}: done", file=sys.stderr, flush=True)
-    tell(told, PAGE if args.write else None)
+    print("\n\n".join(told.values()))
+    if args.write:
+        rewrite(PAGE, told)
 
 
 if __name__ == "__main__":

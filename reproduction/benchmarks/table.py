@@ -11,9 +11,9 @@ from typing import Any
 from reproduction import measure
 from reproduction.benchmarks.answers import Answer
 from reproduction.benchmarks.cases import Case
-from reproduction.benchmarks.measure import Measurement
 from reproduction.benchmarks.outcomes import Outcome, Results
 from reproduction.benchmarks.peers import GEMVS
+from reproduction.benchmarks.race import Measurement
 
 PACKAGES = (
     *("numpy", "scipy", "numba", "spams-bin", "scikit-learn", "fastcan", "abess", "pysindy"),

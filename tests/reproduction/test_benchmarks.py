@@ -12,10 +12,11 @@ with mock.patch.dict(os.environ):  # importing it sets the number of threads
     from reproduction.benchmarks import figure, pages
     from reproduction.benchmarks.answers import Run, as_returned
     from reproduction.benchmarks.cases import CASES, COMPARISONS, CONTENDERS, Case, Comparison
-    from reproduction.benchmarks.measure import Measurement, race
     from reproduction.benchmarks.outcomes import compare, outcomes
     from reproduction.benchmarks.peers import ARRAY
     from reproduction.benchmarks.problems import gaussian
+    from reproduction.benchmarks.race import Measurement, race
+    from reproduction.document import REGION, rewrite
 
 BY_NAME = {case.name: case for case in CASES}
 
@@ -63,7 +64,7 @@ def test_a_contender_that_fails_is_a_row():
         "ImportError: No module named 'absent'",
         "RuntimeError: tired",
     ]
-    case = Case("tiny", "Group", "20×10", gaussian, ("omp", "absent"))
+    case = Case("tiny", "Group", "20×10", gaussian)
     one = compare(
         Comparison("tiny", "omp", "absent", bound=0.5), case, {row.contender: row for row in rows}
     )
@@ -89,16 +90,17 @@ def everything(seconds: float):
 
 def test_the_readme_is_rewritten_between_its_markers_alone(tmp_path):
     path = tmp_path / "README.md"
-    path.write_text(f"before\n{pages.BEGIN}\nstale\n{pages.END}\nafter\n")
-    pages.rewrite_region(path, pages.readme(everything(0.001)))
+    begin, end = (mark.format("benchmarks") for mark in REGION)
+    path.write_text(f"before\n{begin}\nstale\n{end}\nafter\n")
+    rewrite(path, {"benchmarks": pages.readme(everything(0.001))})
     text = path.read_text()
-    assert text.startswith(f"before\n{pages.BEGIN}\n<picture>")
-    assert text.endswith(f"{pages.END}\nafter\n")
+    assert text.startswith(f"before\n{begin}\n<picture>")
+    assert text.endswith(f"{end}\nafter\n")
     assert "stale" not in text
     assert "| `forward` | SPAMS OMP | 1,000× quicker |" in text
     path.write_text("no markers")
-    with pytest.raises(ValueError, match="lacks the markers"):
-        pages.rewrite_region(path, "text")
+    with pytest.raises(ValueError, match="lacks the marks"):
+        rewrite(path, {"benchmarks": "text"})
 
 
 def test_the_page_has_every_comparison():

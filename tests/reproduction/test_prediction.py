@@ -16,6 +16,7 @@ from reproduction.benchmarks.prediction import (
     page,
     products,
 )
+from reproduction.document import REGION
 
 
 def test_a_table_is_encoded():
@@ -57,7 +58,7 @@ def test_the_page(monkeypatch, tmp_path, capsys):
     kept = tmp_path / "kept.json"
     kept.write_text(json.dumps({"diabetes": scores}))
     written = tmp_path / "prediction.md"
-    begin, end = (mark.format("prediction") for mark in prediction.MARKS)
+    begin, end = (mark.format("prediction") for mark in REGION)
     written.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
     monkeypatch.setattr(prediction, "PAGE", written)
     prediction.main(["--table", "diabetes", "--json", str(kept), "--write"])
