@@ -11,7 +11,7 @@ from scipy.stats import chi2, norm
 
 from sparsewise import solve
 from sparsewise.criteria.base import EXACT
-from sparsewise.criteria.information import BY_LOSS, Criteria
+from sparsewise.criteria.information import BY_LOSS, GCV, Criteria
 from tests.data import NAMES, searches, table
 
 
@@ -379,3 +379,18 @@ def test_targets_share_the_choice_of_features(parts):
     charge = (one["ric"].value(rss, size) - four["ric"].value(rss, size)) / size
     rarely = chi2(parts).sf(2 * math.log(20))
     np.testing.assert_allclose(charge, 2 * math.log(20) - chi2(4 * parts).isf(rarely) / 4)
+
+
+# --- generalised cross-validation ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_generalised_cross_validation_is_that_of_equal_leverages(intercept):
+    """The leave-one-out error of rows that all have the leverage p/n, up to a factor n."""
+    n, rss = 40, 3.0
+    one = GCV(Criteria(n, 10, intercept, 10.0))
+    for k in (0, 2, 2.5, 7):
+        p = k + intercept
+        errors = np.full(n, math.sqrt(rss / n)) / (1 - p / n)
+        assert one.cost(rss, k) == pytest.approx(np.mean(errors**2) / n)
+    assert one.cost(rss, n) == math.inf

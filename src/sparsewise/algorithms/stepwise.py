@@ -12,16 +12,10 @@ from sparsewise._util.parameters import check_columns, check_function
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.criteria.base import Criterion
 from sparsewise.design import as_design
+from sparsewise.engine import step_choice
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
-from sparsewise.engine.step_choice import (
-    Cost,
-    Round,
-    check_criterion,
-    criteria_on,
-    decide,
-    look_around,
-)
+from sparsewise.engine.step_choice import Cost, Round
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.problem.targets import Targets
 from sparsewise.results import Solution, Stop
@@ -78,7 +72,7 @@ def stepwise(
     T. J. Hastie and D. Pregibon, "Generalized linear models", chapter 6 of "Statistical Models in
     S", Wadsworth and Brooks/Cole, 1992.
     """
-    check_criterion(criterion)
+    step_choice.check_criterion(criterion)
     check_function(watch, "watch")
     design = as_design(A)
     barred = check_columns(exclude, design.shape[1], "exclude")
@@ -90,8 +84,8 @@ def stepwise(
     def steps() -> Stop:
         if active.problem.is_zero:
             return Stop.ZERO_TARGET
-        inner, outer = criteria_on(active.problem, criterion, barred)
-        tell = None if watch is None else lambda: watch(look_around(outer, active))
+        inner, outer = step_choice.criteria_on(active.problem, criterion, barred)
+        tell = None if watch is None else lambda: watch(step_choice.look_around(outer, active))
         return descend(active, stopping, inner, tell)
 
     return active.solve("stepwise", steps)
@@ -120,7 +114,7 @@ def descend(
         seen.add(support)
         gain = float(active.gains().max())
         loss = min(active.loose_losses().values(), default=-1.0)
-        match decide(criterion, active, gain, loss):
+        match step_choice.decide(criterion, active, gain, loss):
             case "add":
                 least = max(stopping.gain, gain * (1 - drift))
                 active.grow(stopping._replace(gain=least), steps=1)

@@ -33,8 +33,8 @@ SHORT_NAMES = {**NAMES, "cp": "Cp", "adjusted_r2": "adj. R²", "loo": "LOO", "cv
 class Likelihood(Formula):
     """n log(RSS/n) + penalty, or RSS/σ² + penalty with σ known: -2 log L but for a constant.
 
-    L is the normal likelihood, maximised over the coefficients, and over σ unless that is known. Of
-    complex data the criterion is half as much, as is that of L of as many real numbers.
+    L is the normal likelihood, maximised over the coefficients, and over σ unless that is known.
+    For complex data the criterion is half of that, which changes no choice.
     """
 
     @abstractmethod
