@@ -222,7 +222,9 @@ def test_data_that_are_lost(dask_client):
     by = workers()
     answers = by.ask(time.sleep, [1.0])
     dask_client.cancel(answers)
-    with pytest.raises(ClusterError, match=r"^The Dask cluster has lost data that it can't recompute"):
+    with pytest.raises(
+        ClusterError, match=r"^The Dask cluster has lost data that it can't recompute"
+    ):
         by.results(answers)
 
 
