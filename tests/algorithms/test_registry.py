@@ -13,10 +13,10 @@ SOURCE = Path(sw.__file__).parent
 
 #: Words that are names of algorithms, but mean something else there.
 OTHER_MEANINGS = {
-    "compiled/__init__.py": {"stepwise"},  # a file
-    "selection/choice.py": {"forward", "backward", "foba"},  # directions of a path
+    "kernels/__init__.py": {"stepwise"},  # a file
+    "model_selection/choice.py": {"forward", "backward", "foba"},  # directions of a path
     "estimators/stepwise.py": {"forward", "backward"},
-    "estimators/decision.py": {"focuss"},  # a rule of weights
+    "estimators/selection_rule.py": {"focuss"},  # a rule of weights
 }
 
 
@@ -88,3 +88,10 @@ def test_families_and_what_they_return():
             assert record.least_squares
         elif record.least_squares:
             assert record.result is sw.Solution
+
+
+def test_parameters_are_checked_without_a_target():
+    design = sw.as_design(np.eye(4))
+    sw.ALGORITHMS["omp"].check_parameters(design, sparsity=2)
+    with pytest.raises(sw.InputError, match="sparsity must be between 0 and 4"):
+        sw.ALGORITHMS["omp"].check_parameters(design, sparsity=5)

@@ -288,10 +288,10 @@ def penalty_is_tiny(call: L1Call, found: re.Match[str]) -> bool:
 REASONS: dict[str, Callable[[Any, re.Match[str]], bool]] = {
     r"^(A|y) has (\d+) NaN or infinite": is_not_finite,
     r"^No x has": is_out_of_reach,
-    r"^The columns that cost nothing .* depend": are_free_and_dependent,
-    r"weights are beyond the range": weights_are_far,
+    r"^The unpenalised columns .* dependent": are_free_and_dependent,
+    r"weights are beyond the floating-point range": weights_are_far,
     r"^The penalties of the path are beyond": penalties_are_far,
-    r"beyond the range of|out of range": are_out_of_range,
+    r"beyond the (range of|floating-point range)|out of range": are_out_of_range,
     r"^penalty is too small beside": penalty_is_tiny,
     r"^Clarabel ended with status": lambda call, found: not call.benign,
     r"^Columns are so nearly dependent, or their weights so different": hides_in_rounding,

@@ -92,7 +92,7 @@ def _take_after(old: os.stat_result, handle: int) -> None:
 
 
 def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """Read at most so many bytes, or all; failure is an `InputError`."""
+    """Read at most `most` bytes, or all; failure is an `InputError`."""
     with open_file(path) as file:
         return file.read(most)
 

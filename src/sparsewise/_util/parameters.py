@@ -62,13 +62,13 @@ def check_constraints(
     called: Callable[[int], str] = "Column {}".format,
 ) -> tuple[list[int], list[int]]:
     """Columns to include and columns to exclude; none may be in both."""
-    forced = check_columns(include, m, "include", matrix)
-    barred = check_columns(exclude, m, "exclude", matrix)
-    if both := sorted(set(forced) & set(barred)):
+    included = check_columns(include, m, "include", matrix)
+    excluded = check_columns(exclude, m, "exclude", matrix)
+    if both := sorted(set(included) & set(excluded)):
         lists = Parameter("include"), " and ", Parameter("exclude")
         names = shortened([called(j) for j in both])
         raise InputError((f"{names} can't be in both ", *lists), "keep each in one.")
-    return forced, barred
+    return included, excluded
 
 
 def check_tolerance(value: float | None, name: str) -> float | None:

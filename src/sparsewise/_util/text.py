@@ -87,7 +87,7 @@ def folded(text: str, most: int) -> Iterator[str]:
 
 
 def _fitting(word: str, most: int) -> int:
-    """How many characters fit into so many cells; at least one."""
+    """How many characters fit into `most` cells; at least one."""
     end, taken = 0, 0
     while end < len(word) and (taken := taken + width(word[end])) <= most:
         end += 1

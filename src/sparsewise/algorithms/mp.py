@@ -76,7 +76,7 @@ def mp(
 def match(
     model: Matching, stopping: StoppingCriterion, sparsity: int | None, most: int | None
 ) -> Stop:
-    """Take at most so many steps along the closest column; return why they ended."""
+    """Take at most `most` steps along the closest column; return why they ended."""
     for done in count():
         if stop := model.reason_to_stop(stopping):
             return stop

@@ -12,7 +12,7 @@ from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.algorithms.rmp import match_relevance
 from sparsewise.engine.bayes.evidence import Evidence
 from sparsewise.engine.bayes.joint_updates import (
-    UPDATES as UPDATES,  # the rules, for front ends, too
+    UPDATES as UPDATES,  # for front ends
 )
 from sparsewise.engine.bayes.joint_updates import Updates, update_all
 from sparsewise.engine.bayes.noise import NoisePrior

@@ -13,7 +13,7 @@ from sparsewise.problem.targets import Targets
 from sparsewise.results import MultistartSolution, Start
 
 EFFORT = 32
-"""Starts at most, unless told otherwise: two do where the answer is plain."""
+"""Default limit on starts: two suffice for a clear answer."""
 
 
 @algorithm(
@@ -61,7 +61,7 @@ def solve(
     sigma : float, optional
         Standard deviation of the noise, if it is known.
     criterion : {"ric", "bic", "aic"} or float
-        What a column costs: 2 log m, log n or 2, or this; the more, the fewer come in.
+        The price of a column: 2 log m, log n or 2, or this number; the higher, the fewer enter.
     effort : int
         Most starts.
     seed : int

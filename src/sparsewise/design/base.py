@@ -121,8 +121,8 @@ class Design(ABC):
     error : float
         Relative error of the entries where that is more than rounding; else 0.
     is_operator : bool
-        Whether A is an operator, applied anew for every vector and every column. A stored matrix
-        takes one pass for several vectors, and its columns cost nothing to compute.
+        Whether A is an operator, applied once for every vector and every column. A stored matrix
+        takes one pass for several vectors, and its columns are free.
     is_remote : bool
         Whether columns are held by other processes.
     dense : bool
@@ -373,7 +373,7 @@ class Design(ABC):
             return self._with_norms(self._scaled_norms())
         norms, inverse, least, together = self._quick_norms()
         low, high = safe_squares(self.dtype.char)
-        if low < least and together < high:  # a NaN fails this, too
+        if low < least and together < high:  # False for NaN
             return Measured(norms, inverse, extreme=False)
         return self._with_norms(self._scaled_norms())
 
@@ -417,9 +417,9 @@ class Design(ABC):
 
         None stands for all of them, for a small A; these are cached.
         """
-        whole = self._whole  # another thread may set it to another type meanwhile
-        if J is None and whole is not None and whole.dtype == dtype:
-            return whole
+        cached = self._whole  # another thread may set it to another type meanwhile
+        if J is None and cached is not None and cached.dtype == dtype:
+            return cached
         if J is not None:
             block = _aligned(self.columns(J), dtype)
         elif self.is_operator:

@@ -61,11 +61,11 @@ class Reflection:
         """
         u = self.u[1:]
         s = u @ V
-        whole = np.empty((self.n, *V.shape[1:]), np.result_type(V, np.float32), order="F")
-        whole[0] = -s
-        np.multiply.outer(u, s / -(1 + self.first), out=whole[1:])
-        whole[1:] += V
-        return whole
+        out = np.empty((self.n, *V.shape[1:]), np.result_type(V, np.float32), order="F")
+        out[0] = -s
+        np.multiply.outer(u, s / -(1 + self.first), out=out[1:])
+        out[1:] += V
+        return out
 
     def column(self, y: Array) -> tuple[Array, float]:
         """y centred and reflected, and its mean."""

@@ -216,11 +216,11 @@ def certify(
     solution : Solution or iterable of int
         The result of an algorithm, or any list of columns.
     swaps : bool
-        Whether to look at every exchange of one column for another, too: two passes over A. Where
-        none fits better, the bound need only hold for exchanges of two columns and more.
+        Whether to try every exchange of one column for another as well: two passes over A. If none
+        fits better, the bound need only hold for exchanges of two or more columns.
     time_limit : float or None
-        Where the bound does not decide and A has at most 200 columns: seconds to search all
-        subsets of this size by leaps and bounds (see `best_subset`); None for as long as it takes.
+        If the bound does not decide and A has at most 200 columns: seconds to search all subsets of
+        this size by leaps and bounds (see `best_subset`); None for no limit.
     include, exclude : iterable of int, optional
         Columns that every subset must, and must not, have; None takes those of the solution.
 
@@ -233,20 +233,20 @@ def certify(
     seconds = check_tolerance(time_limit, "time_limit")
     support: Any = getattr(solution, "support", solution)
     columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
-    forced, barred = check_constraints(
+    included, excluded = check_constraints(
         getattr(solution, "include", ()) if include is None else include,
         getattr(solution, "exclude", ()) if exclude is None else exclude,
         data.shape[1],
     )
-    _check_choice(set(columns.tolist()), forced, barred)
-    fit = Fit(data, columns, forced, barred)
+    _check_choice(set(columns.tolist()), included, excluded)
+    fit = Fit(data, columns, included, excluded)
     exchanges = exchanges_of_one(fit) if swaps and not fit.redundant else None
     bound = _lowest_bound(fit, exchanges is not None and exchanges.settled)
     verdict = _Verdict() if exchanges is None else _by_exchanges(fit, exchanges)
     if fit.norm * (1 + 1e-9) + fit.rounding < bound.value * (1 - 1e-9):
         verdict = _Verdict("bound")
-    elif not fit.redundant and seconds != 0.0 and can_search(data, barred):
-        search = Search(data, fit.size, include=forced, exclude=barred, incumbent=columns)
+    elif not fit.redundant and seconds != 0.0 and can_search(data, excluded):
+        search = Search(data, fit.size, include=included, exclude=excluded, incumbent=columns)
         if verdict.better is not None:
             search.offer(np.array(verdict.better))
         verdict = _by_search(fit, search, search.run(seconds), verdict)
@@ -265,8 +265,8 @@ def certify(
         swap=swap and swap._replace(fall=data.units.squared(swap.fall)),
         swap_optimal=exchanges and exchanges.best is None,
         ties=verdict.ties,
-        include=tuple(sorted(forced)),
-        exclude=tuple(sorted(barred)),
+        include=tuple(sorted(included)),
+        exclude=tuple(sorted(excluded)),
         reason=verdict.reason,
     )
 

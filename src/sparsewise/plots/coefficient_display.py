@@ -191,8 +191,8 @@ class CoefficientDisplay:
         value, std = self.intercept or (None, None)
         with_constant = intercept and self.intercept is not None
         names = [INTERCEPT, *names] if with_constant else names
-        known = self.stds is not None and (std is not None or not with_constant)
-        return names, scaled(self.coefs, value), scaled(self.stds, std) if known else None
+        has_stds = self.stds is not None and (std is not None or not with_constant)
+        return names, scaled(self.coefs, value), scaled(self.stds, std) if has_stds else None
 
     def _draw(
         self, ax: Axes, values: Array, stds: Array | None, bar_kwargs: dict[str, Any]

@@ -227,8 +227,8 @@ class CriterionDisplay:
 
     def _std(self, name: str) -> Array:
         """The standard errors of a criterion; zero if there are none."""
-        known = (self.errors or {}).get(name)
-        return np.zeros(len(np.asarray(self.sizes))) if known is None else np.asarray(known, float)
+        std = (self.errors or {}).get(name)
+        return np.zeros(len(np.asarray(self.sizes))) if std is None else np.asarray(std, float)
 
     def _curve(
         self, ax: Axes, name: str, i: int, shifted: bool, last: int, line_kwargs: dict[str, Any]
@@ -332,10 +332,10 @@ def _span(drawn: list[Array], stds: list[Array]) -> tuple[float, float]:
     ends = [
         values + side * std for values, std in zip(drawn, stds, strict=True) for side in (-1, 1)
     ]
-    known = np.concatenate([values[np.isfinite(values)] for values in ends])
-    if not known.size:
+    finite = np.concatenate([values[np.isfinite(values)] for values in ends])
+    if not finite.size:
         return 0.0, 1.0
-    low, high = float(known.min()), float(known.max())
+    low, high = float(finite.min()), float(finite.max())
     room = 0.12 * (high - low) or 0.05 * abs(high) or 1.0
     return low - room, high + room
 
@@ -346,14 +346,14 @@ def _zoom(drawn: list[Array], names: list[str]) -> tuple[float, float] | None:
     None if there are no such values.
     """
     sign = -1.0 if names[0] in LARGEST_IS_BEST else 1.0
-    known = [sign * values[np.isfinite(values)] for values in drawn]
-    above = np.concatenate([values - values.min(initial=np.inf) for values in known])
+    finite = [sign * values[np.isfinite(values)] for values in drawn]
+    above = np.concatenate([values - values.min(initial=np.inf) for values in finite])
     if not above.size:
         return None
     height = BAD * float(np.quantile(above, 0.75))
     if height == 0 or above.max() <= 1.5 * height:
         return None
-    best = min(values.min() for values in known if values.size)
+    best = min(values.min() for values in finite if values.size)
     low, high = sign * (best - 0.12 * height), sign * (best + height)
     return min(low, high), max(low, high)
 
@@ -381,16 +381,16 @@ def _columns(model: SparseLinearModel) -> dict[str, Array]:
 
 
 def _check_names(model: SparseLinearModel, names: list[str], path: dict[str, Array]) -> None:
-    known = [name for name in path if name in TITLES and not _unknown(model, path[name])]
-    if not known:
+    available = [name for name in path if name in TITLES and not _unknown(model, path[name])]
+    if not available:
         raise InputError(
             f"The path of {model.solution_.algorithm} has no criteria, since its coefficients are "
             "not least-squares fits: draw it with PathDisplay."
         )
     if not names:
-        raise InputError("names none", f"there are {listing(known)}.", parameter="criteria")
-    if bad := [name for name in names if name not in known]:
-        raise InputError(f"The path does not have {listing(bad)}; there are {listing(known)}.")
+        raise InputError("names none", f"there are {listing(available)}.", parameter="criteria")
+    if bad := [name for name in names if name not in available]:
+        raise InputError(f"The path does not have {listing(bad)}; there are {listing(available)}.")
 
 
 def _unknown(model: SparseLinearModel, values: Array) -> bool:

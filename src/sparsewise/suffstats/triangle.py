@@ -1,17 +1,17 @@
-"""Rows gathered into a triangle: what inner products of columns are left of any number of them.
+"""The triangular factor of a table's rows, which has the inner products of its columns.
 
-All that the algorithms see of a table are inner products of its columns, and these are those of
-the triangle R of a QR decomposition of it,
+Algorithms use a table through inner products of its columns alone, and these are those of the
+triangle R of its QR decomposition,
 
     [1  Z - 1 c*] √w = Q R,        R of as many rows as columns,
 
-which is found chunk by chunk, in any order, and from the triangles of parts: two of them, one on
-top of the other, have the R of all their rows (Golub and Van Loan, section 5.1). The Gram matrix
-would do the same in half the operations, and half the digits.
+which is computed chunk by chunk, in any order, and from the triangles of parts: two of them
+stacked have the R of all their rows (Golub and Van Loan, section 5.1). The Gram matrix would take
+half the operations, and keep half the digits.
 
-The shift c, about the mean of the rows that came first, is there for the digits, too: what is far
-from zero and varies little keeps its variation. Another shift changes the first row of R
-alone, so that triangles with different ones can be merged.
+The shift c, about the mean of the first rows, also preserves digits: a column far from zero that
+varies little keeps its variation. Another shift changes only the first row of R, so that triangles
+with different shifts can be merged.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from sparsewise.engine.l1.weights import Weights
 from sparsewise.engine.l1.working_set import WorkingSet, phases
 from sparsewise.problem.problem import Problem
 
-MIN_DECREASE = 0.4, 0.8
+MIN_FACTOR = 0.4, 0.8
 """λ falls at most to this fraction of itself per round; the second value is the careful one."""
 
 MAX_ROUNDS = 200
@@ -35,7 +35,7 @@ ROUGH, FINE = (0.1, 1e-3), 1e-4
 """Relative tolerance of the minimiser along the path (fast, careful), and at its end."""
 
 FAR = 0.01
-"""The most λ may fall, as a fraction, where no column is about to join."""
+"""λ falls at most to this fraction of itself where no column is about to join."""
 
 VIOLATION = 1e-3
 """Columns whose correlations exceed their weights by more than this, relatively, are missing."""
@@ -175,7 +175,7 @@ class ComplexPath:
 
     def _follow(self, bound: float) -> Minimiser:
         """Follow the path to the bound, round by round."""
-        working, lower = self._working, MIN_DECREASE[self._careful]
+        working, lower = self._working, MIN_FACTOR[self._careful]
         for _ in range(MAX_ROUNDS):
             penalty = self._penalty
             if not working.support.size or penalty < ZERO_PENALTY:

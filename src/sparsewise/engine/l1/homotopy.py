@@ -145,7 +145,7 @@ class Homotopy:
         if free:
             if not factor.load(free, len(free), True):
                 raise InputError(
-                    ("The columns that cost nothing (", Parameter("include"), ", or a weight of 0) "
+                    ("The unpenalised columns (", Parameter("include"), ", or a weight of 0) "
                      "are linearly dependent"), "leave some of them out.",
                 )  # fmt: skip
             self.log.record("start", free, [factor.rss], [factor.coef()], len(free))
@@ -349,7 +349,7 @@ class Homotopy:
             self.penalty = to + (start - to) * float(self._at[kernels.LEFT])
             if code == kernels.STALE:
                 self._refresh()
-                if not to:  # the way to λ = 0 spans many decades: rescale what is left of it to 1
+                if not to:  # λ may fall by many decades: rescale the rest of the line to 1
                     start = self.penalty
                     self._span = (start, to)
                     self._at[kernels.LEFT] = self._at[kernels.FRESH] = 1.0
@@ -397,7 +397,7 @@ class Homotopy:
         return int(code)
 
     def _predict(self, steps: int, bound: float) -> int | None:
-        """Predict so many breakpoints and keep the valid ones; return the exit code.
+        """Predict `steps` breakpoints and keep the valid ones; return the exit code.
 
         None if fewer than two of them are valid.
         """
@@ -479,7 +479,7 @@ class Homotopy:
         )  # fmt: skip
 
     def _kernel_state(self, room: int) -> Any:
-        """The kernel's state, with room to record so many breakpoints."""
+        """The kernel's state, with room to record this many breakpoints."""
         kernels, factor, count = self._kernels, self._factor, self._count
         count[kernels.SIZE], self._at[kernels.RSS] = factor.size, factor.rss
         count[kernels.BENDS] = count[kernels.PASSES] = 0

@@ -98,8 +98,8 @@ class PathLookahead:
         limits += self._slack * s.at[load_homotopy().LENGTH]
         if last == first + 1:
             return last if (self._sizes[last] > limits[1]).any() else 0
-        whole = float(left[0, 0] - left[-1, 0])
-        share = (left - left[-1]) / whole if whole > 0 else np.zeros_like(left)
+        span = float(left[0, 0] - left[-1, 0])
+        share = (left - left[-1]) / span if span > 0 else np.zeros_like(left)
         R = self._R[first : last + 1]
         deviation = np.linalg.norm(R - (share * R[0] + (1 - share) * R[-1]), axis=1)
         upper = share * self._sizes[first] + (1 - share) * self._sizes[last] + deviation[:, None]
