@@ -260,10 +260,6 @@ class Design(ABC):
                 yield slice(first, min(first + width, m))
                 wait.tell(width)
 
-    def sq_norms(self) -> Array:
-        """‖a_j‖² for every column j (float64)."""
-        return np.square(self.norms())
-
     def norms(self) -> Array:
         """‖a_j‖ for every column j (float64); refuses NaN and infinity. Kept for later calls."""
         return self.measured.norms
