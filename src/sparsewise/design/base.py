@@ -258,10 +258,6 @@ class Design(ABC):
                 yield slice(first, min(first + width, m))
                 wait.update(width)
 
-    def sq_norms(self) -> Array:
-        """‖a_j‖² for every column j (float64)."""
-        return np.square(self.norms())
-
     def norms(self) -> Array:
         """‖a_j‖ for every column j (float64), cached; NaN and infinity raise an error."""
         return self.measured.norms

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,31 +115,27 @@ class Units(NamedTuple):
         return float(rss) * self.scale * self.scale
 
 
+@dataclass(slots=True)
 class Passes:
     """How many times A has been read from end to end (for an operator: applied).
-
-    Parameters
-    ----------
-    condensed : bool
-        Whether A was read once, for its triangle: reading that is no pass over A.
 
     Attributes
     ----------
     count : int
         So many times.
+    condensed : bool
+        Whether A was read for its triangle: reading that is no pass over A.
     begun : bool
         Whether some model of the problem was begun.
     """
 
-    __slots__ = ("_condensed", "begun", "count")
-
-    def __init__(self, *, condensed: bool = False) -> None:
-        self.count, self.begun, self._condensed = int(condensed), False, condensed
+    count: int = 0
+    condensed: bool = False
+    begun: bool = False
 
     def add(self, passes: int = 1) -> None:
         """Count what was read."""
-        if not self._condensed:
-            self.count += passes
+        self.count += 0 if self.condensed else passes
 
 
 class Problem(NamedTuple):
@@ -252,11 +249,8 @@ class Problem(NamedTuple):
     def in_rows_of(self, design: Design, Y: Array) -> Problem:
         """The same problem in other rows of the same inner products; their passes are not A's."""
         self.begin()
-        passes = Passes()
-        passes.begun = True
-        return self._replace(
-            design=design, Y=Y, inverse_norms=design.inverse_norms(), passes=passes
-        )
+        inverse = design.inverse_norms()
+        return self._replace(design=design, Y=Y, inverse_norms=inverse, passes=Passes(begun=True))
 
     # What reads A, counted.
 
@@ -321,7 +315,7 @@ def problem(
     if is_dask(A) or isinstance(A, DaskDesign):
         design, Y = system(A, given.Y)
         given = Targets(Y, given.weights)  # the caller's own stays as it is
-        passes = Passes(condensed=design.dense)
+        passes = Passes(count=int(design.dense), condensed=design.dense)
     else:
         design = as_design(A)
     if approximate_norms:

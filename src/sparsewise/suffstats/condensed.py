@@ -247,10 +247,8 @@ class Condensed:
 
         Those of the i-th are called ``i/R``, ``i/shift`` and so on. `from_arrays` reads them.
         """
-        header = self._attributes | {
-            "labels": list(self._parts),
-            "dtype": None if self.dtype is None else self.dtype.str,
-        }
+        header = {name: getattr(self, name) for name in ATTRIBUTES} | {"labels": list(self._parts)}
+        header["dtype"] = None if self.dtype is None else self.dtype.str
         arrays = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
         for i, part in enumerate(self._parts.values()):
             arrays |= {f"{i}/{name}": array for name, array in part.to_arrays().items()}
@@ -297,13 +295,9 @@ class Condensed:
 
     # ------------------------------------------------------------------ what these need
 
-    @property
-    def _attributes(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ATTRIBUTES}
-
     def _with(self, parts: dict[Label, Triangle]) -> Condensed:
         """The same features, with other rows."""
-        return Condensed.from_triangles(parts, **self._attributes)
+        return Condensed.from_triangles(parts, **{name: getattr(self, name) for name in ATTRIBUTES})
 
     def _check_targets_alike(self, targets: int | None, names: list[str] | None) -> None:
         """Refuse rows of other targets than those of the rows so far."""

@@ -34,9 +34,6 @@ two, lest squares be out of range."""
 FARTHEST = 1000
 """The largest of these powers: two to it, or to minus it, is in range."""
 
-ARRAYS = "R", "shift", "powers", "size", "error"
-"""What a triangle holds of its columns."""
-
 COARSE = 2.0**-8
 """Columns that are known no better than to this tell nothing of how they belong together."""
 
@@ -152,8 +149,7 @@ class Triangle:
 
     def copy(self) -> Triangle:
         """The same, to be changed."""
-        arrays = {name: getattr(self, name).copy() for name in ARRAYS}
-        return replace(self, **arrays)
+        return replace(self, R=self.R.copy())  # other arrays are replaced, never written to
 
     @property
     def means(self) -> Array:
