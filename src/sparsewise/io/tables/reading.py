@@ -19,6 +19,7 @@ from itertools import islice
 import polars as pl
 
 from sparsewise._util.files import read_file
+from sparsewise._util.progress import STDERR
 from sparsewise._util.text import listing, look_up, quoted
 from sparsewise.errors import InputError, Parameter
 from sparsewise.io.tables import formats
@@ -97,8 +98,8 @@ def _read_typed(data: bytes, label: str, kind: str, sheet: str | None) -> RawTab
 
 def typed_frame(read: Callable[[], pl.DataFrame], label: str, kind: str) -> pl.DataFrame:
     """Return what can be read of a Parquet or Arrow file; a damaged one is an `InputError`."""
-    # Of a damaged file, the library may print how it failed, besides telling us.
-    with _nothing_printed():
+    # Of a damaged file, the library may print how it failed, besides raising an error.
+    with STDERR, _nothing_printed():
         try:
             return read()
         except FileNotFoundError:
