@@ -38,6 +38,9 @@ WIDTH = 80
 SWITCH = "SPARSEWISE_PROGRESS"
 """The environment variable that switches it off."""
 
+STDERR = threading.Lock()
+"""Held while standard error is closed for a while, or copied: a closed one shows nothing."""
+
 OFF = {"0", "no", "off", "false"}
 """Its values that do so."""
 
@@ -286,7 +289,8 @@ def clock(seconds: float) -> str:
 def _own_stderr() -> Iterator[TextIO]:
     """A duplicate of stderr: the original is closed while Parquet files are read."""
     try:
-        handle = os.dup(sys.stderr.fileno())
+        with STDERR:
+            handle = os.dup(sys.stderr.fileno())
     except (OSError, ValueError, AttributeError):
         yield sys.stderr
         return

@@ -1,7 +1,7 @@
 """The command ``sparsewise``: fit a table, predict from a model, look at a path, certify a choice.
 
-A table is fitted by Sparse Bayesian Learning, which needs no threshold, unless a method is named or
-an option means another. One file for each command.
+A table is fitted by `solve`, a search from several starts that needs no threshold, unless a method
+is named or an option means another. One file for each command.
 
 Exit codes: 0 done, 1 an error of ours or of a cluster, 2 bad input (one line on standard error),
 130 Ctrl-C.

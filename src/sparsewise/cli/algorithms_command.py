@@ -25,7 +25,8 @@ def run(args: argparse.Namespace) -> None:
 
     rows = []
     for name, algorithm in ALGORITHMS.items():
-        takes = ", ".join(one + "*" * needed for one, needed in parameters_of(name).items())
+        options = parameters_of(name).items()
+        takes = ", ".join(option + "*" * needed for option, needed in options)
         headline = algorithm.headline.replace("`", "")
         rows.append((name, f"{headline}. For {algorithm.good_for}.", takes))
     page = Page()

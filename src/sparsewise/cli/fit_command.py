@@ -41,7 +41,7 @@ def add(command: Command) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that tell what to fit, and how."""
+    """Add the options that say what to fit, and how."""
     data = add_table(parser, features="candidates (default: all other columns)")
     data.add_argument("--include", metavar="NAMES", default="", help="features to keep in any case")
     data.add_argument(
@@ -206,7 +206,7 @@ def save(fit: TableFit, path: str) -> None:
     """Write the model for ``sparsewise predict``."""
     from sparsewise.io.model import LinearModel
 
-    told = fit.description
+    description = fit.description
     LinearModel.from_estimator(
         fit.model,
         target=fit.table.target,
@@ -215,9 +215,9 @@ def save(fit: TableFit, path: str) -> None:
         method=fit.method,
         facts={
             "table": fit.table.label,
-            "candidates": told.candidates,
-            "criterion": told.criterion,
-            "r2": told.r2,
-            "stop": str(told.stop),
+            "candidates": description.candidates,
+            "criterion": description.criterion,
+            "r2": description.r2,
+            "stop": str(description.stop),
         },
     ).save(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from sparsewise._util.text import look_up
@@ -32,7 +33,7 @@ PRECEDENCE = (
 
 def meant_by(option: str) -> str:
     """Return the method that an option stands for where none is named."""
-    return next(name for name, one in ALGORITHMS.items() if option in one.meant_by)
+    return next(name for name, record in ALGORITHMS.items() if option in record.meant_by)
 
 
 DEFAULTS = {option: meant_by(option) for option in PRECEDENCE}
@@ -43,15 +44,15 @@ DEFAULT = meant_by("nothing")
 def given_parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of a method that the arguments set."""
     values = {name: getattr(args, name) for name in METHOD_OPTIONS}
-    given = {name: value for name, value in values.items() if value is not None}
+    parameters = {name: value for name, value in values.items() if value is not None}
     if args.fold_column is None:
-        return given
-    if "cv" in given:
+        return parameters
+    if "cv" in parameters:
         raise InputError(("and ", Parameter("fold"), " both tell folds: give one."), parameter="cv")
-    if given.setdefault("criterion", "cv") != "cv":
-        told = Parameter("criterion", given["criterion"])
-        raise InputError(("tells folds, for which ", told, " has no use."), parameter="fold")
-    return given
+    if parameters.setdefault("criterion", "cv") != "cv":
+        criterion = Parameter("criterion", parameters["criterion"])
+        raise InputError(("tells folds, for which ", criterion, " has no use."), parameter="fold")
+    return parameters
 
 
 def choose(method: str | None, parameters: dict[str, Any]) -> str:
@@ -79,9 +80,9 @@ def check_names(parameters: dict[str, Any]) -> None:
     from sparsewise.estimators import sparse_regressor, stepwise
 
     criteria = dict.fromkeys((*stepwise.CRITERIA, *sparse_regressor.CRITERIA))
-    for name, known, kind in (("criterion", criteria, "criterion"), ("updates", UPDATES, "rule")):
+    for name, choices, kind in (("criterion", criteria, "criterion"), ("updates", UPDATES, "rule")):
         if name in parameters:
-            look_up([parameters[name]], known, kind)
+            look_up([parameters[name]], choices, kind)
 
 
 def beginning(method: str, parameters: dict[str, Any], start: str | None) -> str | list[str]:
@@ -99,16 +100,19 @@ def beginning(method: str, parameters: dict[str, Any], start: str | None) -> str
     return {"all": "full", "none": "empty"}.get(start) or split_names(start)
 
 
+@cache
 def family(which: Family) -> str:
     """Return the methods of a family, as they are written here."""
-    return _names(lambda one: one.family is which)
+    return _names(lambda record: record.family is which)
 
 
+@cache
 def takers(parameter: str, *which: Family) -> str:
     """Return the methods that take a parameter, of some families or of all."""
-    return _names(lambda one: one.takes(parameter) and one.family in (which or Family))
+    return _names(lambda record: record.takes(parameter) and record.family in (which or Family))
 
 
+@cache
 def choosers() -> str:
     """Return the methods that make a path on which a criterion may choose."""
     return _names(has_choice)
@@ -119,11 +123,12 @@ def begins_anywhere(record: Algorithm) -> bool:
     return record.family is Family.STEPWISE and record.name not in PATHS
 
 
+@cache
 def starters() -> str:
-    """Return the methods that can be told where to begin."""
+    """Return the methods that can begin with any features."""
     return _names(begins_anywhere)
 
 
-def _names(is_meant: Callable[[Algorithm], bool]) -> str:
-    names = (name for name, one in ALGORITHMS.items() if is_meant(one))
+def _names(is_listed: Callable[[Algorithm], bool]) -> str:
+    names = (name for name, record in ALGORITHMS.items() if is_listed(record))
     return ", ".join(name.replace("_", "-") for name in names)

@@ -75,7 +75,7 @@ FILES = (
 
 
 def add_form(data: Any) -> None:
-    """Add the options that tell how a text is written, and which sheet is meant."""
+    """Add the options that say how a text is written, and which sheet is meant."""
     data.add_argument(
         "--encoding",
         metavar="NAME",
@@ -101,7 +101,7 @@ def add_form(data: Any) -> None:
 
 
 def form(args: argparse.Namespace) -> Form:
-    """Return how texts are written, and which sheet is meant, as the arguments tell."""
+    """Return how texts are written, and which sheet is meant, by the arguments."""
     from sparsewise.io.tables import Form
 
     return Form(
@@ -240,7 +240,7 @@ def gathered(table: Table) -> Table:
 
 
 def _memory() -> int | None:
-    """Return the bytes of memory that there are, where the system tells."""
+    """Return the bytes of memory that there are, where the system says so."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""A model fitted to a table, and what only the table knows."""
+"""A model fitted to a table, with what only the table can say."""
 
 from __future__ import annotations
 
@@ -152,7 +152,9 @@ def _rows(table: Table, model: SparseLinearModel) -> tuple[Any, ...]:
     if table.data.folds is not None:
         from sklearn.model_selection import PredefinedSplit
 
-        model.set_params(cv=PredefinedSplit([table.folds.index(one) for one in table.data.folds]))
+        model.set_params(
+            cv=PredefinedSplit([table.folds.index(label) for label in table.data.folds])
+        )
     return table.data.features, table.data.target, table.data.weights
 
 

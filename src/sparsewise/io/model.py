@@ -321,7 +321,7 @@ def _used(encoding: Iterable[Source], features: Sequence[str]) -> Iterable[Sourc
 
 
 def _fields(model: LinearModel) -> dict[str, Any]:
-    return {one.name: getattr(model, one.name) for one in fields(model)}
+    return {entry.name: getattr(model, entry.name) for entry in fields(model)}
 
 
 def _plain(model: LinearModel) -> dict[str, Any]:
@@ -388,10 +388,10 @@ def _unsealed(content: Any) -> dict[str, Any]:
     _check_version(content.get("version"))
     if content.get("sha256") != _checksum(content):
         raise InputError("the model was changed after it was saved: save it again from the fit")
-    names = {one.name for one in fields(LinearModel)}
-    found = content.keys() - {"format", "version", "sha256"}
-    if found != names:
-        odd = sorted(found ^ names)
+    names = {entry.name for entry in fields(LinearModel)}
+    written = content.keys() - {"format", "version", "sha256"}
+    if written != names:
+        odd = sorted(written ^ names)
         raise _broken(f"its fields are not those of version {VERSION}: {listing(odd)}")
     return {name: content[name] for name in names}
 
@@ -574,11 +574,11 @@ def _fact(value: Any, name: str) -> Scalar:
 def _floats(X: npt.ArrayLike) -> FloatArray:
     """An array of floats; texts, dates and complex numbers are none, though NumPy takes them."""
     try:
-        found = np.asarray(X)
-        if found.dtype.kind not in "biufO":
+        array = np.asarray(X)
+        if array.dtype.kind not in "biufO":
             raise TypeError
         with np.errstate(over="ignore"):  # what becomes infinite is refused by its row
-            return found.astype(np.float64)
+            return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError("X must be an array of real numbers") from None
 

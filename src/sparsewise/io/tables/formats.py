@@ -1,4 +1,4 @@
-"""What a file is, told by its first bytes; and what is in it, unpacked and in UTF-8."""
+"""The format of a file, by its first bytes; and its content, unpacked and in UTF-8."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ OTHERS = (
 """What else people have, by how it begins."""
 
 
-def refuse_others(head: bytes, label: str) -> None:
+def check_not_other(head: bytes, label: str) -> None:
     """Raise an error for what is no table that can be read, and say what it is."""
     for beginning, what in OTHERS:
         if re.match(beginning, head):
@@ -193,7 +193,7 @@ PACKINGS = (
 
 def packing_of(head: bytes) -> Packing | None:
     """Tell by its first bytes how a file is compressed, if it is."""
-    return next((one for one in PACKINGS if head.startswith(one.beginning)), None)
+    return next((packing for packing in PACKINGS if head.startswith(packing.beginning)), None)
 
 
 @contextmanager

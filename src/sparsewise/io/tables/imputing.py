@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ MOST_BITS, FEWEST_BITS = 16, 8
 class Narrowing:
     """What is known of medians after all rows were read a few times: their leading bits.
 
-    As whole numbers of 64 bits, floating-point numbers can be told to be in the order they have.
+    As whole numbers of 64 bits, floating-point numbers keep their order.
     The median is between two values, the lower and the upper, which may be one: of each the same
     number of leading bits is known.
 
@@ -36,14 +36,14 @@ class Narrowing:
     columns : tuple of str
         Those of numbers.
     weights : str, optional
-        The one that says how often each row counts.
+        The column that says how often each row counts.
     booleans : frozenset of str
         Those that say true and false.
     leading : ndarray of shape (columns, 2)
         The bits that are known of the lower and the upper value.
     below : ndarray of shape (columns, 2)
         The weight of all values whose leading bits are lower.
-    known : int
+    bits_known : int
         How many bits that is.
     half : ndarray of shape (columns, 1), optional
         Half of the weight of all values, once they were read.
@@ -54,7 +54,7 @@ class Narrowing:
     booleans: frozenset[str]
     leading: npt.NDArray[np.uint64]
     below: FloatArray
-    known: int = 0
+    bits_known: int = 0
     half: FloatArray | None = None
 
     @classmethod
@@ -70,12 +70,12 @@ class Narrowing:
     def bits(self) -> int:
         """How many bits the next reading is to tell."""
         fitting = int(math.log2(max(ROOM / (16 * max(len(self.columns), 1)), 1)))
-        return min(max(fitting, FEWEST_BITS), MOST_BITS, 64 - self.known)
+        return min(max(fitting, FEWEST_BITS), MOST_BITS, 64 - self.bits_known)
 
     @property
     def readings(self) -> int:
         """How often all rows are to be read."""
-        return math.ceil((64 - self.known) / max(self.bits, 1))
+        return math.ceil((64 - self.bits_known) / max(self.bits, 1))
 
     def counted(self, pieces: Iterable[ParsedRows]) -> FloatArray:
         """Return the weight of values with the known bits, by the bits that follow.
@@ -101,12 +101,14 @@ class Narrowing:
         values: npt.NDArray[np.uint64],
         weights: FloatArray | None,
     ) -> None:
-        rest = 64 - self.known
+        known, following = np.uint64(self.bits_known), np.uint64(64 - self.bits)
         for count, bits in zip(counts, leading, strict=True):
-            alike = values >> np.uint64(rest) == bits if self.known else np.ones(len(values), bool)
-            following = values[alike] << np.uint64(self.known) >> np.uint64(64 - self.bits)
+            alike = np.ones(len(values), bool)
+            if self.bits_known:  # a shift by all 64 bits is undefined
+                alike = values >> np.uint64(64 - self.bits_known) == bits
+            next_bits = values[alike] << known >> following
             often = None if weights is None else weights[alike]
-            count += np.bincount(following.astype(np.int64), often, count.size)
+            count += np.bincount(next_bits.astype(np.int64), often, count.size)
 
     def narrowed(self, counts: FloatArray) -> Narrowing:
         """Return what is known with these counts of all rows."""
@@ -122,9 +124,8 @@ class Narrowing:
         at = np.where(reached.any(axis=2), np.argmax(reached, axis=2), last)
         below = np.take_along_axis(until - counts, at[:, :, None], axis=2)[:, :, 0]
         leading = (self.leading << np.uint64(self.bits)) | at.astype(np.uint64)
-        return Narrowing(
-            self.columns, self.weights, self.booleans, leading, below, self.known + self.bits, half
-        )
+        known = self.bits_known + self.bits
+        return replace(self, leading=leading, below=below, bits_known=known, half=half)
 
     def medians(self) -> dict[str, float]:
         """Return the medians, once all bits are known."""
@@ -134,7 +135,7 @@ class Narrowing:
 
 def medians(state: Narrowing, count: Callable[[Narrowing], FloatArray]) -> dict[str, float]:
     """Return the median of each column, where `count` reads all rows for `Narrowing.counted`."""
-    while state.columns and state.known < 64:
+    while state.columns and state.bits_known < 64:
         state = state.narrowed(count(state))
     return state.medians()
 

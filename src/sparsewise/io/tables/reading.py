@@ -19,10 +19,11 @@ from itertools import islice
 import polars as pl
 
 from sparsewise._util.files import read_file
+from sparsewise._util.progress import STDERR
 from sparsewise._util.text import listing, look_up, quoted
 from sparsewise.errors import InputError, Parameter
 from sparsewise.io.tables import formats
-from sparsewise.io.tables.formats import BYTE_ORDER_MARK, Form, check_text, refuse_others
+from sparsewise.io.tables.formats import BYTE_ORDER_MARK, Form, check_not_other, check_text
 
 SEPARATORS = (",", "\t", ";")
 UNUSUAL = "|:"
@@ -58,7 +59,7 @@ class RawTable:
 def read_table(source: str, form: Form | None = None) -> RawTable:
     """Read a Parquet, Arrow or Excel file, or a text with a header line; ``"-"`` is standard input.
 
-    Which of them it is its content tells; gzip, bzip2, xz and zstd are unpacked. The separator of a
+    Its content says which of them it is; gzip, bzip2, xz and zstd are unpacked. The separator of a
     text is the one of comma, tab and semicolon that makes most cells of the header line.
 
     Parameters
@@ -74,7 +75,7 @@ def read_table(source: str, form: Form | None = None) -> RawTable:
     kind = formats.kind_of(data[: formats.HEAD], data[-4:])
     if kind != formats.TEXT:
         return _read_typed(data, label, kind, form.sheet)
-    refuse_others(data[: formats.HEAD], label)
+    check_not_other(data[: formats.HEAD], label)
     return _read_text(_cleaned(formats.in_utf8(data, label, form), label), label, form)
 
 
@@ -97,8 +98,8 @@ def _read_typed(data: bytes, label: str, kind: str, sheet: str | None) -> RawTab
 
 def typed_frame(read: Callable[[], pl.DataFrame], label: str, kind: str) -> pl.DataFrame:
     """Return what can be read of a Parquet or Arrow file; a damaged one is an `InputError`."""
-    # Of a damaged file, the library may print how it failed, besides telling us.
-    with _nothing_printed():
+    # Of a damaged file, the library may print how it failed, besides raising an error.
+    with STDERR, _nothing_printed():
         try:
             return read()
         except FileNotFoundError:
@@ -202,36 +203,36 @@ def header_bytes(data: bytes, separator: str) -> int:
 
 def header_of(data: bytes, label: str, form: Form) -> tuple[str, list[str]]:
     """Return the separator that makes most cells of the header line, and the column names."""
-    found, trouble = {}, ""
+    headers, trouble = {}, ""
     for separator in dict.fromkeys((*SEPARATORS, form.delimiter or ",")):
         try:
-            found[separator] = next(_records(data, separator))
+            headers[separator] = next(_records(data, separator))
         except csv.Error as error:  # a wide header may be too long for one cell, say
             trouble = str(error)
-    if not found:
+    if not headers:
         raise InputError(f"can't read the header of {label}: {trouble}")
-    likely = max(_likely(found, form), key=lambda one: len(found[one]))
+    likely = max(_likely(headers, form), key=lambda sign: len(headers[sign]))
     separator = likely if form.delimiter is None else form.delimiter
-    if separator not in found:
+    if separator not in headers:
         raise InputError(f"can't read the header of {label}: {trouble}")
     if form.delimiter is None:
-        _refuse_unusual(data, label, found[separator])
-    elif len(found[separator]) == 1 < len(found[likely]):
+        _check_usual(data, label, headers[separator])
+    elif len(headers[separator]) == 1 < len(headers[likely]):
         raise InputError(
             f"{quoted(separator)} is not in the header of {label}, which has "
-            f"{len(found[likely])} cells by {_called(likely)}",
+            f"{len(headers[likely])} cells by {_called(likely)}",
             parameter="delimiter",
         )
-    return separator, _named(found[separator], label)
+    return separator, _named(headers[separator], label)
 
 
-def _likely(found: dict[str, list[str]], form: Form) -> list[str]:
+def _likely(headers: dict[str, list[str]], form: Form) -> list[str]:
     """Return what may be between cells: no comma if it is part of numbers."""
-    others = [one for one in found if one != form.decimal]
-    return others if any(len(found[one]) > 1 for one in others) else list(found)
+    others = [sign for sign in headers if sign != form.decimal]
+    return others if any(len(headers[sign]) > 1 for sign in others) else list(headers)
 
 
-def _refuse_unusual(data: bytes, label: str, header: list[str]) -> None:
+def _check_usual(data: bytes, label: str, header: list[str]) -> None:
     """Raise an error for one column where header and first row have as many cells by a sign."""
     if len(header) > 1:
         return
@@ -241,8 +242,8 @@ def _refuse_unusual(data: bytes, label: str, header: list[str]) -> None:
         except csv.Error:  # it is not, then
             continue
         if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 1:
-            told = Parameter("delimiter", "space" if sign == " " else shlex.quote(sign))
-            raise InputError((f"cells of {label} seem separated by {_called(sign)}: try ", told))
+            option = Parameter("delimiter", "space" if sign == " " else shlex.quote(sign))
+            raise InputError((f"cells of {label} seem separated by {_called(sign)}: try ", option))
 
 
 def _called(sign: str) -> str:

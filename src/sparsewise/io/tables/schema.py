@@ -42,6 +42,10 @@ class Schema:
         Columns whose missing values are filled in: no row is incomplete for them.
     skip_unknown : bool
         Whether a row with another level is incomplete.
+    targets : tuple of str
+        The columns to be explained; none where a model predicts them.
+    fold : str, optional
+        The column that says to which fold each row belongs.
     """
 
     columns: tuple[str, ...] = ()

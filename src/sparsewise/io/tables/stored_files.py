@@ -24,10 +24,10 @@ from sparsewise.io.tables.formats import (
     PARQUET,
     TEXT,
     Form,
+    check_not_other,
     check_text,
     detect,
     open_text,
-    refuse_others,
 )
 from sparsewise.io.tables.profile import ParsedRows, parse
 from sparsewise.io.tables.reading import (
@@ -133,9 +133,9 @@ class TypedFile:
         columns = [self.columns[name] for name in names]
         for start, rows in _stretches(self.start, self.end, READ // (8 * len(columns))):
             frame = self._read(columns, start, rows)
-            for first, some in _stretches(0, rows, PIECE // (8 * len(columns))):
-                cells = dict(zip(names, frame[first : first + some].get_columns(), strict=True))
-                size = some * len(self.columns) * 8
+            for first, length in _stretches(0, rows, PIECE // (8 * len(columns))):
+                cells = dict(zip(names, frame[first : first + length].get_columns(), strict=True))
+                size = length * len(self.columns) * 8
                 yield RawTable(
                     self.label, cells, first_row=start + first, size=size, kind=self.kind
                 )
@@ -143,8 +143,8 @@ class TypedFile:
     def _read(self, columns: Sequence[str], start: int, rows: int) -> pl.DataFrame:
         """Read some rows, a few columns at a time: what is looked at of the file is in memory."""
         frames = []
-        for first, some in _stretches(0, len(columns), self.at_once):
-            table = _scanned(self.label, self.kind).select(columns[first : first + some])
+        for first, width in _stretches(0, len(columns), self.at_once):
+            table = _scanned(self.label, self.kind).select(columns[first : first + width])
             part = table.slice(start, rows)
             frames.append(typed_frame(part.collect, self.label, self.kind))
         if any(frame.height != rows for frame in frames):
@@ -212,7 +212,7 @@ class TextFile:
         with open_text(path, form) as (text, raw):
             head = text.read(HEAD)
             size = os.fstat(raw.fileno()).st_size
-        refuse_others(head, path)
+        check_not_other(head, path)
         start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
         old_line_ends = not _has_line_feed(path, form)
         for block, _ in _blocks(path, form, start, old_line_ends):
@@ -266,10 +266,10 @@ def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[
             yield _checked(rest, path), raw.tell() - place
 
 
-def _skip(file: BinaryIO, some: int) -> None:
+def _skip(file: BinaryIO, number: int) -> None:
     """Read so many bytes and forget them: what is unpacked can't go to a place at once."""
-    while some > 0 and (data := file.read(min(some, BLOCK))):
-        some -= len(data)
+    while number > 0 and (data := file.read(min(number, BLOCK))):
+        number -= len(data)
 
 
 def _checked(data: bytes, label: str) -> bytes:
@@ -417,9 +417,9 @@ def open_table(
     most, form = IN_MEMORY if in_memory is None else in_memory, form or Form()
     label = shortened(list(sources), most=3)
     paths = [path for source in sources for path in _paths(source)]
-    twice = [path for number, path in enumerate(paths) if path in paths[:number]]
-    if twice:
-        raise InputError(f"{listing(dict.fromkeys(twice))} is given more than once")
+    repeated = [path for number, path in enumerate(paths) if path in paths[:number]]
+    if repeated:
+        raise InputError(f"{listing(dict.fromkeys(repeated))} is given more than once")
     is_file = [os.path.isfile(path) for path in paths]  # what is no file can be read but once
     large = all(is_file) and _exceeds(paths, most)
     files = [_opened(path, form) if large else read_table(path, form) for path in paths]

@@ -152,7 +152,7 @@ class Table:
         for name in names:
             encoded = levels.get(name, ())
             independent = encoded[1:] if len(encoded) > 1 else encoded
-            features += [one for one in independent if one in self.names] or [name]
+            features += [level for level in independent if level in self.names] or [name]
         return positions(features, self.names)
 
     # ------------------------------------------------------------------ rows as numbers
@@ -215,7 +215,7 @@ class Table:
         """Return the table with all rows in memory."""
         _check_memory(self.rows, len(self.names))
         rows = self.stored.parsed(self.schema, report)
-        data = _stacked([self.chunk(one) for one in rows])
+        data = _stacked([self.chunk(piece) for piece in rows])
         return replace(self, data=data, stored=replace(self.stored, kept=()))
 
     # ------------------------------------------------------------------ rows as triangles
@@ -370,7 +370,7 @@ def select(
         booleans=profile.booleans,
         rows=profile.complete,
         counted_rows=profile.counted,
-        rows_before=tuple(accumulate((one.counted for one in profiles), initial=0))[:-1],
+        rows_before=tuple(accumulate((part.counted for part in profiles), initial=0))[:-1],
         dropped=profile.rows - profile.complete,
         folds=() if schema.fold is None else validation.folds_of(profile, schema.fold),
         notes=notes,
