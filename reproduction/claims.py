@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike
 
 from reproduction import paper
 from reproduction.declaration import Contender
+from reproduction.document import TEXTS
 from reproduction.tables import Row, succeeded
 from reproduction.units import Record
 from sparsewise._typing import Array
+
+HOMOTOPY = TEXTS["homotopy"]
 
 SIZES = (2, 4, 8, 16, 32, 64, 128)
 """Numbers of features at which errors are compared."""
@@ -160,13 +163,9 @@ def _slowest_claim(ard: Growth, all_of_them: Iterable[Growth]) -> Claim:
     if list(slowest) == [ard.label]:
         return Claim(said, True, "It is, at every m.")
     at = "; ".join(f"{label} at m = {', '.join(sizes)}" for label, sizes in slowest.items())
-    return Claim(said, False, f"Slowest here: {at}. {HOMOTOPY}", partly=ard.label in slowest)
-
-
-HOMOTOPY = (
-    "The paper solves basis pursuit as a generic cone program (ECOS); here it follows a homotopy, "
-    "and each reweighting goes on from the one before, so that BP and BP ARD are much quicker."
-)
+    return Claim(
+        said, False, f"Slowest here: {at}. {TEXTS['homotopy']}", partly=ard.label in slowest
+    )
 
 
 def _faster_claim(ard: Growth, quick: Growth) -> Claim:
@@ -176,7 +175,7 @@ def _faster_claim(ard: Growth, quick: Growth) -> Claim:
         return Claim(said, None, "They have no common sizes.")
     here = f"BP ARD takes {ratio:.3g} times as long as {quick.label} (geometric mean over m)."
     agrees = ORDERS[0] <= ratio <= ORDERS[1]
-    return Claim(said, agrees, here if agrees else f"{here} {HOMOTOPY}")
+    return Claim(said, agrees, here if agrees else f"{here} {TEXTS['homotopy']}")
 
 
 def _foba_claim(foba: Line, rmp0: Line) -> Claim:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import base64
 import html
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparsewise._util.text import printable
 
@@ -23,6 +24,17 @@ MARKED = {
     "code": "<code>{}</code>",
     "sub": "RMP<sub>{}</sub>",
 }
+
+
+def _texts(found: Any) -> Any:
+    """Line breaks become spaces."""
+    if isinstance(found, dict):
+        return {name: _texts(value) for name, value in found.items()}
+    return " ".join(found.split())
+
+
+TEXTS = _texts(tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8")))
+"""The prose of reports."""
 
 
 class Part(NamedTuple):

@@ -27,6 +27,7 @@ from reproduction.claims import (
 )
 from reproduction.comparison import compared, kind_of
 from reproduction.declaration import Experiment, equations
+from reproduction.document import TEXTS
 from reproduction.figures_by_information import draw_false_features, draw_rates
 from reproduction.paper import THEOREM
 from reproduction.style import (
@@ -106,7 +107,7 @@ def pictures(experiment: Experiment, results: list[Row], records: list[Record]) 
         if kind == "rates":
             return _rates(experiment, results)
         figure = KINDS[kind](experiment, results, records)
-        return [] if figure is None else [Picture(experiment.name, CAPTIONS[kind], figure)]
+        return [] if figure is None else [Picture(experiment.name, TEXTS["captions"][kind], figure)]
 
 
 def save(picture: Picture, folder: Path) -> None:
@@ -260,27 +261,6 @@ KINDS: dict[str, Callable[[Experiment, list[Row], list[Record]], Figure | None]]
     "shared_support": _shared_support,
 }
 """The figure of each kind of experiment of the package; `sections.KINDS` has the text."""
-
-CAPTIONS = {
-    "table": "How often the support is recovered: dots with 95 % intervals, the paper's values as "
-    "rings.",
-    "phase": "How often the support is recovered, by sampling ratio n/m and sparsity ratio k/n; "
-    "the line is where half of them are.",
-    "timing": "Median time against the number of columns, both logarithmic; powers of m fitted by "
-    "least squares.",
-    "bounds": "Lower bounds on the probability of recovery against δ. The printed Thm. 4.5 rises "
-    "above what is achieved, so it can't hold for k >= 2.",
-    "boston": "Test error against the number of features, mean over splits; bands are two standard "
-    "errors either side.",
-    "beyond": "How often the support is recovered, by what an algorithm is told: dots with 95 % "
-    "intervals; rings are the paper's values, where it has them.",
-    "false_features": "Features chosen where there are none, by rows × columns, mean and two "
-    "standard errors either side; dashed: the most that solve is to have.",
-    "beyond_phase": "How often the support is recovered, by sampling ratio n/m and sparsity ratio "
-    "k/n; lines are where half of them are.",
-    "shared_support": "How often the support is recovered, by how many targets share it; bands are "
-    "95 % intervals.",
-}
 
 
 # --- one's own ------------------------------------------------------------------------------------

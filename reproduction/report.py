@@ -9,37 +9,13 @@ from reproduction import beyond, document
 from reproduction.catalogue import DECLARED, is_among
 from reproduction.comparison import declared_in_paper
 from reproduction.declaration import Experiment, equations
-from reproduction.document import Part, heading, items, note, paragraph, plain, table
+from reproduction.document import TEXTS, Part, heading, items, note, paragraph, plain, table
 from reproduction.measure import MISSING, duration
 from reproduction.run import PACKAGES, Outcome
 from reproduction.sections import NOTHING, Section, section
 from reproduction.units import unwritable, write
 from sparsewise._util.text import count
 
-NO_FIGURES = (
-    "There are no figures, because matplotlib is missing: `pip install 'sparsewise[plot]'` brings "
-    "it, and the same command with `--resume` draws them without running anything again."
-)
-REPRODUCED = (
-    "The experiments of S. Ament and C. Gomes (ICML 2021), run anew and set beside the paper's "
-    "numbers."
-)
-BEYOND = (
-    "`solve` takes A and y and nothing else: no tolerance, no noise, no number of features. Here "
-    "it stands beside the algorithms of S. Ament and C. Gomes (ICML 2021), which are told the "
-    "noise, on the draws of their tables, and beside other packages."
-)
-FAIRNESS = (
-    "All see the same draws. Who is told nothing has A and y alone, called as a new user would "
-    "(without an intercept, as the data have none); who is told the noise has δ = 2‖ε‖, as in the "
-    "paper (with more noise, what serves it better: ‖ε‖, its standard deviation, or what the best "
-    "of m columns explains of it). A column counts as chosen if its coefficient is not zero: "
-    "scikit-learn's ARDRegression sets to zero what it prunes, and for BP and BP ARD what is at "
-    "most δ/10 is zero. Other packages are tried once more, told a little: ARDRegression and "
-    "LassoCV that coefficients of at most one half don't count (all true ones are ±1), the others "
-    "that they may choose up to n/2 columns, which by default they may not. Who has fewer draws "
-    "has the first of them, because more would take too long."
-)
 MOST_FAILURES = 40
 
 
@@ -63,7 +39,7 @@ def write_report(outcome: Outcome) -> list[str]:
     }
     parts = [heading(1, _title(outcome)), *_summary(outcome, sections)]
     if images is None:
-        parts.append(note(NO_FIGURES))
+        parts.append(note(TEXTS["no_figures"]))
     for one in outcome.experiments:
         multi_target = len(outcome.experiments) > 1 or is_among(one, DECLARED)
         parts.append(heading(2, plain(one.title) if multi_target else "Results"))
@@ -124,9 +100,9 @@ def _is_beyond(experiment: Experiment) -> bool:
 def _summary(outcome: Outcome, sections: dict[str, Section]) -> list[Part]:
     parts = []
     if any(declared_in_paper(one) for one in outcome.experiments):
-        parts.append(paragraph(REPRODUCED))
+        parts.append(paragraph(TEXTS["reproduced"]))
     if any(_is_beyond(one) for one in outcome.experiments):
-        parts += [paragraph(BEYOND), paragraph(FAIRNESS)]
+        parts += [paragraph(TEXTS["beyond"]), paragraph(TEXTS["fairness"])]
     if len(outcome.experiments) > 1:
         heads = [(one.title, sections[one.name].headline) for one in outcome.experiments]
         parts.append(items([f"{plain(title)}. {headline}" for title, headline in heads]))

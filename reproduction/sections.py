@@ -15,7 +15,7 @@ from reproduction.catalogue import DECLARED, is_among
 from reproduction.claims import SIZES, Claim
 from reproduction.comparison import kind_of
 from reproduction.declaration import Experiment, equations
-from reproduction.document import Part, heading, items, note, paragraph, plain, table
+from reproduction.document import TEXTS, Part, heading, items, note, paragraph, plain, table
 from reproduction.measure import duration
 from reproduction.peers import absent
 from reproduction.tables import Row, succeeded
@@ -252,7 +252,7 @@ def _boston(experiment: Experiment, results: list[Row], records: list[Record]) -
     splits = max((len(many) for many in curves.values()), default=0)
     shown = {size: str(size) for size in SIZES if any(size in cells for cells in rows.values())}
     parts = [
-        note(BOSTON_NOTE),
+        note(TEXTS["boston"]),
         paragraph(
             "Test RMSE (thousands of dollars) of models with so many features: mean over "
             f"{count(splits, 'split')} ± standard error, errors interpolated between the models "
@@ -266,29 +266,13 @@ def _boston(experiment: Experiment, results: list[Row], records: list[Record]) -
     return _claimed(experiment, parts, claims.boston_claims(records))
 
 
-BOSTON_NOTE = (
-    "The data are Harrison and Rubinfeld's (1978), by way of UCI and mlxtend; their column B is a "
-    "function of the share of Black residents, built on the assumption that segregation raises "
-    "prices, so use them for nothing but this comparison: see `reproduction/data/README.md`."
-)
-
-
 def _bounds(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
     stated = claims.bounds_claims(records)
     headline = THE_PAPER.undecided
     if stated:
         held = "holds" if stated[0].agrees else "does not hold"
         headline = f"Thm. 4.5 as printed {held} against what is achieved."
-    return Section(headline, after=[paragraph(BOUNDS_NOTE), *_claim_parts(stated)])
-
-
-BOUNDS_NOTE = (
-    "**Thm. 4.5 (percn) does not hold as printed for k >= 2.** It bounds the probability of "
-    "failure by a k-th power, the probability that all k inner products of a group of columns with "
-    "the noise are large; recovery can fail as soon as one is. With orthonormal columns what is "
-    "achieved is known, and it is below the printed bound. The black line, erf(δ/√2)^m, is proved "
-    "for every k, and still above the older bound: see `docs/guarantees.md`."
-)
+    return Section(headline, after=[paragraph(TEXTS["bounds"]), *_claim_parts(stated)])
 
 
 # --- beyond the paper -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from statistics import fmean, median
 from typing import Any
 
 from reproduction.units import Record
+from sparsewise._util.text import printable
 
 Row = dict[str, Any]
 
@@ -58,7 +59,7 @@ def realizations(records: Iterable[Record]) -> Iterator[Row]:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """Rows as CSV; what is None is empty, and no text is a formula."""
+    """Rows as CSV: None is empty, no text is a formula or controls a terminal."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     table = csv.DictWriter(text, names, lineterminator="\n")
@@ -75,7 +76,10 @@ def markdown(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def _where(record: Record) -> Row:

@@ -76,30 +76,17 @@ def _filled(lines: Sequence[list[str]]) -> list[list[str]]:
 
 def outcomes_text(found: Iterable[Outcome]) -> str:
     """One line per comparison, with the bound and the verdict where there is one."""
-    head = [
-        "case",
-        "ours",
-        "against",
-        "ratio",
-        "paired",
-        "bound",
-        "",
-        "answers",
-        "squared residuals",
-        "same supports",
-    ]
-    lines = [head]
+    head = ["case", "ours", "against", "ratio", "paired", "bound", "", "answers"]
+    lines = [[*head, "squared residuals", "same supports"]]
     for one in found:
         c = one.comparison
-        lines.append(
-            [c.case, c.ours, c.against]
-            + ([f"failed: {one.failure}"] if one.ratio is None else [f"{one.ratio:.4f}"])
-            + ["" if one.paired_ratio is None else f"{one.paired_ratio:.4f}"]
-            + ["" if c.bound is None else f"{'<' if c.strict else '≤'} {c.bound:.4g}", one.verdict]
-            + [one.answers]
-            + ["" if one.residual_ratio is None else f"{one.residual_ratio:.9f}"]
-            + [f"{one.same_supports} of {one.problems}" if one.problems else ""]
-        )
+        bound = "" if c.bound is None else f"{'<' if c.strict else '≤'} {c.bound:.4g}"
+        ratio = f"failed: {one.failure}" if one.ratio is None else f"{one.ratio:.4f}"
+        paired = "" if one.paired_ratio is None else f"{one.paired_ratio:.4f}"
+        residuals = "" if one.residual_ratio is None else f"{one.residual_ratio:.9f}"
+        same = f"{one.same_supports} of {one.problems}" if one.problems else ""
+        figures = [ratio, paired, bound, one.verdict, one.answers, residuals, same]
+        lines.append([c.case, c.ours, c.against, *figures])
     title = "ratios (ours ÷ theirs, same run): of the bests, and paired (median over the rounds)"
     return f"\n{title}\n{_aligned(lines)}"
 
