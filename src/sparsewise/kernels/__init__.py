@@ -81,14 +81,9 @@ def load_leaps(columns: int = 0) -> Any:
     return _load("leaps", _waits or columns > FEW)
 
 
-def load_encoders() -> Any:
-    """What codes many signals."""
+def load_gram_kernels() -> Any:
+    """Steps on inner products of columns: of many signals, or of one model."""
     return _load("gram_stepwise")
-
-
-def load_products() -> Any:
-    """Steps forward on inner products of columns."""
-    return _load("products")
 
 
 def kept_in() -> str | None:
