@@ -250,6 +250,12 @@ def how_many(values, level):
     return many
 
 
+@loop_jit
+def none_yet():
+    """No columns: for a 0 that is written out, numba would compile all that takes it once more."""
+    return np.int64(0)
+
+
 @part_jit
 def first(values, level):
     """The place of the first of them that is at least this; -1: none is."""
@@ -306,17 +312,20 @@ def lowest(energy, values):
 
 
 @part_jit
-def choose_among(corr, energy, state, others, rule, rss, error, few_digits):
+def choose_among(corr, energy, values, state, others, rule, rss, error):
     """The best column where several are close; -1 if rounding leaves it open.
 
     The rule is `best_open`'s: a choice stands if it is the same for ties that are wider, and
-    narrower, by the error of the scores, or if there is nothing else to choose. Columns that look
-    dependent are, unless errors may be large (`few_digits`).
+    narrower, by the error of the scores, or if there is nothing else to choose. Without values in
+    single precision errors are small (`Rule.frail`): columns that look dependent are.
     """
     top = scores(corr, energy, state, rule.by_gain, rule.dependent, others)
-    low = 1.0
-    if rule.by_gain:
-        low = smallest(energy) if few_digits else lowest(energy, others)
+    if not rule.by_gain:
+        low = 1.0
+    elif values is None:
+        low = lowest(energy, others)
+    else:
+        low = smallest(energy)
     if not (is_told(top, rule, rss) and low > rule.dependent):
         return -1
     off = score_error(top, low, error, rule.by_gain)
@@ -337,7 +346,7 @@ def choose(corr, energy, values, state, others, rule, rss, error):
     tell.
     """
     if values is None:
-        return choose_among(corr, energy, state, others, rule, rss, error, False)
+        return choose_among(corr, energy, values, state, others, rule, rss, error)
     top = np.float64(largest(values))
     if not is_told(top, rule, rss):
         return -1
@@ -346,7 +355,7 @@ def choose(corr, energy, values, state, others, rule, rss, error):
     j = only_one(values, np.float32(top * (1 - off)))
     if j >= 0:
         return j
-    return choose_among(corr, energy, state, others, rule, rss, error, True)
+    return choose_among(corr, energy, values, state, others, rule, rss, error)
 
 
 @part_jit
@@ -567,8 +576,12 @@ def take_in(
         for target in range(1, len(t)):
             for i in range(m):
                 corr[target, i] -= t[target, k] * M[k, i]
-    else:
+    elif values is not None:
         direction(M[:, m:], k, h)
+    else:  # the last step of one model: a plain loop is soon compiled
+        for c in range(k):
+            for i in range(m, width):
+                M[k, i] -= h[c] * M[c, i]
     square = 0.0
     for i in range(m, width):
         M[k, i] *= scale
@@ -718,7 +731,7 @@ def grow_by_batches(dictionary, y, work, chosen, rule, enough, floor):
     K, M, t, h, x, r, at = dictionary.K, work.M, work.t, work.h, work.x, work.r, work.at
     corr, energy, values, order = work.corr, work.energy, work.values, work.order
     columns = dictionary.columns
-    k = 0
+    k = none_yet()
     while k < rule.most:
         error = unit_error(at[PEAK], rule.eps)
         code = FITTED if at[RSS] <= enough else MORE
@@ -844,7 +857,7 @@ def alternate(dictionary, y, work, before, rule, start, floor):
 
     No round but the last leaves ‖r‖² + δ²|S| as it was, so that no earlier support comes again.
     """
-    k = 0
+    k = none_yet()
     for _ in range(ROUNDS):
         size = k
         for i in range(k):
@@ -916,7 +929,7 @@ def encode(
         else:
             k, code = grow(
                 K, None, columns, Y[s], M, t, h, x, r, corr, energy, values, others, state, active,
-                at, rule, 0, enough[s], floors[s],
+                at, rule, none_yet(), enough[s], floors[s],
             )  # fmt: skip
         sizes[s], codes[s] = k, code
         if code != UNSURE:
@@ -965,7 +978,7 @@ def grow_lazily(
     at[RSS], at[SIZE], at[PEAK] = 1.0, 0.0, 1.0
     k, code = grow(
         K, lazy, None, None, M, t, np.empty(steps, U.dtype), None, None, corr, energy, None,
-        np.empty(m, energy.dtype), state, picks, at, rule, 0, enough, floor,
+        np.empty(m, energy.dtype), state, picks, at, rule, none_yet(), enough, floor,
     )  # fmt: skip
     for c in range(k):
         for row in range(k):
