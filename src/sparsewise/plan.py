@@ -127,9 +127,10 @@ class Task(NamedTuple):
     ----------
     shape : tuple of int
         Rows and columns of A.
-    needs : frozenset of str
-        What a kernel must support beyond least squares in double precision on an array in one
-        piece, one column a step from an empty model. Words in use, besides names of parameters:
+    needs : callable
+        Tells, once a kernel would pay, the words for what it must support beyond least squares in
+        double precision on an array in one piece, one column a step from an empty model. In use
+        are, besides names of parameters:
 
         - of A: "single" precision, columns of "extreme" norms, entries with an "error", another
           "storage" than an array in one piece, an "operator", columns held by "remote" processes;
@@ -147,7 +148,7 @@ class Task(NamedTuple):
     """
 
     shape: Shape
-    needs: frozenset[str]
+    needs: Callable[[], frozenset[str]]
     steps: int = 1
     signals: int = 1
     itemsize: int = 8
@@ -172,7 +173,7 @@ class Kernel(NamedTuple):
 
     def takes(self, task: Task) -> bool:
         """Whether the task is one for this kernel."""
-        return task.needs <= self.supports and self.pays(task)
+        return self.pays(task) and task.needs() <= self.supports
 
 
 def _lazy_gram_pays(task: Task) -> bool:
@@ -217,6 +218,7 @@ PATH_LOOKAHEAD = Kernel(
 """Bends of an ℓ1 path guessed from a few columns, and checked against all of them in one pass."""
 
 KERNELS = (LAZY_GRAM, GRAM, PATH_LOOKAHEAD)
+"""All quick kernels; no task is one for two of them."""
 
 
 def kernel_for(task: Task) -> Kernel | None:

@@ -197,14 +197,14 @@ def test_errors_are_well_within_their_bound(monkeypatch, apart):
         A = normal(rng, 24, 1) + apart * normal(rng, 24, 40)
         Y = normal(rng, 24, 2)
         codes = sw.encode(A, Y, algorithm="forward", sparsity=9)
-        state, kernels = made[-1], encoding.load_encoders()
+        state, kernels = made[-1], encoding.load_gram_kernels()
         # The scores are those before the last column came.
         chosen = state.order[:9]
         np.testing.assert_array_equal(np.sort(chosen), codes.support(1))
         corr, energy = remainders(A, Y[:, 1], chosen[:8])
         others = np.setdiff1d(np.arange(40), chosen)
         error = max(
-            np.abs(state.corr - corr)[others].max(), np.abs(state.energy - energy)[others].max()
+            np.abs(state.corr[0] - corr)[others].max(), np.abs(state.energy - energy)[others].max()
         )
         worst = max(worst, error / (kernels.EPS * state.at[kernels.PEAK]))
     assert worst < kernels.SHARE / 4

@@ -15,7 +15,7 @@ from sparsewise.design.base import BLOCK_BYTES, square_sums
 from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel
 from sparsewise.engine.stopping import StoppingCriterion, stopping_criterion
-from sparsewise.kernels import load_products
+from sparsewise.kernels import load_gram_kernels
 from sparsewise.problem.problem import problem
 from sparsewise.problem.targets import Targets
 from sparsewise.results import Stop
@@ -152,22 +152,25 @@ class ActiveSet(SparseModel):
         """
         if self.reason_not_to_grow(stopping):
             return None
-        factor, scores, problem, steps = self._factor, self._scores, self.problem, stopping.most
-        W = problem.design.in_place(factor.dtype)
-        assert W is not None  # the kernel supports no other storage
+        factor, scores, tolerance = self._factor, self._scores, self._tolerance
+        in_place = self.problem.design.in_place(factor.dtype)
+        assert in_place is not None  # the kernel supports no other storage
         self.log.check_interrupt()
         scores.sync()
+        kernels, steps = load_gram_kernels(), stopping.most
+        rule = kernels.Rule(
+            by_gain, False, 0, steps, tolerance.tie, self._nothing, tolerance.dependent,
+            tolerance.eps, tolerance.trust, STURDY, 0.0, False,
+        )  # fmt: skip
+        is_open = scores.state == self._kernels.OPEN
+        energy = np.where(is_open, 1.0, np.inf if by_gain else 0.0)
         picks, rss = np.empty(steps, np.int64), np.empty(steps)
         X = np.empty((steps, len(factor.t), steps), factor.dtype)
-        limits = (
-            float(stopping.most), max(stopping.enough, self._nothing), stopping.gain,
-            self._tolerance.dependent, STURDY, self._tolerance.tie,
+        added, code, passes = kernels.grow_lazily(
+            *in_place, self.problem.inverse_norms, scores.corr, energy, scores.state, factor.U,
+            factor.t, factor.r, rule, stopping.enough, stopping.gain, picks, rss, X,
         )  # fmt: skip
-        added, code, passes = load_products().grow_by_products(
-            *W, problem.inverse_norms, scores.corr, scores.energy, scores.floor, scores.state,
-            factor.U, factor.t, factor.r, by_gain, steps, limits, picks, rss, X,
-        )  # fmt: skip
-        problem.passes.add(passes)
+        self.problem.passes.add(passes)
         if added:
             factor.took_without_basis(picks[:added], rss[added - 1])
             scores.distrust(everything=True)
@@ -179,15 +182,17 @@ class ActiveSet(SparseModel):
     def _quick_kernel(self, stopping: StoppingCriterion, solution_only: bool) -> plan.Kernel | None:
         """The kernel that takes the steps forward; None: the general step does."""
         problem, steps = self.problem, stopping.most
-        asked = plan.needs(
-            path=True,
-            basis=not solution_only,
-            start=self.size,
-            open_ended=steps > self._factor.room,
-            targets=len(problem.Y) > 1,
-            callback=self.log.callback,
-        )
-        needs = asked | problem.design.needs(problem.dtype)
+
+        def needs() -> frozenset[str]:
+            return problem.design.needs(problem.dtype) | plan.needs(
+                path=True,
+                basis=not solution_only,
+                start=self.size,
+                open_ended=steps > self._factor.room,
+                targets=len(problem.Y) > 1,
+                callback=self.log.callback,
+            )
+
         return plan.kernel_for(plan.Task(problem.shape, needs, steps))
 
     def shrink(

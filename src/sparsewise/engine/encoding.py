@@ -14,7 +14,7 @@ from sparsewise.design import Design
 from sparsewise.design.base import BLOCK_BYTES
 from sparsewise.engine.stopping import stopping_criterion
 from sparsewise.errors import InputError
-from sparsewise.kernels import load_encoders, load_kernels
+from sparsewise.kernels import load_gram_kernels, load_kernels
 from sparsewise.problem.problem import MODERATE, problem, product
 from sparsewise.problem.signals import Signals, unit_signals
 from sparsewise.results import Codes, Solution, Stop
@@ -137,7 +137,7 @@ class ByGram(ByEngine):
         stopping: dict[str, Any],
     ) -> None:
         super().__init__(design, signals, solve)
-        self._kernels = load_encoders()
+        self._kernels = load_gram_kernels()
         self._steps = steps
         n, m = design.shape
         # On a target of norm one the criterion is in the units of the data.
@@ -202,11 +202,10 @@ class ByGram(ByEngine):
             return np.empty(shape, self._double)
 
         return self._kernels.Work(
-            M=numbers(room, m + room), t=numbers(room), h=numbers(room), v=numbers(room + 1),
-            x=numbers(room), diagonal=np.empty(room), corr=numbers(m), energy=np.empty(m),
+            M=numbers(room, m + room), t=numbers(1, room), h=numbers(room), v=numbers(room + 1),
+            x=numbers(1, room), diagonal=np.empty(room), corr=numbers(1, m), energy=np.empty(m),
             values=np.empty(m, np.float32), others=np.empty(m), state=np.empty(m, np.int8),
-            order=np.empty(room, np.int64), before=np.empty(room, np.int64),
-            locked=np.zeros(room, np.bool_), chosen=np.empty(max(1, room), np.int64), r=numbers(n),
+            order=np.empty(room, np.int64), locked=np.zeros(room, np.bool_), r=numbers(1, n),
             at=np.empty(3), none=np.empty(0),
         )  # fmt: skip
 
@@ -235,10 +234,9 @@ class ByGram(ByEngine):
 
     def _by_products(self, Y: Array, norms: Array) -> _Found:
         """The codes of unit signals, one a row, as far as inner products tell."""
-        kernels, steps, count = self._kernels, self._steps, len(Y)
-        kernel = kernels.encode_by_batches if steps.batch else kernels.encode
-        if steps.back:
-            kernel = kernels.encode_and_back
+        steps, count = self._steps, len(Y)
+        chosen = np.empty(self._room, np.int64) if steps.batch else None
+        before = np.empty(self._room, np.int64) if steps.back else None
         exact, scale = self.design.tolerances.exact, np.where(norms > 0, norms, 1.0)
         enough, floors = np.full(count, -1.0), np.full(count, exact)
         with np.errstate(over="ignore", under="ignore"):
@@ -257,9 +255,10 @@ class ByGram(ByEngine):
         scales = np.ones(count) if self.design.measured.extreme else norms
         # Uncompiled, NumPy would warn of energies that are 0: their columns are not chosen.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            kernel(
-                self.dictionary, self._rule, self._work(), Y, inner, scales, enough, floors, *found
-            )
+            self._kernels.encode(
+                self.dictionary, self._rule, self._work(), chosen, before, Y, inner, scales,
+                enough, floors, *found,
+            )  # fmt: skip
         return found
 
     def _in_units(self, found: _Found, norms: Array) -> tuple[Array, Array]:
@@ -322,8 +321,12 @@ def copies(K: Array, columns: Array, eps: float) -> Array:
 def is_by_gram(design: Design, signals: Signals, parameters: Iterable[str]) -> bool:
     """Whether signals are coded by inner products, where an algorithm has these parameters."""
     is_complex = signals.is_complex or design.dtype.kind == "c"
-    needs = plan.needs(signals=True).union(parameters, design.needs(design.dtype))
-    task = plan.Task(design.shape, needs, signals=signals.count, itemsize=16 if is_complex else 8)
+    task = plan.Task(
+        design.shape,
+        lambda: plan.needs(signals=True).union(parameters, design.needs(design.dtype)),
+        signals=signals.count,
+        itemsize=16 if is_complex else 8,
+    )
     return plan.kernel_for(task) is plan.GRAM
 
 

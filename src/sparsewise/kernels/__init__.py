@@ -125,14 +125,9 @@ def load_leaps(columns: int = 0) -> Any:
     return COMPILATION.load("leaps", COMPILATION.waits or columns > FEW)
 
 
-def load_encoders() -> Any:
-    """The kernels that code many signals."""
+def load_gram_kernels() -> Any:
+    """Steps on inner products of columns: of many signals, or of one model."""
     return COMPILATION.load("gram_stepwise", True)
-
-
-def load_products() -> Any:
-    """Steps forward on inner products of columns."""
-    return COMPILATION.load("products", True)
 
 
 def kept_in() -> str | None:

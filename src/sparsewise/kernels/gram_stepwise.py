@@ -1,6 +1,6 @@
-"""Codes of many signals, compiled: stepwise regression on inner products alone, signal by signal.
+"""Stepwise regression on inner products of columns: of many signals, or of one model.
 
-With G = A*A of unit columns, a step needs neither A nor the signal. Row i of M holds what is known
+With G = A*A of unit columns, a step needs neither A nor the target. Row i of M holds what is known
 of basis vector q_i: its inner products with all columns, p_i = A*q_i, and behind these its recipe
 u_i (see `stepwise`). When unit column j comes in, with h_i = q_i*a_j,
 
@@ -8,9 +8,16 @@ u_i (see `stepwise`). When unit column j comes in, with h_i = q_i*a_j,
 
 so that one loop over long rows makes both, and a drop reflects both at once.
 
+Many signals share G, which is made first (`encode`). One model needs the rows of the columns that
+come in, and these are made as they do (`grow_lazily`): four at a time, the best column's and those
+of the columns next to it, cost half of what they do one by one, and most of them come in later.
+What a kernel does without is None, so that numba leaves out the code for it.
+
+As in `stepwise`, what belongs to targets has one row for each; codes are of one target.
+
 Squares keep half of the digits that columns have, so no decision is taken here that rounding could
 turn: `unit_error` bounds the errors of corr and energy, here and in the engine, and where these
-leave a choice open the signal is left alone (UNSURE), for the engine to take its steps.
+leave a choice open the kernel comes back (UNSURE), for the engine to take the steps.
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsewise.kernels.compile import abs2, jit, loop_jit, part_jit
+from sparsewise.kernels.compile import abs2, column_square, jit, loop_jit, part_jit
 from sparsewise.kernels.stepwise import (
     ACTIVE,
     EXACT,
@@ -29,8 +36,8 @@ from sparsewise.kernels.stepwise import (
     OPEN,
     SMALL,
     UNSURE,
+    advance,
     apply,
-    best_open,
     close_gap,
     coefficients,
     least,
@@ -38,6 +45,9 @@ from sparsewise.kernels.stepwise import (
     scores,
     sum_squares,
 )
+
+# Columns whose inner products are made in one pass over A.
+FOUR = 4
 
 # Why a code is what it is, besides what kernels say of a step: nothing changes any more.
 STABLE = 100
@@ -92,6 +102,33 @@ class Dictionary(NamedTuple):
     units: Any
 
 
+class LazyRows(NamedTuple):
+    """Where rows of G come from that are made as columns come in.
+
+    Attributes
+    ----------
+    W : array
+        A, or its transpose, C-ordered.
+    is_transposed : bool
+        Whether a column of A is a row of W.
+    scale : array of length m
+        What makes unit columns of those of A.
+    place : array of int, of length m
+        Which row of K holds a_l* a_j for every l; -1: none does yet.
+    columns : array of int, of length four
+        Those whose rows are being made.
+    count : array of int
+        How many rows are made, and in how many passes over A.
+    """
+
+    W: Any
+    is_transposed: Any
+    scale: Any
+    place: Any
+    columns: Any
+    count: Any
+
+
 class Rule(NamedTuple):
     """What is done with each signal.
 
@@ -139,23 +176,19 @@ class Work(NamedTuple):
     ----------
     M : array of shape (room, m + room)
         Inner products with all columns and recipe of each direction.
-    t, h, v, x, diagonal : arrays
-        Coordinates of the signal, of the column that comes in, a reflector, coefficients and
-        squares of their recipes.
-    corr, energy, others : arrays of length m
+    t, x, r, corr : arrays of one row
+        Coordinates and coefficients of the signal, its residual, and corr = A*r.
+    h, v, diagonal : arrays
+        Coordinates of the column that comes in, a reflector, and squares of recipes.
+    energy, others : arrays of length m
         By gain, the energy of a closed column is infinite; else `energy` is 1 for an open column
         and 0 for a closed one. `others` is room for scores.
     values : array of float32, of length m
         Scores, in single precision.
     state : array of int8
         What each column is.
-    order, before, locked : arrays
-        The active columns in the order in which they came, those before a round, and that none is
-        locked.
-    chosen : array of int
-        What comes next.
-    r : array of length n
-        A residual.
+    order, locked : arrays
+        The active columns in the order in which they came, and that none is locked.
     at : array
         Numbers that change: see RSS, SIZE and PEAK.
     none : array of no length
@@ -174,18 +207,10 @@ class Work(NamedTuple):
     others: Any
     state: Any
     order: Any
-    before: Any
     locked: Any
-    chosen: Any
     r: Any
     at: Any
     none: Any
-
-
-@part_jit
-def as_row(values):
-    """Those of a single target as those of several are held: one row for each."""
-    return values.reshape((1, values.size))
 
 
 @loop_jit
@@ -226,6 +251,21 @@ def how_many(values, level):
 
 
 @loop_jit
+def none_yet():
+    """No columns: for a 0 that is written out, numba would compile all that takes it once more."""
+    return np.int64(0)
+
+
+@part_jit
+def first(values, level):
+    """The place of the first of them that is at least this; -1: none is."""
+    for j in range(values.size):
+        if values[j] >= level:
+            return j
+    return -1
+
+
+@loop_jit
 def only_one(values, level):
     """The place of the one that is at least this; -1: there are several."""
     many, places = 0, 0
@@ -256,44 +296,66 @@ def score_error(top, energy, error, by_gain):
     return error * (1 / energy + 2 / np.sqrt(top * energy))
 
 
+@loop_jit
+def is_told(top, rule, rss):
+    """Whether the best score is one of columns that are independent, and has its digits."""
+    return top > TINY and (rule.by_gain or top > rule.trust * rss)
+
+
 @part_jit
-def choose_among(corr, energy, state, others, rule, error):
+def lowest(energy, values):
+    """The least energy of a column that can be chosen: its score is not -1."""
+    low = 1.0
+    for j in range(energy.size):
+        low = energy[j] if values[j] >= 0 and energy[j] < low else low
+    return low
+
+
+@part_jit
+def choose_among(corr, energy, values, state, others, rule, rss, error):
     """The best column where several are close; -1 if rounding leaves it open.
 
     The rule is `best_open`'s: a choice stands if it is the same for ties that are wider, and
-    narrower, by the error of the scores, or if there is nothing else to choose.
+    narrower, by the error of the scores, or if there is nothing else to choose. Without values in
+    single precision errors are small (`Rule.frail`): columns that look dependent are.
     """
-    low = smallest(energy) if rule.by_gain else 1.0
-    if not low > rule.dependent:
+    top = scores(corr, energy, state, rule.by_gain, rule.dependent, others)
+    if not rule.by_gain:
+        low = 1.0
+    elif values is None:
+        low = lowest(energy, others)
+    else:
+        low = smallest(energy)
+    if not (is_told(top, rule, rss) and low > rule.dependent):
         return -1
-    rows = as_row(corr)
-    top = scores(rows, energy, state, rule.by_gain, rule.dependent, others)
     off = score_error(top, low, error, rule.by_gain)
     if not off < COARSE:
         return -1
-    wide, narrow = rule.tie + off, rule.tie - off
-    if how_many(others, top * (1 - wide)) == 1:
-        return only_one(others, top * (1 - wide))
-    if narrow < 0:
-        return -1
-    j = best_open(rows, energy, state, rule.by_gain, rule.dependent, wide, others)
-    same = best_open(rows, energy, state, rule.by_gain, rule.dependent, narrow, others)
-    return j if j == same else -1
+    wide, narrow = top * (1 - rule.tie - off), top * (1 - rule.tie + off)
+    j = first(others, wide)
+    if how_many(others, wide) == 1:
+        return j
+    return j if off <= rule.tie and j == first(others, narrow) else -1
 
 
 @loop_jit
 def choose(corr, energy, values, state, others, rule, rss, error):
     """The column of the best score; -1 if rounding leaves it open.
 
-    Values in single precision tell it, unless another is as close as these can't tell.
+    Values in single precision tell it, if there are any, unless another is as close as these can't
+    tell.
     """
+    if values is None:
+        return choose_among(corr, energy, values, state, others, rule, rss, error)
     top = np.float64(largest(values))
-    if not (top > TINY and (rule.by_gain or top > rule.trust * rss)):
+    if not is_told(top, rule, rss):
         return -1
     low = smallest(energy) if rule.by_gain and rule.loose == 0 else rule.loose
     off = SINGLE + rule.tie + score_error(top, low, error, rule.by_gain)
     j = only_one(values, np.float32(top * (1 - off)))
-    return j if j >= 0 else choose_among(corr, energy, state, others, rule, error)
+    if j >= 0:
+        return j
+    return choose_among(corr, energy, values, state, others, rule, rss, error)
 
 
 @part_jit
@@ -303,8 +365,8 @@ def choose_several(corr, is_open, others, chosen, rule, rss, error, wanted):
     As `ActiveSet.ranking` has it: a tie reaches as far down as its leader's value allows.
     """
     count = 0
-    for j in range(corr.size):
-        others[j] = abs2(corr[j]) * is_open[j]
+    for j in range(is_open.size):
+        others[j] = abs2(corr[0, j]) * is_open[j]
     while count < wanted:
         top = largest(others)
         if not (top > 0.0 and top > rule.trust * rss):
@@ -351,20 +413,129 @@ def direction(M, k, h):
 @loop_jit
 def lower_gains(M, k, scale, t, corr, energy, values):
     """Scale p = A*q, in row k, to its length; corr -= t p, energy -= |p|², and the gains."""
-    for j in range(corr.size):
+    along, c = t[0, k], corr[0]
+    for j in range(energy.size):
         M[k, j] *= scale
-        corr[j] -= t * M[k, j]
+        c[j] -= along * M[k, j]
         energy[j] -= abs2(M[k, j])
-        values[j] = np.float32(abs2(corr[j])) / np.float32(energy[j])
+        if values is not None:
+            values[j] = np.float32(abs2(c[j])) / np.float32(energy[j])
 
 
 @loop_jit
 def lower_correlations(M, k, scale, t, corr, is_open, values):
     """Scale p = A*q, in row k, to its length; corr -= t p, and the |corr|² of open columns."""
-    for j in range(corr.size):
+    along, c = t[0, k], corr[0]
+    for j in range(is_open.size):
         M[k, j] *= scale
-        corr[j] -= t * M[k, j]
-        values[j] = abs2(corr[j]) * is_open[j]
+        c[j] -= along * M[k, j]
+        if values is not None:
+            values[j] = abs2(c[j]) * is_open[j]
+
+
+@part_jit
+def along_rows(W, J, G):
+    """G[c, i] = w_i* w_J[c] for four columns J of W, four rows of it at a time."""
+    n, width = W.shape
+    A, B, C, D = G[0], G[1], G[2], G[3]
+    for i in range(width):
+        A[i], B[i], C[i], D[i] = 0, 0, 0, 0
+    whole = n - n % 4
+    for row in range(0, whole, 4):
+        w0, w1, w2, w3 = W[row, J[0]], W[row, J[1]], W[row, J[2]], W[row, J[3]]
+        x0, x1, x2, x3 = W[row + 1, J[0]], W[row + 1, J[1]], W[row + 1, J[2]], W[row + 1, J[3]]
+        y0, y1, y2, y3 = W[row + 2, J[0]], W[row + 2, J[1]], W[row + 2, J[2]], W[row + 2, J[3]]
+        z0, z1, z2, z3 = W[row + 3, J[0]], W[row + 3, J[1]], W[row + 3, J[2]], W[row + 3, J[3]]
+        for i in range(width):
+            w, x = np.conj(W[row, i]), np.conj(W[row + 1, i])
+            y, z = np.conj(W[row + 2, i]), np.conj(W[row + 3, i])
+            A[i] += w * w0 + x * x0 + y * y0 + z * z0
+            B[i] += w * w1 + x * x1 + y * y1 + z * z1
+            C[i] += w * w2 + x * x2 + y * y2 + z * z2
+            D[i] += w * w3 + x * x3 + y * y3 + z * z3
+    for row in range(whole, n):
+        for c in range(FOUR):
+            for i in range(width):
+                G[c, i] += np.conj(W[row, i]) * W[row, J[c]]
+
+
+@part_jit
+def along_columns(W, J, G):
+    """The same where a column is a row of W, two of them at a time."""
+    width, n = W.shape
+    p, q, r, s = W[J[0]], W[J[1]], W[J[2]], W[J[3]]
+    for first in range(0, width, 2):
+        second = min(first + 1, width - 1)
+        x, y = W[first], W[second]
+        zero = W.dtype.type(0)
+        a, b, c, d, e, f, g, h = zero, zero, zero, zero, zero, zero, zero, zero
+        for row in range(n):
+            u, v = np.conj(x[row]), np.conj(y[row])
+            a += u * p[row]
+            b += u * q[row]
+            c += u * r[row]
+            d += u * s[row]
+            e += v * p[row]
+            f += v * q[row]
+            g += v * r[row]
+            h += v * s[row]
+        G[0, first], G[1, first], G[2, first], G[3, first] = a, b, c, d
+        G[0, second], G[1, second], G[2, second], G[3, second] = e, f, g, h
+
+
+@part_jit
+def runners_up(values, place, j, J):
+    """Into J column j and the best besides, of those without a `place`. Returns how many.
+
+    Where there are fewer than four, j stands again.
+    """
+    for c in range(FOUR):
+        J[c] = j
+    found = 1
+    low = 0.0
+    for i in range(values.size):
+        if values[i] > low and place[i] < 0 and i != j:
+            c = min(found, FOUR - 1)
+            while c > 1 and values[J[c - 1]] < values[i]:
+                J[c] = J[c - 1]
+                c -= 1
+            J[c] = i
+            found = min(found + 1, FOUR)
+            low = values[J[FOUR - 1]] if found == FOUR else 0.0
+    return found
+
+
+@part_jit
+def look_up(W, is_transposed, scale, values, j, J, G, place, made):
+    """The inner products of column j and its runners-up, of unit columns, in one pass over A.
+
+    Rows of G take them, and `place` where they are among all that are made. Returns how many.
+    """
+    found = runners_up(values, place, j, J)
+    if is_transposed:
+        along_columns(W, J, G)
+    else:
+        along_rows(W, J, G)
+    for c in range(found):
+        place[J[c]] = made + c
+        for i in range(scale.size):
+            G[c, i] *= scale[i] * scale[J[c]]
+    return found
+
+
+@part_jit
+def row_of(K, lazy, j, values):
+    """Which row of K holds A*a_j; it is made if it is not there. Values: all scores."""
+    if lazy is None:
+        return j
+    if lazy.place[j] < 0:
+        made = lazy.count[0]
+        lazy.count[0] += look_up(
+            lazy.W, lazy.is_transposed, lazy.scale, values, j, lazy.columns, K[made : made + FOUR],
+            lazy.place, made,
+        )  # fmt: skip
+        lazy.count[1] += 1
+    return lazy.place[j]
 
 
 @loop_jit
@@ -378,28 +549,39 @@ def measure(M, k, j, h):
 
 
 @loop_jit
-def take_in(K, M, t, h, corr, energy, values, k, j, left, by_gain, extend_to):
-    """Add column j of this energy; the scores follow if there is to be a `extend_to` step.
+def take_in(
+    K, lazy, M, t, h, corr, energy, values, others, k, j, left, by_gain, is_followed
+):  # fmt: skip
+    """Add column j of this energy; the scores change if a step follows.
 
     Returns the square of its recipe.
     """
-    m, width = corr.size, M.shape[1]
+    m, width = energy.size, M.shape[1]
     scale = 1 / np.sqrt(left)
-    t[k] = corr[j] * scale
+    for i in range(len(t)):
+        t[i, k] = corr[i, j] * scale
     energy[j] = np.inf if by_gain else 0.0
     for i in range(m, width):
         M[k, i] = 0
     M[k, m + k] = 1
-    if extend_to:
+    if is_followed:
+        row = row_of(K, lazy, j, others)
         for i in range(m):
-            M[k, i] = K[j, i]
+            M[k, i] = K[row, i]
         direction(M, k, h)
         if by_gain:
-            lower_gains(M, k, scale, t[k], corr, energy, values)
+            lower_gains(M, k, scale, t, corr, energy, values)
         else:
-            lower_correlations(M, k, scale, t[k], corr, energy, values)
-    else:
+            lower_correlations(M, k, scale, t, corr, energy, values)
+        for target in range(1, len(t)):
+            for i in range(m):
+                corr[target, i] -= t[target, k] * M[k, i]
+    elif values is not None:
         direction(M[:, m:], k, h)
+    else:  # the last step of one model: a plain loop is soon compiled
+        for c in range(k):
+            for i in range(m, width):
+                M[k, i] -= h[c] * M[c, i]
     square = 0.0
     for i in range(m, width):
         M[k, i] *= scale
@@ -408,16 +590,14 @@ def take_in(K, M, t, h, corr, energy, values, k, j, left, by_gain, extend_to):
 
 
 @part_jit
-def fit(columns, y, M, t, order, k, x, r):
-    """x = U t, and r = y - A_S x from the columns. Returns ‖r‖²."""
-    room = x.size
+def combine(M, t, k, x):
+    """x = U t."""
     for i in range(k):
         x[i] = 0
     for c in range(k):
-        recipe = M[c, M.shape[1] - room :]
+        recipe = M[c, M.shape[1] - x.size :]
         for i in range(k):
             x[i] += t[c] * recipe[i]
-    return leave(columns, y, order, k, x, r)
 
 
 @part_jit
@@ -436,29 +616,38 @@ def leave(columns, y, order, k, x, r):
 
 
 @part_jit
-def refine(columns, y, M, order, k, x, r, h):
-    """x += U U* A_S* r, which brings back the digits that squares lost. Returns ‖r‖²."""
-    room = x.size
+def refine(columns, M, order, k, x, r, h):
+    """x += U U* A_S* r, which brings back the digits that squares lost."""
     for i in range(k):
-        a, inner = columns[order[i]], 0 * y[0]
-        for row in range(y.size):
+        a, inner = columns[order[i]], 0 * r[0]
+        for row in range(r.size):
             inner += np.conj(a[row]) * r[row]
         h[i] = inner
     for c in range(k):
-        recipe, left = M[c, M.shape[1] - room :], 0 * y[0]
+        recipe, left = M[c, M.shape[1] - x.size :], 0 * r[0]
         for i in range(k):
             left += np.conj(recipe[i]) * h[i]
         for i in range(k):
             x[i] += left * recipe[i]
-    return leave(columns, y, order, k, x, r)
+
+
+@part_jit
+def fit(columns, y, M, t, order, k, x, r, h, is_refined):
+    """x = U t of one signal, perhaps refined once, and r = y - A_S x. Returns ‖r‖²."""
+    combine(M, t[0], k, x[0])
+    rss = leave(columns, y, order, k, x[0], r[0])
+    if is_refined:
+        refine(columns, M, order, k, x[0], r[0], h)
+        rss = leave(columns, y, order, k, x[0], r[0])
+    return rss
 
 
 @part_jit
 def judge_fit(columns, y, M, t, order, k, x, r, h, at, rule, enough):
     """Whether r, made from the columns, is small enough: FITTED, EXACT, MORE, or UNSURE."""
-    fit(columns, y, M, t, order, k, x, r)
-    left = refine(columns, y, M, order, k, x, r, h)
-    at[RSS] = left
+    if columns is None:
+        return UNSURE
+    left = at[RSS] = fit(columns, y, M, t, order, k, x, r, h, True)
     length, off = np.sqrt(left), SHARE * rule.eps * np.sqrt(at[PEAK])
     if abs(length - np.sqrt(rule.nothing)) <= off:
         return UNSURE
@@ -485,10 +674,14 @@ def judge_gain(gain, floor, off):
 
 @loop_jit
 def grow(
-    K, columns, y, M, t, h, x, r, corr, energy, values, others, state, order, at,
+    K, lazy, columns, y, M, t, h, x, r, corr, energy, values, others, state, order, at,
     rule, k, enough, floor,
 ):  # fmt: skip
     """Add the best column again and again (see `stepwise.grow`).
+
+    Rows of G are K, unless they are made lazily. Without columns, fits that are nearly close enough
+    are left to the engine; without room for values in single precision, scores are looked through
+    in double.
 
     Returns (columns, why it ended).
     """
@@ -509,7 +702,7 @@ def grow(
         left = measure(M, k, j, h)
         if not left > rule.trust:
             return k, UNSURE
-        size = np.sqrt(abs2(corr[j]))
+        size = np.sqrt(column_square(corr, j))
         gain, off = size * size / left, error * (1 / left + 2 / size)
         if rule.copies and not off < rule.tie:
             return k, UNSURE
@@ -518,10 +711,12 @@ def grow(
             break
         order[k] = j
         state[j] = ACTIVE
-        extend_to = k + 1 < rule.most or rule.back
-        at[SIZE] += take_in(K, M, t, h, corr, energy, values, k, j, left, rule.by_gain, extend_to)
+        at[SIZE] += take_in(
+            K, lazy, M, t, h, corr, energy, values, others, k, j, left, rule.by_gain,
+            k + 1 < rule.most or rule.back,
+        )  # fmt: skip
         at[PEAK] = max(at[PEAK], at[SIZE])
-        at[RSS] -= abs2(t[k])
+        at[RSS] -= column_square(t, k)
         k += 1
         if not at[PEAK] < rule.frail:
             return k, UNSURE
@@ -531,12 +726,12 @@ def grow(
 
 
 @part_jit
-def grow_by_batches(dictionary, y, work, rule, enough, floor):
+def grow_by_batches(dictionary, y, work, chosen, rule, enough, floor):
     """Add `batch` columns at a time (see `gomp`). Returns (columns, why it ended)."""
     K, M, t, h, x, r, at = dictionary.K, work.M, work.t, work.h, work.x, work.r, work.at
     corr, energy, values, order = work.corr, work.energy, work.values, work.order
     columns = dictionary.columns
-    k = 0
+    k = none_yet()
     while k < rule.most:
         error = unit_error(at[PEAK], rule.eps)
         code = FITTED if at[RSS] <= enough else MORE
@@ -545,22 +740,24 @@ def grow_by_batches(dictionary, y, work, rule, enough, floor):
         if code != MORE:
             return k, code
         wanted = min(rule.batch, rule.most - k)
-        count = choose_several(corr, energy, work.others, work.chosen, rule, at[RSS], error, wanted)
+        count = choose_several(corr, energy, work.others, chosen, rule, at[RSS], error, wanted)
         if count < 0:
             return k, UNSURE
-        top = abs2(corr[work.chosen[0]])
+        top = abs2(corr[0, chosen[0]])
         code = judge_gain(top, floor, top * score_error(top, 1.0, error, False))
         if code != MORE:
             return k, code
         for i in range(count):
-            j = work.chosen[i]
+            j = chosen[i]
             left = measure(M, k, j, h)
             if not left > rule.trust:
                 return k, UNSURE
             order[k] = j
-            at[SIZE] += take_in(K, M, t, h, corr, energy, values, k, j, left, False, True)
+            at[SIZE] += take_in(
+                K, None, M, t, h, corr, energy, values, work.others, k, j, left, False, True
+            )
             at[PEAK] = max(at[PEAK], at[SIZE])
-            at[RSS] -= abs2(t[k])
+            at[RSS] -= column_square(t, k)
             k += 1
         if not at[PEAK] < rule.frail:
             return k, UNSURE
@@ -575,7 +772,7 @@ def least_certain(work, rule, k, low, error):
         return -1
     wide, narrow = rule.tie + off, rule.tie - off
     squares = work.others
-    sum_squares(as_row(work.x), k, squares)
+    sum_squares(work.x, k, squares)
     i = least(squares, work.diagonal, k, work.order, work.locked, True, wide, rule.nothing)
     close = 0
     for other in range(k):
@@ -591,10 +788,10 @@ def least_certain(work, rule, k, low, error):
 @part_jit
 def take_out(work, start, k, i):
     """Drop the column at position i: a reflection of all rows, and the scores without the last."""
-    m = work.corr.size
+    m = work.energy.size
     j = work.order[i]
     U = work.M[:, m:]
-    reflector(U, as_row(work.t), k, i, work.v)
+    reflector(U, work.t, k, i, work.v)
     apply(work.M, work.v, k, m + k)
     for c in range(k - 1):
         for row in range(i, k - 1):
@@ -603,37 +800,37 @@ def take_out(work, start, k, i):
             U[c, row] = 0
     close_gap(work.order, work.locked, work.none, k, i)
     k -= 1
-    p, t = work.M[k], work.t[k]
+    p, t, corr = work.M[k], work.t[0], work.corr[0]
     for other in range(m):
-        work.corr[other] += t * p[other]
+        corr[other] += t[k] * p[other]
         work.energy[other] += abs2(p[other])
     work.state[j] = OPEN
-    work.corr[j], work.energy[j] = start[j], 1
+    corr[j], work.energy[j] = start[j], 1
     for c in range(k):
-        work.corr[j] -= work.t[c] * work.M[c, j]
+        corr[j] -= t[c] * work.M[c, j]
         work.energy[j] -= abs2(work.M[c, j])
     for other in range(m):
-        work.values[other] = abs2(work.corr[other]) / work.energy[other]
+        work.values[other] = abs2(corr[other]) / work.energy[other]
 
 
 @part_jit
 def shrink(work, rule, start, k, ceiling):
     """Drop the column of least loss while that is at most this. Returns (columns, why it ended)."""
-    U = work.M[:, work.corr.size :]
+    U, x = work.M[:, work.energy.size :], work.x[0]
     while k > 0:
-        work.at[SIZE] = coefficients(U, as_row(work.t), k, as_row(work.x), work.diagonal)
+        work.at[SIZE] = coefficients(U, work.t, k, work.x, work.diagonal)
         work.at[PEAK] = max(work.at[PEAK], work.at[SIZE])
         error = unit_error(work.at[PEAK], rule.eps)
         low = np.inf
         for i in range(k):
-            low = min(low, abs2(work.x[i]) / work.diagonal[i])
+            low = min(low, abs2(x[i]) / work.diagonal[i])
         code = judge_gain(low, ceiling, 2 * np.sqrt(low) * error)
         if code != SMALL:
             return k, code
         i = least_certain(work, rule, k, low, error)
         if i < 0:
             return k, UNSURE
-        work.at[RSS] += abs2(work.x[i]) / work.diagonal[i]
+        work.at[RSS] += abs2(x[i]) / work.diagonal[i]
         take_out(work, start, k, i)
         k -= 1
     work.at[SIZE] = 0.0
@@ -641,33 +838,33 @@ def shrink(work, rule, start, k, ceiling):
 
 
 @part_jit
-def is_as_before(work, k, before):
+def is_as_before(order, k, before, size):
     """Whether the active columns are those that were active before a round, so many."""
-    if k != before:
+    if k != size:
         return False
     for i in range(k):
         found = False
         for other in range(k):
-            found = found or work.before[other] == work.order[i]
+            found = found or before[other] == order[i]
         if not found:
             return False
     return True
 
 
 @part_jit
-def alternate(dictionary, y, work, rule, start, floor):
+def alternate(dictionary, y, work, before, rule, start, floor):
     """Forward and back until nothing changes (see `rmp0`). Returns (columns, why it ended).
 
     No round but the last leaves ‖r‖² + δ²|S| as it was, so that no earlier support comes again.
     """
-    k = 0
+    k = none_yet()
     for _ in range(ROUNDS):
-        before = k
+        size = k
         for i in range(k):
-            work.before[i] = work.order[i]
+            before[i] = work.order[i]
         k, code = grow(
-            dictionary.K, dictionary.columns, y, work.M, work.t, work.h, work.x, work.r, work.corr,
-            work.energy, work.values, work.others, work.state, work.order, work.at,
+            dictionary.K, None, dictionary.columns, y, work.M, work.t, work.h, work.x, work.r,
+            work.corr, work.energy, work.values, work.others, work.state, work.order, work.at,
             rule, k, -1.0, floor,
         )  # fmt: skip
         if code == UNSURE:
@@ -675,7 +872,7 @@ def alternate(dictionary, y, work, rule, start, floor):
         k, code = shrink(work, rule, start, k, floor)
         if code == UNSURE:
             return k, UNSURE
-        if is_as_before(work, k, before):
+        if is_as_before(work.order, k, before, size):
             return k, STABLE
     return k, UNSURE
 
@@ -684,7 +881,7 @@ def alternate(dictionary, y, work, rule, start, floor):
 def begin(dictionary, start, corr, energy, values, state, at):
     """The scores of an empty model."""
     for j in range(start.size):
-        corr[j] = start[j]
+        corr[0, j] = start[j]
         values[j] = abs2(start[j]) * dictionary.is_open[j]
     for j in range(start.size):
         energy[j] = dictionary.energy[j]
@@ -704,21 +901,17 @@ def tell(active, values, k, scale, units, order, x):
         order[at], x[at] = j, value
 
 
-@loop_jit
-def finish(columns, y, M, t, h, x, r, active, peak, k, scale, units, order, X):
-    """Coefficients in the units of the data, columns ascending. Returns ‖r‖²."""
-    rss = fit(columns, y, M, t, active, k, x, r)
-    if peak > REFINED:
-        rss = refine(columns, y, M, active, k, x, r, h)
-    tell(active, x, k, scale, units, order, X)
-    return rss
-
-
 @jit
-def encode(dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes):
+def encode(
+    dictionary, rule, work, chosen, before, Y, C, scales, enough, floors,
+    order, X, sizes, rss, codes,
+):  # fmt: skip
     """The code of each row of Y, a unit signal, given its inner products C with all columns.
 
-    `scales`, `enough` and `floors` are norm, ‖r‖² to reach and gain to exceed, of each signal.
+    Columns come in by batches if there is room for those `chosen`, and are dropped again if there
+    is room for those `before` a round; else both are None. `scales`, `enough` and `floors` are
+    norm, ‖r‖² to reach and gain to exceed, of each signal.
+
     Writes columns, ascending, and their coefficients in the units of the data, how many these are,
     ‖r‖² of the unit signal, and why it ended; UNSURE: the signal is left to the engine.
     """
@@ -729,45 +922,70 @@ def encode(dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes
     state, units = work.state, dictionary.units
     for s in range(len(Y)):
         begin(dictionary, C[s], corr, energy, values, state, at)
-        k, code = grow(
-            K, columns, Y[s], M, t, h, x, r, corr, energy, values, others, state, active, at,
-            rule, 0, enough[s], floors[s],
-        )  # fmt: skip
+        if chosen is not None:
+            k, code = grow_by_batches(dictionary, Y[s], work, chosen, rule, enough[s], floors[s])
+        elif before is not None:
+            k, code = alternate(dictionary, Y[s], work, before, rule, C[s], floors[s])
+        else:
+            k, code = grow(
+                K, None, columns, Y[s], M, t, h, x, r, corr, energy, values, others, state, active,
+                at, rule, none_yet(), enough[s], floors[s],
+            )  # fmt: skip
         sizes[s], codes[s] = k, code
         if code != UNSURE:
-            rss[s] = finish(
-                columns, Y[s], M, t, h, x, r, active, at[PEAK], k, scales[s], units, order[s], X[s]
-            )
+            rss[s] = fit(columns, Y[s], M, t, active, k, x, r, h, at[PEAK] > REFINED)
+            tell(active, x[0], k, scales[s], units, order[s], X[s])
 
 
-@loop_jit
-def conclude(dictionary, y, work, k, code, scale, s, order, X, sizes, rss, codes):
-    """Write the code of signal s; leave it alone where rounding leaves something open."""
-    sizes[s], codes[s] = k, code
-    if code != UNSURE:
-        rss[s] = finish(
-            dictionary.columns, y, work.M, work.t, work.h, work.x, work.r, work.order,
-            work.at[PEAK], k, scale, dictionary.units, order[s], X[s],
-        )  # fmt: skip
-
-
-@jit
-def encode_by_batches(
-    dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes
-):
-    """The same with `batch` columns at a time."""
-    for s in range(len(Y)):
-        begin(dictionary, C[s], work.corr, work.energy, work.values, work.state, work.at)
-        k, code = grow_by_batches(dictionary, Y[s], work, rule, enough[s], floors[s])
-        conclude(dictionary, Y[s], work, k, code, scales[s], s, order, X, sizes, rss, codes)
+@part_jit
+def take_away(W, is_transposed, scale, order, k, x, r):
+    """Take A_S x, of unit columns, out of the targets in r. Returns what is left, ‖r‖²."""
+    for target in range(len(r)):
+        for i in range(k):
+            j = order[i]
+            factor = x[target, i] * scale[j]
+            if is_transposed:
+                for row in range(r.shape[1]):
+                    r[target, row] -= factor * W[j, row]
+            else:
+                for row in range(r.shape[1]):
+                    r[target, row] -= factor * W[row, j]
+    square = 0.0
+    for row in range(r.shape[1]):
+        square += column_square(r, row)
+    return square
 
 
 @jit
-def encode_and_back(
-    dictionary, rule, work, Y, C, scales, enough, floors, order, X, sizes, rss, codes
-):
-    """The same forward and back, until nothing changes."""
-    for s in range(len(Y)):
-        begin(dictionary, C[s], work.corr, work.energy, work.values, work.state, work.at)
-        k, code = alternate(dictionary, Y[s], work, rule, C[s], floors[s])
-        conclude(dictionary, Y[s], work, k, code, scales[s], s, order, X, sizes, rss, codes)
+def grow_lazily(
+    W, is_transposed, scale, corr, energy, state, U, t, r, rule, enough, floor, picks, rss, X
+):  # fmt: skip
+    """Add the best column again and again, from an empty model, to one target or several.
+
+    W is A or its transpose, the columns of which times `scale` have unit norm; r holds the targets.
+    Writes U, t, r, and what `stepwise.grow` tells of each step. Returns (columns added, why it
+    ended, passes over A).
+    """
+    m, steps = energy.size, rule.most
+    place = np.empty(m, np.int64)
+    for j in range(m):
+        place[j] = -1
+    count = np.zeros(2, np.int64)
+    lazy = LazyRows(W, is_transposed, scale, place, np.empty(FOUR, np.int64), count)
+    K = np.empty((min(FOUR * steps, m) + FOUR, m), U.dtype)
+    M = np.empty((steps, m + steps), U.dtype)
+    at = np.empty(3)
+    at[RSS], at[SIZE], at[PEAK] = 1.0, 0.0, 1.0
+    k, code = grow(
+        K, lazy, None, None, M, t, np.empty(steps, U.dtype), None, None, corr, energy, None,
+        np.empty(m, energy.dtype), state, picks, at, rule, none_yet(), enough, floor,
+    )  # fmt: skip
+    for c in range(k):
+        for row in range(k):
+            U[c, row] = M[c, m + row]
+        advance(X[max(c - 1, 0)], U[c], t, c, X[c])
+    if k > 0:
+        rss[k - 1] = take_away(W, is_transposed, scale, picks, k, X[k - 1], r)
+        for c in range(k - 1, 0, -1):
+            rss[c - 1] = rss[c] + column_square(t, c)
+    return k, code, count[1]

@@ -124,8 +124,8 @@ class Homotopy:
     def _may_predict(self) -> bool:
         """Whether breakpoints are predicted, and checked several at a time."""
         asked = plan.needs(l1=True, careful=self._careful, callback=self.log.callback)
-        needs = asked | self.data.design.needs(self._dtype)
-        task = plan.Task(self.data.shape, needs, itemsize=self._dtype.itemsize)
+        design, dtype = self.data.design, self._dtype
+        task = plan.Task(design.shape, lambda: asked | design.needs(dtype), itemsize=dtype.itemsize)
         return plan.kernel_for(task) is plan.PATH_LOOKAHEAD
 
     @property
