@@ -25,6 +25,7 @@ def stepwise(
     y: ArrayLike | Targets,
     *,
     criterion: str | Cost = "ric",
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     start: Iterable[int] | None = (),
@@ -36,7 +37,9 @@ def stepwise(
     Of all columns that can be added the one of largest gain is best, and of all that can be
     dropped the one of least loss (Lemma 3.5 of the paper), since every criterion grows with ‖r‖²;
     the cheaper of the two models is taken if it costs less than the present one by more than
-    rounding. Equal costs: the smaller model.
+    rounding. Equal costs: the smaller model. With a ridge, gain and loss are those of the penalised
+    objective, and the criterion is that of ‖r‖² and of the degrees of freedom, df = trace of the
+    hat matrix, in place of the number of columns.
 
     A fit to rounding error costs -∞, or nearly so; it loses what it doesn't need, and is the
     answer. Where a model has too few rows to be judged, columns go until it can be.
@@ -50,7 +53,10 @@ def stepwise(
     criterion : str or callable
         "ric", "aic", "aicc", "bic", "ebic", "cp" or "adjusted_r2" for n rows and no intercept (see
         `sparsewise.criteria.Criteria`), or a function of ‖r‖² (in the units of y) and the number
-        of columns that grows with ‖r‖² and is to be small.
+        of columns (with a ridge, df) that grows with ‖r‖² and is to be small.
+    ridge : float
+        Shrink coefficients: minimise ‖r‖² + ridge ‖z‖², z the coefficients of columns scaled to
+        unit norm. A pure number; see `Problem`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int, optional
@@ -76,7 +82,7 @@ def stepwise(
     barred = check_columns(exclude, design.shape[1], "exclude")
     active, stopping = begin(
         "stepwise", design, y, delta=0.0,
-        include=include, exclude=barred, start=start, callback=callback,
+        ridge=ridge, include=include, exclude=barred, start=start, callback=callback,
     )  # fmt: skip
 
     def steps() -> Stop:

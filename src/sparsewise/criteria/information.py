@@ -92,7 +92,7 @@ class Criteria:
         """Whether squared residuals are but rounding error."""
         return np.asarray(rss) <= self.exact * self.total
 
-    def values(self, name: str, rss: Array | float, size: Array | int) -> Array:
+    def values(self, name: str, rss: Array | float, size: Array | float) -> Array:
         """A criterion by name, for models of these squared residuals and sizes.
 
         NaN where it is not defined, for want of rows.
@@ -102,13 +102,13 @@ class Criteria:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(_FORMULAS[name](self, rss, k, k + self.intercept))
 
-    def costs(self, name: str, rss: Array | float, size: Array | int) -> Array:
+    def costs(self, name: str, rss: Array | float, size: Array | float) -> Array:
         """The same, the smaller the better; infinite where it is not defined."""
         values = self.values(name, rss, size)
         values = -values if name == "adjusted_r2" else values
         return np.where(np.isnan(values), np.inf, values)
 
-    def cost(self, name: str) -> Callable[[float, int], float]:
+    def cost(self, name: str) -> Callable[[float, float], float]:
         """The cost of one model by this criterion, as a function of RSS and size."""
         return lambda rss, size: float(self.costs(name, rss, size))
 

@@ -16,8 +16,11 @@ from sparsewise.errors import InputError, Parameter
 from sparsewise.problem.problem import Problem
 from sparsewise.results import Stop
 
-Cost = Callable[[float, int], float]
-"""What a model of this ‖r‖² and this many columns costs: less is better."""
+Cost = Callable[[float, float], float]
+"""What a model of this ‖r‖² and so many degrees of freedom (columns) costs: less is better."""
+
+Models = tuple[Array, Array]
+"""‖r‖² and degrees of freedom."""
 
 
 class Moves(NamedTuple):
@@ -28,7 +31,7 @@ class Moves(NamedTuple):
     columns : ndarray of int
         The columns that can be added (ascending), or dropped (in the order in which they came).
     change : ndarray
-        By how much ‖r‖² would fall, or grow.
+        By how much ‖r‖² (with a ridge, ‖r‖² + ridge ‖x‖² of unit columns) would fall, or grow.
     rss : ndarray
         The ‖r‖² that each step leads to.
     cost : ndarray
@@ -85,21 +88,23 @@ class StepCriterion(NamedTuple):
     drift: float
     exact: float
 
-    def cost(self, rss: float, size: int) -> float:
+    def cost(self, rss: float, df: float) -> float:
         """The criterion of a model, for a target of norm one."""
-        return self.inner(0.0 if rss <= self.exact else rss, size)
+        return self.inner(0.0 if rss <= self.exact else rss, df)
 
     def decide(self, active: ActiveSet, gain: float, loss: float) -> Literal["add", "drop"] | Stop:
         """What to do, given the best gain and the least loss (negative: there is none)."""
-        rss, size = active.rss, active.size
-        here = self.cost(rss, size)
+        rss = active.rss
+        here = self.cost(rss, active.df)
         # What the models next to this one cost at most, whatever rounding has done.
         up = down = math.inf
         if gain >= 0:
-            up = self.cost((rss - gain) * (1 + self.tie), size + 1)
+            after, df = active.after_best_addition(gain)
+            up = self.cost(after * (1 + self.tie), df)
         if loss >= 0:
-            down = self.cost((rss + loss) * (1 + self.tie), size - 1)
-            needless = rss + loss <= self.exact and down <= here
+            after, df = active.after_best_deletion(loss)
+            down = self.cost(after * (1 + self.tie), df)
+            needless = after <= self.exact and down <= here
             if needless or here == math.inf == min(up, down):
                 return "drop"
         if min(up, down) < here:
@@ -116,25 +121,25 @@ class StepCriterion(NamedTuple):
 
     def look_around(self, active: ActiveSet) -> Round:
         """The model as it is and all that are one step away, in the units of the data."""
-        units, size, rss = active.problem.units, active.size, active.rss
+        units = active.problem.units
 
-        def judged(rss: float, size: int) -> tuple[float, float]:
+        def judged(rss: float, df: float) -> tuple[float, float]:
             squared = units.squared(0.0 if rss <= self.exact else rss)
-            return squared, self.outer(squared, size)
+            return squared, self.outer(squared, df)
 
-        def moves(columns: Iterable[int], change: Iterable[float], sign: int) -> Moves:
+        def moves(columns: Iterable[int], change: Iterable[float], after: Models) -> Moves:
             j, fall = np.array(list(columns), np.int64), np.array(list(change), float)
-            after = [judged(rss + sign * c, size + -sign) for c in fall]
-            table = np.array(after, float).reshape(-1, 2)
+            costs = [judged(*model) for model in zip(*(one.tolist() for one in after), strict=True)]
+            table = np.array(costs, float).reshape(-1, 2)
             return Moves(j, np.array([units.squared(c) for c in fall]), table[:, 0], table[:, 1])
 
         gains, losses = active.gains(), active.loose_losses()
         free = np.flatnonzero(gains >= 0)
         return Round(
-            *judged(rss, size),
+            *judged(active.rss, active.df),
             active.order,
-            moves(free, gains[free], -1),
-            moves(losses.keys(), losses.values(), 1),
+            moves(free, gains[free], active.after_adding(free)),
+            moves(losses.keys(), losses.values(), active.after_dropping(list(losses))),
         )
 
 
@@ -172,7 +177,7 @@ def _by_name(name: str, data: Problem, excluded: list[int]) -> tuple[Cost, Cost]
 
 def _full_variance(data: Problem, excluded: list[int]) -> float:
     """s² of Mallows' Cp: the residual variance with every column, or as many as are independent."""
-    full = ActiveSet(data)
+    full = ActiveSet(data._replace(ridge=0.0))
     full.add(j for j in range(data.shape[1]) if j not in excluded)
     left = data.design.rows - full.size
     if left <= 0:
@@ -188,7 +193,7 @@ def _by_function(criterion: Cost, data: Problem) -> tuple[Cost, Cost]:
     """A criterion of one's own for a target of norm one, and for the target itself."""
     units = data.units
 
-    def outer(rss: float, size: int) -> float:
+    def outer(rss: float, size: float) -> float:
         told = criterion(rss, size)
         try:
             cost = float(told)

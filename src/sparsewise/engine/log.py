@@ -71,9 +71,13 @@ class Log:
         coefs: Sequence[Array] | Array,
         size: int,
         log_evidences: Sequence[float] | Array | None = None,
+        df: Sequence[float] | Array | None = None,
     ) -> None:
-        """Consecutive steps that led to a model of this size; coefs has one row a step."""
-        stretch = Stretch(action, columns, losses, coefs, log_evidences)
+        """Consecutive steps that led to a model of this size; coefs has one row a step.
+
+        `df`: the degrees of freedom after each; None: as many as columns.
+        """
+        stretch = Stretch(action, columns, losses, coefs, log_evidences, df)
         if action == "start":
             self._stretches.clear()
         self._stretches.append(stretch)
@@ -92,6 +96,7 @@ class Log:
         columns: Array,
         x: Array,
         rss: float,
+        df: float | None = None,
         least_squares: bool = True,
         kind: type[Solution] = Solution,
         **more: Any,
@@ -106,7 +111,9 @@ class Log:
             support=support,
             coef=units.coef(columns, x),
             residual_norm=rss**0.5 * problem.scale,
-            path=Path(self._stretches, units, float(not problem.is_zero)),
+            df=float(support.size if df is None else df),
+            ridge=problem.ridge,
+            path=Path(self._stretches, units, float(not problem.is_zero), problem.ridge),
             stop=stop,
             n_passes=problem.passes.count,
             least_squares=least_squares,

@@ -41,9 +41,12 @@ class SparseModel:
         How many columns the model is to have at most, where that is known.
     basis : bool
         Whether the start will be added to. Dropping alone needs no basis.
-    noise : float
-        σ² for a target of norm one, where columns are damped (see `Evidence`).
+    damped : bool
+        Whether each column has a damping of its own (see `Evidence`).
     """
+
+    noise = 0.0
+    """σ² for a target of norm one, where it tells how a column that is added is damped."""
 
     def __init__(
         self,
@@ -55,16 +58,16 @@ class SparseModel:
         callback: Callback | None = None,
         room: int | None = None,
         basis: bool = True,
-        noise: float = 0.0,
+        damped: bool = False,
     ) -> None:
         self._kernels = load_kernels()
         self.problem = problem
         self.log = Log(problem, callback)
-        self._factor = Factor(problem, 16 if room is None else max(room, 1), noise)
+        self._factor = Factor(problem, 16 if room is None else max(room, 1), damped)
         self._scores = Scores(self._factor)
         self._tolerance = self._factor.tolerance
-        # With noise, the evidence says when to stop, however close the fit.
-        self._nothing = -1.0 if noise else self._tolerance.exact
+        # Of a Bayesian model, the evidence says when to stop, however close the fit.
+        self._nothing = -1.0 if damped else self._tolerance.exact
         self._look_ahead = LookAhead()
         self._measured_anew = False
         if any(map(_may_hold, (include, exclude, start))):
@@ -94,7 +97,8 @@ class SparseModel:
             raise self._cannot_start_from(columns)
         self._scores.state[columns] = self._kernels.ACTIVE
         if columns:
-            self.log.record("start", columns, [self.rss], [self._factor.coef()], self.size)
+            coef = self._factor.coef()
+            self.log.record("start", columns, [self.rss], [coef], self.size, df=[self.df])
 
     @staticmethod
     def _fit_in(name: str, columns: list[int], room: int) -> None:
@@ -122,9 +126,26 @@ class SparseModel:
         return self._factor.rss
 
     @property
+    def objective(self) -> float:
+        """What steps lower: ‖r‖², or with a ridge ‖r‖² + ridge ‖x‖² of unit columns."""
+        return self._factor.objective
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom: the trace of the hat matrix, of least squares the active columns."""
+        return self._factor.df
+
+    @property
     def residual(self) -> Array:
         """r = y - A x, for y scaled to norm one; one target a row."""
         return self._factor.r
+
+    @property
+    def whole_residual(self) -> Array:
+        """r, and the roots of the ridge term of each coefficient: the objective is its square."""
+        if not self.problem.ridge:
+            return self.residual
+        return np.hstack([self.residual, self._factor.d * self._factor.coef()])
 
     @property
     def order(self) -> list[int]:
@@ -184,7 +205,7 @@ class SparseModel:
             x, rss = factor.coef(), factor.rss
         else:
             x, rss = anew[0], float(np.vdot(anew[1], anew[1]).real)
-        return self.log.solution(algorithm, stop, factor.columns, x, rss, **more)
+        return self.log.solution(algorithm, stop, factor.columns, x, rss, df=factor.df, **more)
 
     def covariance(self, sigma: float) -> Array:
         """σ² U U*: that of the coefficients in the units of the data, columns ascending."""
@@ -254,7 +275,8 @@ class SparseModel:
         limits = (
             float(stopping.most), stopping.enough, stopping.gain, self._nothing,
             tolerance.dependent, factor.frail, tolerance.tie, scores.faded,
-            math.inf if self._measured_anew else tolerance.drift, factor.noise,
+            math.inf if self._measured_anew else tolerance.drift, self.noise,
+            factor.ridge,
         )  # fmt: skip
         step = self._from_all if small else self._from_pool
         added, code, known = step((by_gain, steps, limits, picks, rss, X))
@@ -308,7 +330,7 @@ class SparseModel:
         confirmed, known, stale = kernels.confirm(
             scores.project(k, k + added - at_end), scale, factor.t, k,
             picks[:added], scores.corr, scores.energy, scores.floor, scores.state, by_gain,
-            self._tolerance.dependent, self._tolerance.tie,
+            self._tolerance.dependent, self._tolerance.tie, factor.ridge,
         )  # fmt: skip
         self._look_ahead.learn(added, confirmed)
         if confirmed < added:
@@ -349,7 +371,8 @@ class SparseModel:
 
     def _added(self, columns: Array, rss: Array, coefs: Array) -> None:
         """Record that these columns came in, one after the other."""
-        self.log.record("add", columns, rss, coefs, self.size)
+        df = self._factor.dfs(self.size - columns.size)
+        self.log.record("add", columns, rss, coefs, self.size, df=df)
 
 
 def in_range(variances: Array) -> bool:

@@ -60,7 +60,8 @@ def stopping_criterion(algorithm: str | None, problem: Problem, **taken: Any) ->
         Those that it takes, of sparsity (most features), residual (stop once ‖r‖ is at most this)
         and delta (add while ‖r‖² falls by more than δ², drop while it grows by at most δ²).
     """
-    highest = min(problem.shape)
+    # With a ridge, more columns than rows can be in a model.
+    highest = problem.shape[1] if problem.ridge else min(problem.shape)
     sparsity = check_count(taken.get("sparsity"), "sparsity", 0, highest)
     residual = check_tolerance(taken.get("residual"), "residual")
     delta = check_tolerance(taken.get("delta"), "delta")

@@ -82,6 +82,8 @@ class Certificate:
         The columns that each subset must have, and must not have.
     reason : str
         Why rounding leaves it open, where a search has come to its end.
+    ridge : float
+        That of the solution: subsets are compared by ‖r‖² + ridge ‖z‖² (see `certify`).
     """
 
     status: Literal["optimal", "unknown", "beaten"]
@@ -100,6 +102,7 @@ class Certificate:
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
     reason: str = ""
+    ridge: float = 0.0
 
     @property
     def size(self) -> int:
@@ -113,7 +116,8 @@ class Certificate:
 
     def sentence(self, names: Sequence[str] | None = None) -> str:
         """The verdict in one plain sentence, with the columns by name if names are given."""
-        subset = f"best subset of {self.size}{self._constraints(names)}"
+        by = " at this ridge" if self.ridge else ""
+        subset = f"best subset of {self.size}{self._constraints(names)}{by}"
         if self.status == "optimal":
             if self.ties:
                 return f"certified {subset}: no other fits better; {self._as_good(names)}"
@@ -206,6 +210,10 @@ def certify(
       the Babel function at d - 1 of the columns outside S, and β² the largest sum of d inner
       products of a column of S with others, times the largest of an outside column with all of S.
 
+    Of a solution with a ridge, all this is of the least-squares problem that ‖r‖² + ridge ‖z‖² is
+    on [A; √ridge I], unit columns: its support is the best by this objective, the root of which
+    takes the place of ‖r‖.
+
     It costs O(n m²), in blocks of columns.
 
     Parameters
@@ -231,7 +239,8 @@ def certify(
     Certificate
         The verdict, the figures behind it, and as text one plain sentence.
     """
-    data = problem(A, y, multi_target=True)
+    ridge = getattr(solution, "ridge", 0.0)
+    data = problem(A, y, multi_target=True, ridge=ridge).augmented
     seconds = check_tolerance(time_limit, "time_limit")
     support: Any = getattr(solution, "support", solution)
     columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
@@ -270,6 +279,7 @@ def certify(
         include=tuple(sorted(forced)),
         exclude=tuple(sorted(barred)),
         reason=verdict.reason,
+        ridge=ridge,
     )
 
 

@@ -79,8 +79,8 @@ class MultistartSolution(UncertainSolution):
 
     def check(self, A: Any, y: Any) -> MultistartCheck:
         """Recompute residual, noise, score and chance, and that no single change helps."""
-        data = problem_of(A, y, self.coef)
-        plain, again = self._check_fit(data), _Recomputed(data, self)
+        data = problem_of(A, y, self.coef, self.ridge)
+        plain, again = self._check_fit(data), _Recomputed(data.augmented, self)
         sigma, covariance = again.sigma_error(), again.covariance_error()
         score, chance = again.score_error(), again.chance_error()
         fall = again.possible_fall()

@@ -39,6 +39,7 @@ class Stretch(NamedTuple):
     losses: Sequence[float] | Array
     coefs: Sequence[Array] | Array
     log_evidences: Sequence[float] | Array | None = None
+    df: Sequence[float] | Array | None = None
 
     def step(self, i: int, size: int, units: Units) -> Step:
         """Step i, which led to a model of this size, in the units of the data."""
@@ -68,12 +69,18 @@ class Path(Sequence[Step]):
         The way back to the units of the data.
     empty_loss : float
         That of the empty model, in the engine's units: 1, or 0 for a target of zeros.
+    ridge : float
+        What a squared coefficient of a unit column costs: the best model of a size is that of
+        least ‖r‖² + ridge ‖x‖².
     """
 
-    def __init__(self, stretches: list[Stretch], units: Units, empty_loss: float) -> None:
+    def __init__(
+        self, stretches: list[Stretch], units: Units, empty_loss: float, ridge: float = 0.0
+    ) -> None:
         self._stretches = stretches
         self._units = units
         self._empty_loss = empty_loss
+        self._ridge = ridge
         self._steps: list[Step] | None = None
 
     @property
@@ -149,16 +156,22 @@ class Path(Sequence[Step]):
 
     def at(self, k: int) -> Model:
         """The best model with k features met on the way, with its coefficients."""
-        best: tuple[float, list[int], Array] | None = None
-        for _, order, (loss, coef) in self._replay():
-            if len(order) == k and (best is None or loss < best[0]):
-                best = (loss, list(order), coef)
+        best: tuple[list[int], tuple[float, Array]] | None = None
+        least = np.inf
+        for _, order, met in self._replay():
+            if len(order) == k and (best is None or self._objective(met, k) < least):
+                best, least = (list(order), met), self._objective(met, k)
         if best is None:
             raise InputError(
                 f"No model with {k} features was met", "path.sizes lists those that were."
             )
-        loss, order, x = best
-        return self._model(order, (loss, x))
+        return self._model(*best)
+
+    def _objective(self, met: tuple[float, Array], k: int) -> float:
+        """What the steps lowered: the loss, and the ridge term of k coefficients."""
+        if not self._ridge:
+            return met[0]
+        return met[0] + self._ridge * float(np.sum(np.square(np.abs(met[1][..., :k]))))
 
     def _model(self, order: list[int], met: tuple[float, Array]) -> Model:
         """Columns, loss and coefficients in the units of the data."""

@@ -46,7 +46,13 @@ class Solution:
     n_passes : int
         How many times A was read (an operator: applied).
     least_squares : bool
-        Whether coef is the least-squares fit on the support.
+        Whether coef is the least-squares fit on the support, with the ridge if there is one.
+    df : float
+        Degrees of freedom: the trace of the hat matrix, which is the number of features unless
+        coefficients are shrunk.
+    ridge : float
+        What a squared coefficient costs, for columns of unit norm: coef minimises
+        ‖r‖² + ridge Σ ‖a_j‖² |x_j|² on the support.
     include, exclude : tuple of int
         Columns that had to be, and must not be, in the model.
     note : str
@@ -61,6 +67,8 @@ class Solution:
     stop: Stop
     n_passes: int
     least_squares: bool
+    df: float = math.nan
+    ridge: float = 0.0
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
     note: str = ""
@@ -99,7 +107,7 @@ class Solution:
 
     def check(self, A: Any, y: Any) -> Check:
         """Recompute residual, normal equations and support from the data alone."""
-        return self._check_fit(problem_of(A, y, self.coef))
+        return self._check_fit(problem_of(A, y, self.coef, self.ridge))
 
     def certificate(self, A: Any, y: Any, **how: Any) -> Certificate:
         """Whether the support is the best subset of its size; `how` as for `certify`.
@@ -117,7 +125,8 @@ class Solution:
         unit = data.design.unit_columns(columns)
         residual = data.Y - x.astype(data.dtype) @ unit.T
         norm = float(np.linalg.norm(residual))
-        normal = float(np.abs(residual @ unit[:, : support.size].conj()).max(initial=0.0))
+        inner = residual @ unit[:, : support.size].conj() - self.ridge * x[:, : support.size]
+        normal = float(np.abs(inner).max(initial=0.0))
         error = abs(norm - self.residual_norm / data.scale)
         support_ok = bool((np.diff(support) > 0).all() and not stray.size)
         # The residual of even the exact coefficients shows their rounding errors; an answer that

@@ -405,10 +405,14 @@ def search(
     include: Iterable[int],
     exclude: Iterable[int],
     seed: int,
+    ridge: float,
     callback: Callable[[Start], bool | None] | None,
 ) -> MultistartSolution:
-    """Search from so many starts at most: the best model any of them came to."""
-    data = problem(A, y, multi_target=True)
+    """Search from so many starts at most: the best model any of them came to.
+
+    With a ridge the search is one of plain least squares, on the augmented problem.
+    """
+    data = problem(A, y, multi_target=True, ridge=ridge)
     most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
     check_charge(criterion)
@@ -424,15 +428,15 @@ def search(
         return None if callback is None else callback(Start(found.support, found.cost))
 
     multistart = Multistart(
-        condensed(data), goal, include=sorted(forced), exclude=barred, tell=tell
+        condensed(data.augmented), goal, include=sorted(forced), exclude=barred, tell=tell
     )
     stop = Log(data, None).run(lambda: multistart.run(most, seed))
     active = retraced(data, multistart)
-    rss, size = active.rss, active.size
+    rss, size = active.objective, active.size
     if sigma is None:
         sigma = 0.0 if data.is_zero else goal.variance(rss, size) ** 0.5 * data.scale
     sigma = float(sigma)
-    sigmas = None if data.scales is None else each_sigma(data, goal, active.residual, size)
+    sigmas = None if data.scales is None else each_sigma(data, goal, active.whole_residual, size)
     return active.solution(
         algorithm,
         stop,
@@ -466,6 +470,10 @@ def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
     active = multistart.model_of(best, data)
     ways = (one.way for one in multistart.found if one.support == best.support)
     if way := next(ways, ()):
+        if data.ridge:  # that of the augmented problem, in its units: the same once more
+            back = multistart.model(map(int, way[0].columns), data, basis=False)
+            back.shrink(multistart.stopping(most=0))
+            way = tuple(back.log.stretches)
         there = tuple(j for j in active.order if j not in multistart.include)
         active.log.follow(way)
         if there:
