@@ -45,7 +45,7 @@ class SparseModel:
         Whether each column has a damping of its own (see `Evidence`).
     """
 
-    noise = 0.0
+    _noise = 0.0
     """σ² for a target of norm one, where it tells how a column that is added is damped."""
 
     def __init__(
@@ -275,7 +275,7 @@ class SparseModel:
         limits = (
             float(stopping.most), stopping.enough, stopping.gain, self._nothing,
             tolerance.dependent, factor.frail, tolerance.tie, scores.faded,
-            math.inf if self._measured_anew else tolerance.drift, self.noise,
+            math.inf if self._measured_anew else tolerance.drift, self._noise,
             factor.ridge,
         )  # fmt: skip
         step = self._from_all if small else self._from_pool
