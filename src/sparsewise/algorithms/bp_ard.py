@@ -70,7 +70,7 @@ def bp_ard(
     L1Solution
         The last finished round's, with `rounds` telling of all of them.
     """
-    data = problem(A, y)
+    data = problem(A, y, include=include, exclude=exclude)
     pursuit = BasisPursuit(data, residual, solver, callback)
     noise = pursuit.bound if sigma is None else check_positive(sigma, "sigma")
     # Noise below what rounding lets through, or as far above the target, would leave nothing of the
@@ -81,6 +81,6 @@ def bp_ard(
     def rule(x: Array, weights: Array) -> Array:
         return relevance_weights(data, x, weights, noise)
 
-    equal = check_weights(data, data.design.norms(), include, exclude)
+    equal = check_weights(data, data.design.norms())
     last = reweighted(pursuit, equal, rule, max_outer, tol)
     return last.solution("bp_ard", pursuit, debias)

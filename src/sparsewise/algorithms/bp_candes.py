@@ -64,7 +64,7 @@ def bp_candes(
         The last finished round's, with `rounds` telling of all of them.
     """
     given = None if epsilon is None else check_positive(epsilon, "epsilon")
-    data = problem(A, y)
+    data = problem(A, y, include=include, exclude=exclude)
     quiet = data.tolerances.quiet
     pursuit = BasisPursuit(data, residual, solver, callback)
 
@@ -74,6 +74,6 @@ def bp_candes(
         part = min(max(given or usual_epsilon(data.design, size), quiet), 1 / quiet)
         return np.asarray(1 / (size + part))
 
-    equal = check_weights(data, data.design.norms(), include, exclude)
+    equal = check_weights(data, data.design.norms())
     last = reweighted(pursuit, equal, rule, max_outer, tol)
     return last.solution("bp_candes", pursuit, debias)

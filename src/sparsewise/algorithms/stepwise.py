@@ -8,9 +8,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sparsewise._util.parameters import check_columns, check_function
+from sparsewise._util.parameters import check_function
 from sparsewise.algorithms.registry import Family, algorithm
-from sparsewise.design import as_design
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.criterion import Cost, Round, StepCriterion, check_criterion, step_criterion
 from sparsewise.engine.log import Callback
@@ -78,17 +77,15 @@ def stepwise(
     """
     check_criterion(criterion)
     check_function(watch, "watch")
-    design = as_design(A)
-    barred = check_columns(exclude, design.shape[1], "exclude")
     active, stopping = begin(
-        "stepwise", design, y, delta=0.0,
-        ridge=ridge, include=include, exclude=barred, start=start, callback=callback,
+        "stepwise", A, y, delta=0.0,
+        ridge=ridge, include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
 
     def steps() -> Stop:
         if active.problem.is_zero:
             return Stop.ZERO_TARGET
-        return descend(active, stopping, step_criterion(criterion, active.problem, barred), watch)
+        return descend(active, stopping, step_criterion(criterion, active.problem), watch)
 
     return active.solve("stepwise", steps)
 

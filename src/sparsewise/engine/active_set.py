@@ -84,7 +84,7 @@ class ActiveSet(SparseModel):
         """
         gains, factor, k = self.gains()[columns], self._factor, self.size
         if not factor.is_damped:
-            return self.rss - gains, np.full(columns.size, k + 1)
+            return self.rss - gains, np.full(columns.size, self.df + 1)
         w = factor.U[:k, :k].T @ (factor.Q[:k].conj() @ factor.unit_columns(columns))
         square = self._scores.energy[columns] + factor.ridge
         new, d2 = self._scores.corr[:, columns] / square, np.square(factor.d)
@@ -96,7 +96,7 @@ class ActiveSet(SparseModel):
     def after_best_addition(self, gain: float) -> tuple[float, float]:
         """‖r‖² and df after the addition of this gain, the largest."""
         if not self._factor.is_damped:
-            return self.rss - gain, self.size + 1
+            return self.rss - gain, self.df + 1
         best = np.array([next(self.ranking(self.gains()))])
         rss, df = self.after_adding(best)
         return float(rss[0]), float(df[0])
@@ -104,7 +104,7 @@ class ActiveSet(SparseModel):
     def after_best_deletion(self, loss: float) -> tuple[float, float]:
         """‖r‖² and df after the deletion of this loss, the smallest."""
         if not self._factor.is_damped:
-            return self.rss + loss, self.size - 1
+            return self.rss + loss, self.df - 1
         rss, df = self.after_dropping([self.least(self.loose_losses())])
         return float(rss[0]), float(df[0])
 
@@ -117,7 +117,7 @@ class ActiveSet(SparseModel):
         at = np.array([self.order.index(j) for j in columns], np.int64)
         losses = self.losses()[at]
         if not factor.is_damped:
-            return self.rss + losses, np.full(at.size, k - 1)
+            return self.rss + losses, np.full(at.size, self.df - 1)
         U = factor.U[:k, :k]
         S, d2 = (U.T @ U.conj())[:, at], np.square(factor.d)
         x = factor.coef()[:, :, None] - S * (factor.coef()[:, at] / factor.diagonal()[at])[:, None]
@@ -330,12 +330,10 @@ class ActiveSet(SparseModel):
 
     def other(self) -> ActiveSet:
         """A second model of the same problem that holds no more than it must; nobody is told."""
-        factor, state = self._factor, self._scores.state
-        return ActiveSet(
-            self.problem,
-            include=factor.columns[factor.locked[: self.size]],
-            exclude=np.flatnonzero(state == self._kernels.EXCLUDED),
-        )
+        constraints = self.problem.constraints
+        if constraints.start:
+            constraints = constraints._replace(start=())
+        return ActiveSet(self.problem._replace(constraints=constraints))
 
     def _dropped(self, dropped: Dropped) -> None:
         if dropped.columns.size:
@@ -351,6 +349,7 @@ def begin(
     include: Iterable[int] | None = (),
     exclude: Iterable[int] | None = (),
     start: Iterable[int] | None = (),
+    locked: Iterable[int] = (),
     callback: Callback | None = None,
     basis: bool = True,
     multi_target: bool = True,
@@ -359,16 +358,16 @@ def begin(
 ) -> tuple[ActiveSet, StoppingCriterion]:
     """What every algorithm begins with: an active set on checked data, and when to stop.
 
-    ``start=None`` stands for all columns; `multi_target` says whether targets may share them; the
-    ridge is that of `Problem`; what else is given are its stopping parameters.
+    `multi_target` says whether targets may share columns; ridge and constraints are those of
+    `problem`; what else is given are its stopping parameters.
     """
-    data = problem(A, y, multi_target=multi_target, ridge=ridge)
+    data = problem(
+        A, y, multi_target=multi_target, ridge=ridge,
+        include=include, exclude=exclude, start=start, locked=locked,
+    )  # fmt: skip
     stopping = stopping_criterion(algorithm, data, **taken)
     active = ActiveSet(
         data,
-        include=include,
-        exclude=exclude,
-        start=() if data.is_zero else range(data.shape[1]) if start is None else start,
         callback=callback,
         room=None if taken.get("sparsity") is None else stopping.most,
         basis=basis,

@@ -153,20 +153,20 @@ def check_criterion(criterion: object) -> None:
         )
 
 
-def step_criterion(criterion: str | Cost, data: Problem, excluded: list[int]) -> StepCriterion:
-    """The criterion on these data, of which the columns `excluded` are no part."""
+def step_criterion(criterion: str | Cost, data: Problem) -> StepCriterion:
+    """The criterion on these data, of which excluded columns are no part."""
     if callable(criterion):
         inner, outer = _by_function(criterion, data)
     else:
-        inner, outer = _by_name(criterion, data, excluded)
+        inner, outer = _by_name(criterion, data)
     rounding = data.tolerances
     return StepCriterion(inner, outer, rounding.tie, rounding.drift, rounding.exact)
 
 
-def _by_name(name: str, data: Problem, excluded: list[int]) -> tuple[Cost, Cost]:
+def _by_name(name: str, data: Problem) -> tuple[Cost, Cost]:
     """A named criterion for a target of norm one, and for the target itself."""
-    rows, features = data.design.rows, data.shape[1] - len(excluded)
-    variance = _full_variance(data, excluded) if name == "cp" else None
+    rows, features = data.design.rows, data.shape[1] - len(data.constraints.exclude)
+    variance = _full_variance(data) if name == "cp" else None
     total = data.units.squared(1.0)
     scaled = None if variance is None else variance * total
     exact, parts = data.tolerances.exact, 2 if data.is_complex else 1
@@ -175,10 +175,11 @@ def _by_name(name: str, data: Problem, excluded: list[int]) -> tuple[Cost, Cost]
     return unit.cost(name), replace(unit, total=total, variance=scaled).cost(name)
 
 
-def _full_variance(data: Problem, excluded: list[int]) -> float:
+def _full_variance(data: Problem) -> float:
     """s² of Mallows' Cp: the residual variance with every column, or as many as are independent."""
-    full = ActiveSet(data._replace(ridge=0.0))
-    full.add(j for j in range(data.shape[1]) if j not in excluded)
+    barred = data.constraints.exclude
+    full = ActiveSet(data.constrained()._replace(ridge=0.0))
+    full.add(j for j in range(data.shape[1]) if j not in barred)
     left = data.design.rows - full.size
     if left <= 0:
         raise InputError(

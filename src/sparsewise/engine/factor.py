@@ -224,7 +224,8 @@ class Factor:
         self.size = k
         self.order[:k] = columns
         self.locked[:k] = np.arange(k) < forced
-        self.d[:] = self.ridge**0.5 if damping is None else damping
+        if self.is_damped:
+            self.d[:] = self.ridge**0.5 if damping is None else damping
         return self.make(basis)
 
     def make(self, basis: bool = True) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_columns, check_constraints
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.look_ahead import LookAhead
@@ -18,6 +17,7 @@ from sparsewise.engine.scores import Scores
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError, Parameter
 from sparsewise.kernels import load_kernels
+from sparsewise.problem.constraints import NO_CONSTRAINTS, Constraints
 from sparsewise.problem.problem import DependentColumnsError, Problem
 from sparsewise.results import Stop
 
@@ -32,9 +32,7 @@ class SparseModel:
     Parameters
     ----------
     problem : Problem
-        Design and target.
-    include, exclude, start : iterable of int, optional
-        Columns that must be, must not be, and are at first in the model.
+        Design, target and constraints.
     callback : callable, optional
         Called with each `Step`; returning True halts.
     room : int, optional
@@ -52,9 +50,6 @@ class SparseModel:
         self,
         problem: Problem,
         *,
-        include: Iterable[int] | None = (),
-        exclude: Iterable[int] | None = (),
-        start: Iterable[int] | None = (),
         callback: Callback | None = None,
         room: int | None = None,
         basis: bool = True,
@@ -70,41 +65,31 @@ class SparseModel:
         self._nothing = -1.0 if damped else self._tolerance.exact
         self._look_ahead = LookAhead()
         self._measured_anew = False
-        if any(map(_may_hold, (include, exclude, start))):
-            self._constrain(include, exclude, start, room, basis)
+        if problem.constraints is not NO_CONSTRAINTS:
+            self._constrain(problem.constraints, room, basis)
 
-    def _constrain(
-        self,
-        include: Iterable[int] | None,
-        exclude: Iterable[int] | None,
-        start: Iterable[int] | None,
-        room: int | None,
-        basis: bool,
-    ) -> None:
+    def _constrain(self, constraints: Constraints, room: int | None, basis: bool) -> None:
         """Begin with include and start, and close the columns of exclude."""
-        m = self.problem.shape[1]
-        forced, barred = check_constraints(include, exclude, m)
-        self.log.constrain(forced, barred)
-        first = check_columns(start, m, "start")
-        closed = {*forced, *barred}
-        columns = [*forced, *(j for j in first if j not in closed)]
+        locked, columns = len(constraints.locked), constraints.first
         if room is not None:
-            self._fit_in("include", forced, room)
+            self._fit_in("include", len(constraints.include), room - locked)
             if basis:  # otherwise columns go, and the rest may fit
-                self._fit_in("start", columns, room)
-        self._scores.state[barred] = self._kernels.EXCLUDED
-        if columns and not self._factor.load(columns, len(forced), basis):
+                self._fit_in("start", len(columns) - locked, room - locked)
+        self._scores.state[list(constraints.exclude)] = self._kernels.EXCLUDED
+        if not columns:
+            return
+        damping = np.full(len(columns), self.problem.ridge**0.5)
+        damping[:locked] = 0.0
+        if not self._factor.load(columns, len(constraints.kept), basis, damping):
             raise self._cannot_start_from(columns)
         self._scores.state[columns] = self._kernels.ACTIVE
-        if columns:
-            coef = self._factor.coef()
-            self.log.record("start", columns, [self.rss], [coef], self.size, df=[self.df])
+        self.log.begin(columns, self.rss, self._factor.coef(), self.df)
 
     @staticmethod
-    def _fit_in(name: str, columns: list[int], room: int) -> None:
+    def _fit_in(name: str, columns: int, room: int) -> None:
         """Refuse more columns than the model may have."""
-        if len(columns) > room:
-            wrong = f"names {len(columns)} columns, but ", Parameter("sparsity")
+        if columns > room:
+            wrong = f"names {columns} columns, but ", Parameter("sparsity")
             raise InputError((*wrong, f" allows only {room}"), "raise it.", parameter=name)
 
     def _cannot_start_from(self, columns: list[int]) -> DependentColumnsError:
@@ -132,8 +117,8 @@ class SparseModel:
 
     @property
     def df(self) -> float:
-        """Degrees of freedom: the trace of the hat matrix, of least squares the active columns."""
-        return self._factor.df
+        """Degrees of freedom: the trace of the hat matrix, of least squares the features."""
+        return self._factor.df - len(self.problem.constraints.locked)
 
     @property
     def residual(self) -> Array:
@@ -205,7 +190,7 @@ class SparseModel:
             x, rss = factor.coef(), factor.rss
         else:
             x, rss = anew[0], float(np.vdot(anew[1], anew[1]).real)
-        return self.log.solution(algorithm, stop, factor.columns, x, rss, df=factor.df, **more)
+        return self.log.solution(algorithm, stop, factor.columns, x, rss, df=self.df, **more)
 
     def covariance(self, sigma: float) -> Array:
         """σ² U U*: that of the coefficients in the units of the data, columns ascending."""
@@ -390,14 +375,3 @@ def _as_precise_as(covariance: Array, dtype: np.dtype[Any]) -> Array:
     variances = np.diagonal(told).real
     fits = np.isfinite(told).all() and (variances >= np.finfo(dtype).tiny).all()
     return told if fits else covariance
-
-
-def _may_hold(columns: Any) -> bool:
-    """Whether there can be anything in it: None and empty lists need no further check."""
-    if columns is None:
-        return False
-    if isinstance(columns, (tuple, list)):
-        return bool(columns)
-    if isinstance(columns, np.ndarray):
-        return columns.size > 0
-    return not isinstance(columns, Sized) or len(columns) > 0

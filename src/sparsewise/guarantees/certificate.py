@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_columns, check_constraints, check_tolerance
+from sparsewise._util.parameters import check_columns, check_tolerance
 from sparsewise._util.text import shortened
 from sparsewise.design.unit_columns import projections
 from sparsewise.errors import InputError
@@ -240,24 +240,24 @@ def certify(
         The verdict, the figures behind it, and as text one plain sentence.
     """
     ridge = getattr(solution, "ridge", 0.0)
-    data = problem(A, y, multi_target=True, ridge=ridge).augmented
+    data = problem(
+        A, y, multi_target=True, ridge=ridge,
+        include=getattr(solution, "include", ()) if include is None else include,
+        exclude=getattr(solution, "exclude", ()) if exclude is None else exclude,
+    ).augmented  # fmt: skip
+    forced, barred = data.constraints.include, data.constraints.exclude
     seconds = check_tolerance(time_limit, "time_limit")
     support: Any = getattr(solution, "support", solution)
     columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
-    forced, barred = check_constraints(
-        getattr(solution, "include", ()) if include is None else include,
-        getattr(solution, "exclude", ()) if exclude is None else exclude,
-        data.shape[1],
-    )
     _check_choice(set(columns.tolist()), forced, barred)
-    fit = Fit(data, columns, forced, barred)
+    fit = Fit(data, columns)
     exchanges = exchanges_of_one(fit) if swaps and not fit.redundant else None
     bound = _lowest_bound(fit, exchanges is not None and exchanges.settled)
     verdict = _Verdict() if exchanges is None else _by_exchanges(fit, exchanges)
     if fit.norm * (1 + 1e-9) + fit.rounding < bound.value * (1 - 1e-9):
         verdict = _Verdict("bound")
-    elif not fit.redundant and seconds != 0.0 and can_search(data, barred):
-        search = Search(data, fit.size, include=forced, exclude=barred, incumbent=columns)
+    elif not fit.redundant and seconds != 0.0 and can_search(data):
+        search = Search(data, fit.size, incumbent=columns)
         if verdict.better is not None:
             search.offer(np.array(verdict.better))
         verdict = _by_search(fit, search, search.run(seconds), verdict)
@@ -283,7 +283,7 @@ def certify(
     )
 
 
-def _check_choice(columns: set[int], include: list[int], exclude: list[int]) -> None:
+def _check_choice(columns: set[int], include: Iterable[int], exclude: Iterable[int]) -> None:
     """Refuse a choice that breaks its own constraints."""
     if missing := sorted({*include} - columns):
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from sparsewise.design.damped import Damped
 from sparsewise.design.dask import DaskDesign
 from sparsewise.errors import InputError, Parameter
 from sparsewise.kernels import begin
+from sparsewise.problem.constraints import ALONE, NO_CONSTRAINTS, Constraints, check_constraints
+from sparsewise.problem.partition import Partition
 from sparsewise.problem.targets import Targets, independent_rows, unit_target, unit_targets
 from sparsewise.suffstats.dask_collections import system
 from sparsewise.tolerances import Tolerances, tolerances
@@ -168,6 +171,10 @@ class Problem(NamedTuple):
         How often A was read for this problem; a design may serve others at the same time.
     ridge : float
         What a squared coefficient of a unit column costs.
+    constraints : Constraints
+        Columns that a model must have, must not have, and begins with.
+    partition : Partition
+        Which columns come and go together.
     """
 
     design: Design
@@ -178,6 +185,8 @@ class Problem(NamedTuple):
     inverse_norms: Array
     passes: Passes
     ridge: float = 0.0
+    constraints: Constraints = NO_CONSTRAINTS
+    partition: Partition = ALONE
 
     @property
     def y(self) -> Array:
@@ -199,6 +208,11 @@ class Problem(NamedTuple):
     def is_complex(self) -> bool:
         """Whether the data are complex."""
         return self.Y.dtype.kind == "c"
+
+    def constrained(self, **constraints: Any) -> Problem:
+        """The same under other constraints: see `Constraints`."""
+        checked = check_constraints(self.shape[1], partition=self.partition, **constraints)
+        return self._replace(constraints=checked)
 
     @property
     def augmented(self) -> Problem:
@@ -310,10 +324,16 @@ def problem(
     multi_target: bool = False,
     approximate_norms: bool = False,
     ridge: float = 0.0,
+    include: Iterable[int] | None = (),
+    exclude: Iterable[int] | None = (),
+    start: Iterable[int] | None = (),
+    locked: Iterable[int] | None = (),
 ) -> Problem:
     """Check a design and a target, or several of them, and bring them together.
 
     `approximate_norms`: the norms of columns serve as units alone, and may be estimates.
+    ``start=None`` stands for all columns; for a target of zeros, for none. The others are as in
+    `Problem` and `Constraints`.
     """
     ridge = check_ridge(ridge)
     passes = Passes()
@@ -335,7 +355,10 @@ def problem(
         dtype = np.result_type(dtype, np.complex64)
     unit = unit_targets if multi_target and target.ndim == 2 else unit_target
     targets = unit(target, given.weights, design.shape[0], dtype)
-    return Problem(design, *targets, design.inverse_norms(), passes, ridge)
+    m, is_zero = design.shape[1], targets[-1]
+    first = () if is_zero else range(m) if start is None else start
+    constraints = check_constraints(m, include=include, exclude=exclude, start=first, locked=locked)
+    return Problem(design, *targets, design.inverse_norms(), passes, ridge, constraints)
 
 
 def check_ridge(value: float) -> float:

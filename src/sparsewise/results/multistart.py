@@ -80,6 +80,7 @@ class MultistartSolution(UncertainSolution):
     def check(self, A: Any, y: Any) -> MultistartCheck:
         """Recompute residual, noise, score and chance, and that no single change helps."""
         data = problem_of(A, y, self.coef, self.ridge)
+        data = data.constrained(include=self.include, exclude=self.exclude)
         plain, again = self._check_fit(data), _Recomputed(data.augmented, self)
         sigma, covariance = again.sigma_error(), again.covariance_error()
         score, chance = again.score_error(), again.chance_error()
@@ -123,7 +124,7 @@ class _Recomputed:
 
     def __init__(self, data: Problem, told: MultistartSolution) -> None:
         self.data, self.told = data, told
-        self.fit = Fit(data, told.support, told.include, told.exclude)
+        self.fit = Fit(data, told.support)
         self.goal = told.goal._replace(
             rows=data.design.rows,
             columns=data.shape[1] - len(told.exclude),

@@ -55,6 +55,9 @@ class Solution:
         ‖r‖² + ridge Σ ‖a_j‖² |x_j|² on the support.
     include, exclude : tuple of int
         Columns that had to be, and must not be, in the model.
+    locked : tuple of int
+        Columns that are in every model but are no features, such as the constant of an intercept:
+        they have coefficients, and are not in the support.
     note : str
         What there is to say of where A was, if it was not here.
     """
@@ -71,6 +74,7 @@ class Solution:
     ridge: float = 0.0
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
+    locked: tuple[int, ...] = ()
     note: str = ""
 
     @property
@@ -118,14 +122,16 @@ class Solution:
 
     def _check_fit(self, data: Problem) -> Check:
         support = self.support
-        stray = np.setdiff1d(np.flatnonzero(self.rows_of_coef.any(axis=1)), support)
-        columns = np.append(support, stray)
+        fitted = np.append(support, np.array(self.locked, np.int64))
+        stray = np.setdiff1d(np.flatnonzero(self.rows_of_coef.any(axis=1)), fitted)
+        columns = np.append(fitted, stray)
         # Of unit columns and a unit target: neither data nor coefficients need be of moderate size.
         x = data.unit_coef(self.coef, columns)
         unit = data.design.unit_columns(columns)
         residual = data.Y - x.astype(data.dtype) @ unit.T
         norm = float(np.linalg.norm(residual))
-        inner = residual @ unit[:, : support.size].conj() - self.ridge * x[:, : support.size]
+        inner = residual @ unit[:, : fitted.size].conj()
+        inner[:, : support.size] -= self.ridge * x[:, : support.size]
         normal = float(np.abs(inner).max(initial=0.0))
         error = abs(norm - self.residual_norm / data.scale)
         support_ok = bool((np.diff(support) > 0).all() and not stray.size)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_columns
 from sparsewise.design.base import square_sums
 from sparsewise.engine.factor import Prior
 from sparsewise.engine.log import Callback
@@ -53,17 +52,13 @@ class Evidence(SparseModel):
     Parameters
     ----------
     problem : Problem
-        Design and target.
+        Design, target and constraints; the columns of include have a flat prior.
     noise : float
         σ² for a target of norm one.
     price : float
         What a column must raise the log evidence by.
     min_increase : float
         Rises by re-estimation, of all targets together, that are not worth a step.
-    include : iterable of int
-        Columns with a flat prior.
-    exclude : iterable of int
-        Columns that must not be in the model.
     callback : callable, optional
         Called with each `Step`; returning True halts.
     """
@@ -75,14 +70,11 @@ class Evidence(SparseModel):
         *,
         price: float = 0.0,
         min_increase: float = 1e-6,
-        include: Iterable[int] = (),
-        exclude: Iterable[int] = (),
         callback: Callback | None = None,
     ) -> None:
-        exclude = check_columns(exclude, problem.shape[1], "exclude")
-        super().__init__(problem, include=include, exclude=exclude, callback=callback, damped=True)
+        super().__init__(problem, callback=callback, damped=True)
         self.noise = noise
-        self._excluded = np.array(sorted(exclude), np.int64)
+        self._excluded = np.array(sorted(problem.constraints.exclude), np.int64)
         self._complex = problem.is_complex
         self._weight = weight(self._complex) * problem.targets
         self._log_scale = mean_log(problem.noise_scales)

@@ -88,12 +88,14 @@ def l1_solution(
     model = found._replace(x=least_squares(data, found.columns)) if debias else found
     if debias:
         r = model.residual(data)
+    include: tuple[int, ...] = ()
+    exclude: tuple[int, ...] = ()
     if not weights.plain:
-        free = np.intersect1d(weights.free, found.columns)
-        log.constrain(free, np.flatnonzero(weights.barred & (data.inverse_norms > 0)))
+        include = tuple(np.intersect1d(weights.free, found.columns).tolist())
+        exclude = tuple(np.flatnonzero(weights.barred & (data.inverse_norms > 0)).tolist())
     solution = log.solution(
         algorithm, stop, model.columns, model.x, float(np.vdot(r, r).real),
-        least_squares=debias, kind=kind,
+        least_squares=debias, kind=kind, include=include, exclude=exclude,
         objective=found.cost(weights, data),
         weights=weights.given,
         bound=bound,

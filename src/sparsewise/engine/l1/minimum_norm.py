@@ -89,7 +89,7 @@ class RemainingColumns:
         self.data, self.log = data, Log(data, None)
         self.eps = data.tolerances_in(dtype).eps
         barred = np.flatnonzero(weights.barred & (data.inverse_norms > 0))
-        self.log.constrain(weights.free, barred)
+        self._constraints = tuple(weights.free.tolist()), tuple(barred.tolist())
         self.free = Unpenalised(data, weights.free, dtype)
         self.columns = np.flatnonzero(weights.usual)
         self.A = data.unit_columns(self.columns).astype(dtype)
@@ -147,7 +147,11 @@ class RemainingColumns:
         if debias:
             x = least_squares(self.data, columns)
         r = self.data.y - np.column_stack([self.free.unit, self.A]) @ x
-        return self.log.solution(algorithm, stop, columns, x, _squared(r), least_squares=debias)
+        include, exclude = self._constraints
+        return self.log.solution(
+            algorithm, stop, columns, x, _squared(r), least_squares=debias,
+            include=include, exclude=exclude,
+        )  # fmt: skip
 
     def _keep(self, alive: Array) -> None:
         self.columns, self.A, self.B = self.columns[alive], self.A[:, alive], self.B[:, alive]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_constraints
 from sparsewise.design.base import precision
 from sparsewise.design.choose import as_floats
 from sparsewise.errors import InputError, InputTypeError
@@ -78,22 +76,16 @@ def least_part(data: Problem) -> float:
     return float(precision(data.y.dtype).tiny)
 
 
-def check_weights(
-    data: Problem,
-    weights: ArrayLike | None,
-    include: Iterable[int] = (),
-    exclude: Iterable[int] = (),
-) -> Weights:
+def check_weights(data: Problem, weights: ArrayLike | None) -> Weights:
     """Weights of all columns: 1 by default, 0 for those included, infinite for those excluded.
 
     A column of zeros is excluded, too. However little a column costs beside the others, it is not
     free (`least_part`).
     """
     m = data.shape[1]
-    forced, barred = check_constraints(include, exclude, m)
     given = np.ones(m) if weights is None else _real(weights, m)
-    given[forced] = 0
-    given[barred] = np.inf
+    given[list(data.constraints.include)] = 0
+    given[list(data.constraints.exclude)] = np.inf
     given[data.inverse_norms == 0] = np.inf
     norms = data.design.norms()
     with np.errstate(divide="ignore", over="ignore", under="ignore"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_constraints, check_function, check_whole, shown
+from sparsewise._util.parameters import check_function, check_whole, shown
 from sparsewise._util.progress import unseen, waiting
 from sparsewise.criteria.ric import CHARGES, ByCharge, Score, score
 from sparsewise.engine.active_set import ActiveSet
@@ -79,11 +79,9 @@ class Multistart:
     Parameters
     ----------
     problem : Problem
-        Design and target.
+        Design, target and constraints.
     score : Score
         What models cost.
-    include, exclude : sequence of int
-        Columns that must, and must not, be in the model.
     tell : callable, optional
         Called with what each start came to; True: stop.
 
@@ -100,12 +98,10 @@ class Multistart:
         problem: Problem,
         score: Score,
         *,
-        include: Sequence[int] = (),
-        exclude: Sequence[int] = (),
         tell: Callable[[Found], bool | None] | None = None,
     ) -> None:
         self.problem, self.score, self.tell = problem, score, tell
-        self.include, self.exclude = list(include), list(exclude)
+        self.include = sorted(problem.constraints.include)
         self.found: list[Found] = []
         self._ends: dict[tuple[int, ...], Found] = {}
         self._active: ActiveSet | None = None
@@ -265,7 +261,7 @@ class Multistart:
         """
         if not self._may_change(found):
             return found
-        fit = Fit(self.problem, np.array(found.support, np.int64), self.include, self.exclude)
+        fit = Fit(self.problem, np.array(found.support, np.int64))
         costs = {
             one.columns: self.score.cost(one.rss, len(one.columns)) for one in changes_of_one(fit)
         }
@@ -303,10 +299,11 @@ class Multistart:
         columns = list(columns)
         while True:
             try:
-                return ActiveSet(
-                    self.problem if data is None else data, include=self.include,
-                    exclude=self.exclude, start=columns, basis=basis,
-                )  # fmt: skip
+                constraints = self.problem.constraints._replace(
+                    include=tuple(self.include), start=tuple(map(int, columns))
+                )
+                data = self.problem if data is None else data
+                return ActiveSet(data._replace(constraints=constraints), basis=basis)
             except DependentColumnsError as error:
                 free = [j for j in columns if j not in self.include]
                 if set(error.columns) & set(self.include) or not free:
@@ -412,13 +409,12 @@ def search(
 
     With a ridge the search is one of plain least squares, on the augmented problem.
     """
-    data = problem(A, y, multi_target=True, ridge=ridge)
+    data = problem(A, y, multi_target=True, ridge=ridge, include=include, exclude=exclude)
     most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
     check_charge(criterion)
-    forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
-    m = data.shape[1] - len(barred)
+    m = data.shape[1] - len(data.constraints.exclude)
     goal = score(
         criterion, data.design.rows, m, noise=noise, dtype=data.dtype, error=data.design.error,
         targets=data.independent_targets,
@@ -427,9 +423,7 @@ def search(
     def tell(found: Found) -> bool | None:
         return None if callback is None else callback(Start(found.support, found.cost))
 
-    multistart = Multistart(
-        condensed(data.augmented), goal, include=sorted(forced), exclude=barred, tell=tell
-    )
+    multistart = Multistart(condensed(data.augmented), goal, tell=tell)
     stop = Log(data, None).run(lambda: multistart.run(most, seed))
     active = retraced(data, multistart)
     rss, size = active.objective, active.size
