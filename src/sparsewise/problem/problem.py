@@ -28,6 +28,10 @@ MODERATE = (1e-100, 1e100), (1e-10, 1e10)
 """‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
 
 
+NOTHING: tuple[int, ...] = ()
+"""The default of every constraint, of which there is only one: it takes no look to know it."""
+
+
 class DependentColumnsError(InputError):
     """Some columns can't be in one model with the others.
 
@@ -324,10 +328,10 @@ def problem(
     multi_target: bool = False,
     approximate_norms: bool = False,
     ridge: float = 0.0,
-    include: Iterable[int] | None = (),
-    exclude: Iterable[int] | None = (),
-    start: Iterable[int] | None = (),
-    locked: Iterable[int] | None = (),
+    include: Iterable[int] | None = NOTHING,
+    exclude: Iterable[int] | None = NOTHING,
+    start: Iterable[int] | None = NOTHING,
+    locked: Iterable[int] | None = NOTHING,
 ) -> Problem:
     """Check a design and a target, or several of them, and bring them together.
 
@@ -355,14 +359,20 @@ def problem(
         dtype = np.result_type(dtype, np.complex64)
     unit = unit_targets if multi_target and target.ndim == 2 else unit_target
     targets = unit(target, given.weights, design.shape[0], dtype)
-    m, is_zero = design.shape[1], targets[-1]
-    first = () if is_zero else range(m) if start is None else start
-    constraints = check_constraints(m, include=include, exclude=exclude, start=first, locked=locked)
+    constraints = NO_CONSTRAINTS
+    if not (include is exclude is start is locked is NOTHING):
+        m, is_zero = design.shape[1], targets[-1]
+        first = NOTHING if is_zero else range(m) if start is None else start
+        constraints = check_constraints(
+            m, include=include, exclude=exclude, start=first, locked=locked
+        )
     return Problem(design, *targets, design.inverse_norms(), passes, ridge, constraints)
 
 
 def check_ridge(value: float) -> float:
     """A finite number of at least 0."""
+    if type(value) is float and 0 <= value < math.inf:
+        return value
     ridge = check_number(value, "ridge")
     if not 0 <= ridge < math.inf:
         raise InputError(
