@@ -28,6 +28,9 @@ MODERATE = (1e-100, 1e100), (1e-10, 1e10)
 """‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
 
 
+MOST_RIDGE = 1e12
+"""Coefficients are shrunk by that: with more, rounding of the target is all that they tell."""
+
 NOTHING: tuple[int, ...] = ()
 """The default of every constraint, of which there is only one: it takes no look to know it."""
 
@@ -370,13 +373,15 @@ def problem(
 
 
 def check_ridge(value: float) -> float:
-    """A finite number of at least 0."""
-    if type(value) is float and 0 <= value < math.inf:
+    """A number from 0 to `MOST_RIDGE`."""
+    if type(value) is float and 0 <= value <= MOST_RIDGE:
         return value
     ridge = check_number(value, "ridge")
-    if not 0 <= ridge < math.inf:
+    if not 0 <= ridge <= MOST_RIDGE:
         raise InputError(
-            f"must be a finite number of at least 0, not {shown(value)}.", parameter="ridge"
+            f"must be at least 0 and at most {MOST_RIDGE:.0e}, not {shown(value)}",
+            "a ridge of 1 halves the coefficient of a lone column.",
+            parameter="ridge",
         )
     return ridge
 
