@@ -142,12 +142,12 @@ def test_the_noise_that_a_model_leaves():
 def test_the_sample_of_a_problem(kind):
     rng = np.random.default_rng(0)
     A = rng.standard_normal((12, 5)).astype(kind)
-    data = problem(A, 7 * A[:, 0] + A[:, 1])
-    sample = Sample.of(data, [3], noise=0.1)
+    data = problem(A, 7 * A[:, 0] + A[:, 1], exclude=[3])
+    sample = Sample.of(data, noise=0.1)
     parts = 2 if kind is complex else 1
     exact = (64 * float(np.finfo(kind).eps)) ** 2
     assert sample == Sample(12, 4, exact=exact, parts=parts, noise=0.1)
-    assert Sample.of(data, [], exact=1e-3).exact == 1e-3
+    assert Sample.of(data, exact=1e-3).exact == 1e-3
 
 
 @pytest.mark.parametrize("name", NAMES)

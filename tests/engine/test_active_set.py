@@ -167,7 +167,7 @@ def test_backward_makes_no_basis():
     rng = np.random.default_rng(1)
     A = gaussian(rng, 60, 30)
     y = gaussian(rng, 60, 1)[:, 0]
-    active = ActiveSet(problem(A, y), start=range(30), basis=False)
+    active = ActiveSet(problem(A, y, start=range(30)), basis=False)
     active.shrink(stopping_criterion(None, active.problem, sparsity=12))
     assert active._factor._Q is None
     compare(active, A, y, 1e-10)  # asking for the gains makes it
@@ -219,6 +219,6 @@ def test_deletions_keep_their_digits_after_bad_conditioning():
     A = np.hstack([gaussian(rng, 80, 10), nearly_equal(rng, 80, 20) * 1.0])
     A[:, 10:] = A[:, 10:11] + 1e-5 * gaussian(rng, 80, 20)
     y = gaussian(rng, 80, 1)[:, 0]
-    active = ActiveSet(problem(A, y), start=range(30))
+    active = ActiveSet(problem(A, y, start=range(30)))
     active.shrink(stopping_criterion(None, active.problem, sparsity=8))
     compare(active, A, y, 1e-9)

@@ -24,8 +24,8 @@ sklearn_linear = pytest.importorskip("sklearn.linear_model")
 
 
 def conic(A, y, residual, weights=None, include=(), exclude=(), debias=False) -> L1Solution:
-    data = problem(A, y)
-    costs = check_weights(data, weights, include, exclude)
+    data = problem(A, y, include=include, exclude=exclude)
+    costs = check_weights(data, weights)
     found = solve_conic(data, costs, residual / data.scale)
     assert np.all(found.x != 0)
     return l1_solution(Log(data, None), "bpdn", Stop.RESIDUAL, costs, found, residual, debias)

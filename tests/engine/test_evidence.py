@@ -65,8 +65,8 @@ def compare(active, A, y, sigma, rtol=RTOL, part=PART):
     return exact
 
 
-def evidence(A, y, sigma, **words):
-    return Evidence(problem(A, y), sigma**2, **words)
+def evidence(A, y, sigma, *, include=(), exclude=(), **words):
+    return Evidence(problem(A, y, include=include, exclude=exclude), sigma**2, **words)
 
 
 @pytest.mark.parametrize("sigma", SIGMAS)

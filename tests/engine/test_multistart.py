@@ -26,7 +26,7 @@ def made(n=30, m=50, k=4, noise=0.05, kind=float, **words):
     data = problem(A, y)
     criterion, sigma = words.pop("criterion", "ric"), words.pop("sigma", None)
     relative = None if sigma is None else (sigma / data.scale) ** 2
-    sample = Sample.of(data, words.get("exclude", ()), noise=relative)
+    sample = Sample.of(data, noise=relative)
     goal = by_charge(criterion, sample)
     return Multistart(data, goal, **words), A, y
 

@@ -65,7 +65,7 @@ def multi_target(seed, n, m, q, char="d", noise=0.5):
 
 
 def fit(A, Y, columns, **constraints):
-    return Fit(problem(A, Y, multi_target=True), np.array(columns, np.int64), **constraints)
+    return Fit(problem(A, Y, multi_target=True, **constraints), np.array(columns, np.int64))
 
 
 def rtol(char):

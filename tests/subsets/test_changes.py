@@ -16,7 +16,7 @@ def rss(A, y, columns):
 
 
 def fit(A, y, columns, **constraints):
-    return Fit(problem(A, y), np.array(columns, np.int64), **constraints)
+    return Fit(problem(A, y, **constraints), np.array(columns, np.int64))
 
 
 @pytest.mark.parametrize("kind", [float, complex])

@@ -118,7 +118,7 @@ def test_zero_columns_and_excluded_ones_are_not_searched():
     p = gaussian(2, 20, 8, 3)
     A = p.A.copy()
     A[:, 4] = 0
-    search = Search(problem(A, p.y), 8, include=[6], exclude=[1])
+    search = Search(problem(A, p.y, include=[6], exclude=[1]), 8)
     assert search.columns.tolist() == [6, 0, 2, 3, 5, 7]
     assert (search.least, search.most) == (1, 6)
 

@@ -88,7 +88,7 @@ def test_the_lowest_of_equal_columns_is_taken(char, factor):
 def test_the_lowest_of_equals_where_no_column_is_a_copy():
     found = best_subset(np.eye(6)[:, ::-1], np.ones(6), sparsity=3)
     assert found.support.tolist() == [0, 1, 2]
-    fit = Fit(problem(np.eye(6), np.ones(6)), np.array([3, 4, 5]), [4])
+    fit = Fit(problem(np.eye(6), np.ones(6), include=[4]), np.array([3, 4, 5]))
     assert lowest_of_equals(fit) == (0, 1, 4)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from numbers import Number
 
 import numpy as np
 
-from sparsewise._util.text import shortened
-from sparsewise.errors import InputError, InputTypeError, Parameter
+from sparsewise.errors import InputError, InputTypeError
 
 OWN = (
     "sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "updates", "debias",
@@ -52,23 +51,6 @@ def check_columns(columns: Iterable[int] | None, m: int, name: str, matrix: str 
             f"names column {outside[0]}, but {matrix} has columns 0 to {m - 1}.", parameter=name
         )
     return list(dict.fromkeys(map(int, values)))
-
-
-def check_constraints(
-    include: Iterable[int] | None,
-    exclude: Iterable[int] | None,
-    m: int,
-    matrix: str = "A",
-    called: Callable[[int], str] = "Column {}".format,
-) -> tuple[list[int], list[int]]:
-    """Columns to include and columns to exclude; none may be in both."""
-    included = check_columns(include, m, "include", matrix)
-    excluded = check_columns(exclude, m, "exclude", matrix)
-    if both := sorted(set(included) & set(excluded)):
-        lists = Parameter("include"), " and ", Parameter("exclude")
-        names = shortened([called(j) for j in both])
-        raise InputError((f"{names} can't be in both ", *lists), "keep each in one.")
-    return included, excluded
 
 
 def check_tolerance(value: float | None, name: str) -> float | None:

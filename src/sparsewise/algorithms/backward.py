@@ -26,6 +26,7 @@ def backward(
     sparsity: int | None = None,
     residual: float | None = None,
     delta: float | None = None,
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     start: Iterable[int] | None = None,
@@ -49,6 +50,9 @@ def backward(
         Drop columns as long as ‖r‖ stays at most this.
     delta : float, optional
         Drop columns as long as each raises ‖r‖² by at most δ².
+    ridge : float
+        Shrink coefficients: minimise ‖r‖² + ridge ‖z‖², z the coefficients of columns scaled to
+        unit norm. A pure number; see `Problem`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int, optional
@@ -63,6 +67,7 @@ def backward(
     """
     active, stopping = begin(
         "backward", A, y, sparsity=sparsity, residual=residual, delta=delta,
-        include=include, exclude=exclude, start=start, callback=callback, basis=False,
+        ridge=ridge, include=include, exclude=exclude, start=start, callback=callback,
+        basis=False,
     )  # fmt: skip
     return active.solve("backward", lambda: active.shrink(stopping))

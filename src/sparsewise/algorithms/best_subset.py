@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise._util.parameters import check_columns, check_tolerance
+from sparsewise._util.parameters import check_tolerance
 from sparsewise.algorithms.forward import forward
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.errors import InputError
@@ -75,8 +75,7 @@ def best_subset(
         "best_subset", A, y, sparsity=sparsity, include=include, exclude=exclude
     )
     design, included = active.problem.design, active.order
-    m = design.shape[1]
-    excluded = check_columns(exclude, m, "exclude")
+    m, excluded = design.shape[1], active.problem.constraints.exclude
     if m - len(excluded) > MOST_COLUMNS:
         raise InputError(
             f"best_subset can choose among at most {MOST_COLUMNS} columns, not {m - len(excluded)}",
@@ -92,7 +91,7 @@ def best_subset(
         # the fit is exact or the other columns are dependent.
         Y = active.problem.own_targets  # y itself may belong to rows before condensing
         greedy = forward(design, Y, sparsity=stopping.most, include=included, exclude=excluded)
-        search = Search(active.problem, greedy.support.size, include=included, exclude=excluded)
+        search = Search(active.problem, greedy.support.size)
         for size in greedy.path.sizes:
             search.offer(greedy.path.at(size).support)
         watched = _Watch(search, callback, lambda: active.log.halted)
@@ -100,7 +99,7 @@ def best_subset(
         sizes = range(search.least, search.most + 1)
         met = {active.size: active.rss}
         for size in sizes:
-            fit = Fit(active.problem, np.array(search.subset(size)), included, excluded)
+            fit = Fit(active.problem, np.array(search.subset(size)))
             _move_to(active, lowest_of_equals(fit), met)
         figures = search.lower_bounds().tolist(), search.proved().tolist()
         for size, bound, proved in zip(sizes, *figures, strict=True):

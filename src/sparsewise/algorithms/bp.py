@@ -47,7 +47,7 @@ def bp(
     L1Solution
         With the dual vector that proves optimality.
     """
-    data = problem(A, y, approximate_norms=True)
+    data = problem(A, y, approximate_norms=True, include=include, exclude=exclude)
     pursuit = BasisPursuit(data, 0.0, solver, callback)
-    stop = pursuit.run(check_weights(data, weights, include, exclude))
+    stop = pursuit.run(check_weights(data, weights))
     return pursuit.solution("bp", stop, debias)

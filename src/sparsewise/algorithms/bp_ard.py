@@ -70,7 +70,7 @@ def bp_ard(
     L1Solution
         The solution of the last finished round; `rounds` summarises all of them.
     """
-    data = problem(A, y)
+    data = problem(A, y, include=include, exclude=exclude)
     pursuit = BasisPursuit(data, residual, solver, callback)
     noise = pursuit.bound if sigma is None else check_positive(sigma, "sigma")
     # With noise below rounding, or as far above the target, the weights would lose all digits.
@@ -80,6 +80,6 @@ def bp_ard(
     def rule(x: Array, weights: Array) -> Array:
         return relevance_weights(data, x, weights, noise)
 
-    equal = check_weights(data, data.design.norms(), include, exclude)
+    equal = check_weights(data, data.design.norms())
     last = reweighted(pursuit, equal, rule, max_outer, tol)
     return last.solution("bp_ard", pursuit, debias)

@@ -64,7 +64,7 @@ def bp_candes(
         The solution of the last finished round; `rounds` summarises all of them.
     """
     fixed = None if epsilon is None else check_positive(epsilon, "epsilon")
-    data = problem(A, y)
+    data = problem(A, y, include=include, exclude=exclude)
     quiet = data.tolerances.quiet
     pursuit = BasisPursuit(data, residual, solver, callback)
 
@@ -74,6 +74,6 @@ def bp_candes(
         eps = min(max(fixed or usual_epsilon(data.design, size), quiet), 1 / quiet)
         return np.asarray(1 / (size + eps))
 
-    equal = check_weights(data, data.design.norms(), include, exclude)
+    equal = check_weights(data, data.design.norms())
     last = reweighted(pursuit, equal, rule, max_outer, tol)
     return last.solution("bp_candes", pursuit, debias)

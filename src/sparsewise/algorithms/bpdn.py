@@ -62,7 +62,7 @@ def bpdn(
     L1Solution
         With the dual vector that proves optimality.
     """
-    data = problem(A, y, approximate_norms=True)
+    data = problem(A, y, approximate_norms=True, include=include, exclude=exclude)
     pursuit = BasisPursuit(data, residual, solver, callback)
-    stop = pursuit.run(check_weights(data, weights, include, exclude))
+    stop = pursuit.run(check_weights(data, weights))
     return pursuit.solution("bpdn", stop, debias)

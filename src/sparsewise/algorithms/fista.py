@@ -62,8 +62,9 @@ def fista(
         Exactly sparse. ``dual`` proves the gap; ``accuracy`` is the larger of `tol`, the gap, and
         how far the residual itself is from the optimality conditions, as ``check`` measures it.
     """
-    most, data = check_whole(max_iter, "max_iter", 1), problem(A, y, approximate_norms=True)
-    lasso = Lasso(data, check_weights(data, weights, include, exclude), penalty, tol)
+    most = check_whole(max_iter, "max_iter", 1)
+    data = problem(A, y, approximate_norms=True, include=include, exclude=exclude)
+    lasso = Lasso(data, check_weights(data, weights), penalty, tol)
 
     def steps() -> Stop:
         t, finish = 1.0, FIRST

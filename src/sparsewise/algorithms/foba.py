@@ -24,6 +24,7 @@ def foba(
     *,
     delta: float,
     nu: float = 0.5,
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     start: Iterable[int] = (),
@@ -45,6 +46,9 @@ def foba(
         Stop when no column lowers ‖r‖² by more than δ².
     nu : float
         Share of a forward gain that a backward step may give back; below 1.
+    ridge : float
+        Shrink coefficients: minimise ‖r‖² + ridge ‖z‖², z the coefficients of columns scaled to
+        unit norm. A pure number; see `Problem`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int
@@ -64,7 +68,7 @@ def foba(
     """
     active, stopping = begin(
         "foba", A, y, delta=delta,
-        include=include, exclude=exclude, start=start, callback=callback,
+        ridge=ridge, include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
     share = check_tolerance(nu, "nu") or 0.0
     if share >= 1:
@@ -78,11 +82,11 @@ def go_forward_and_back(active: ActiveSet, stopping: StoppingCriterion, nu: floa
     """Alternate a forward step and the backward steps it allows; return why that ended."""
     gains: dict[int, float] = {}
     while True:
-        size, before = active.size, active.rss
+        size, before = active.size, active.objective
         stop = active.grow(stopping, steps=1)
         if active.size == size:
             return stop
-        gains[active.size] = before - active.rss
+        gains[active.size] = before - active.objective
         give_back(active, stopping, nu, gains)
 
 

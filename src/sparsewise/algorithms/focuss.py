@@ -74,9 +74,9 @@ def focuss(
     if not 0 <= power < 2:
         raise InputError(f"must be at least 0 and below 2, not {p}.", parameter="p")
     change, most = check_positive(tol, "tol"), check_whole(max_iter, "max_iter", 1)
-    data = problem(A, y)
+    data = problem(A, y, include=include, exclude=exclude)
     bound = check_bound(residual) / data.scale
-    model = RemainingColumns(data, check_weights(data, None, include, exclude))
+    model = RemainingColumns(data, check_weights(data, None))
 
     def rounds() -> Stop:
         if not model.are_needed(bound):

@@ -26,6 +26,7 @@ def forward(
     sparsity: int | None = None,
     residual: float | None = None,
     delta: float | None = None,
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     start: Iterable[int] = (),
@@ -48,6 +49,9 @@ def forward(
         Stop once ‖r‖ <= residual.
     delta : float, optional
         Stop when no column lowers ‖r‖² by more than δ².
+    ridge : float
+        Shrink coefficients: minimise ‖r‖² + ridge ‖z‖², z the coefficients of columns scaled to
+        unit norm. A pure number; see `Problem`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int
@@ -62,6 +66,6 @@ def forward(
     """
     active, stopping = begin(
         "forward", A, y, sparsity=sparsity, residual=residual, delta=delta,
-        include=include, exclude=exclude, start=start, callback=callback,
+        ridge=ridge, include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
     return active.solve("forward", lambda: active.grow(stopping, solution_only=True))

@@ -56,10 +56,10 @@ def l1_path(
         The whole path: ``path.at_penalty(λ)`` and ``path.at_residual(ρ)`` are exact models between
         breakpoints. As a solution, the end of the path.
     """
-    data = problem(A, y, approximate_norms=True)
+    data = problem(A, y, approximate_norms=True, include=include, exclude=exclude)
     lowest, bound = check_bound(penalty, "penalty"), check_bound(residual)
     choose_solver("homotopy", data)
-    cost = check_weights(data, weights, include, exclude)
+    cost = check_weights(data, weights)
     log = Log(data, callback)
     squared = min(bound / data.scale, 2.0) ** 2 if bound else None
     least = min(lowest / data.scale * cost.top, sys.float_info.max)

@@ -26,6 +26,7 @@ def rmp0(
     *,
     delta: float,
     max_outer: int | None = None,
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     start: Iterable[int] | None = (),
@@ -46,6 +47,9 @@ def rmp0(
         ‖r‖² grows by at most δ².
     max_outer : int, optional
         Most rounds. 1 is the paper's RMP₀; None, until the support is stable, its RMP₀+.
+    ridge : float
+        Shrink coefficients: minimise ‖r‖² + ridge ‖z‖², z the coefficients of columns scaled to
+        unit norm. A pure number; see `Problem`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int, optional
@@ -60,7 +64,7 @@ def rmp0(
     """
     active, stopping = begin(
         "rmp0", A, y, delta=delta,
-        include=include, exclude=exclude, start=start, callback=callback,
+        ridge=ridge, include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
     return active.solve("rmp0", lambda: alternate(active, stopping, max_outer))
 

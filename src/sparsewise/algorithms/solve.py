@@ -31,6 +31,7 @@ def solve(
     criterion: str | float = "ric",
     effort: int = EFFORT,
     seed: int = 0,
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     callback: Callable[[Start], bool | None] | None = None,
@@ -66,6 +67,10 @@ def solve(
         Most starts.
     seed : int
         Seed of the random starts: the same seed gives the same answer.
+    ridge : float
+        Shrink coefficients: ‖r‖² + ridge ‖z‖² takes the place of ‖r‖², z the coefficients of unit
+        columns (a pure number; see `Problem`). With σ known this is the ℓ0ℓ2 objective
+        of Hazimeh and Mazumder (2020); at low signal to noise it predicts better.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     callback : callable, optional
@@ -80,8 +85,11 @@ def solve(
     ----------
     D. P. Foster and E. I. George, "The risk inflation criterion for multiple regression", Annals
     of Statistics 22, 1994.
+
+    H. Hazimeh and R. Mazumder, "Fast best subset selection: coordinate descent and local
+    combinatorial optimization algorithms", Operations Research 68, 2020.
     """
     return search(
         "solve", A, y, criterion=criterion, sigma=sigma, effort=effort,
-        include=include, exclude=exclude, seed=seed, callback=callback,
+        include=include, exclude=exclude, seed=seed, ridge=ridge, callback=callback,
     )  # fmt: skip

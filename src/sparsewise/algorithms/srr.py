@@ -24,6 +24,7 @@ def srr(
     sparsity: int,
     residual: float | None = None,
     max_iter: int | None = None,
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     start: Iterable[int] = (),
@@ -46,6 +47,9 @@ def srr(
         Stop once ‖r‖ <= residual.
     max_iter : int, optional
         Most replacements from a start; by default until none lowers the residual.
+    ridge : float
+        Shrink coefficients: minimise ‖r‖² + ridge ‖z‖², z the coefficients of columns scaled to
+        unit norm. A pure number; see `Problem`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int
@@ -61,7 +65,7 @@ def srr(
     """
     active, stopping = begin(
         "srr", A, y, sparsity=sparsity, residual=residual,
-        include=include, exclude=exclude, start=start, callback=callback,
+        ridge=ridge, include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
     return active.solve(
         "srr", lambda: replace_from_both_starts(active, stopping, exchange, max_iter)

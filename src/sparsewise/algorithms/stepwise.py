@@ -8,10 +8,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sparsewise._util.parameters import check_columns, check_function
+from sparsewise._util.parameters import check_function
 from sparsewise.algorithms.registry import Family, algorithm
 from sparsewise.criteria.base import Criterion
-from sparsewise.design import as_design
 from sparsewise.engine import step_choice
 from sparsewise.engine.active_set import ActiveSet, begin
 from sparsewise.engine.log import Callback
@@ -27,6 +26,7 @@ def stepwise(
     y: ArrayLike | Targets,
     *,
     criterion: str | Cost = "ric",
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
     start: Iterable[int] | None = (),
@@ -38,7 +38,9 @@ def stepwise(
     Of all columns that can be added the one of largest gain is best, and of all that can be
     dropped the one of least loss (Lemma 3.5 of the paper), since every criterion grows with ‖r‖²;
     the cheaper of the two models is taken if it costs less than the present one by more than
-    rounding. Equal costs: the smaller model.
+    rounding. Equal costs: the smaller model. With a ridge, gain and loss are those of the penalised
+    objective, and the criterion is that of ‖r‖² and of the degrees of freedom, df = trace of the
+    hat matrix, in place of the number of columns.
 
     A fit to rounding error costs -∞, or nearly so: it is the answer, once redundant columns are
     dropped. If too few rows are left for the criterion, columns are dropped until it is defined.
@@ -52,7 +54,11 @@ def stepwise(
     criterion : str or callable
         "ric", "aic", "aicc", "bic", "ebic", "cp" or "adjusted_r2" for n rows and no intercept (see
         `sparsewise.criteria.Criteria`), or a function of loss (‖r‖², in the units of y) and
-        degrees of freedom (the number of columns) that grows with the loss and is to be small.
+        degrees of freedom (without a ridge, the number of columns) that grows with the loss and is
+        to be small.
+    ridge : float
+        Shrink coefficients: minimise ‖r‖² + ridge ‖z‖², z the coefficients of columns scaled to
+        unit norm. A pure number; see `Problem`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
     start : iterable of int, optional
@@ -74,17 +80,15 @@ def stepwise(
     """
     step_choice.check_criterion(criterion)
     check_function(watch, "watch")
-    design = as_design(A)
-    barred = check_columns(exclude, design.shape[1], "exclude")
     active, stopping = begin(
-        "stepwise", design, y, delta=0.0,
-        include=include, exclude=barred, start=start, callback=callback,
+        "stepwise", A, y, delta=0.0,
+        ridge=ridge, include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
 
     def steps() -> Stop:
         if active.problem.is_zero:
             return Stop.ZERO_TARGET
-        inner, outer = step_choice.criteria_on(active.problem, criterion, barred)
+        inner, outer = step_choice.criteria_on(active.problem, criterion)
         tell = None if watch is None else lambda: watch(step_choice.look_around(outer, active))
         return descend(active, stopping, inner, tell)
 

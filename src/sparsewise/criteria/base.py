@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -59,11 +59,11 @@ class Sample:
     noise: float | None = None
 
     @classmethod
-    def of(cls, data: Problem, excluded: Sized, **others: Any) -> Self:
-        """That of a problem without these columns, for a target of norm one and no intercept."""
+    def of(cls, data: Problem, **others: Any) -> Self:
+        """That of a problem, less its excluded columns: a target of norm one, no intercept."""
         facts = {
             "rows": data.design.rows,
-            "features": data.shape[1] - len(excluded),
+            "features": data.shape[1] - len(data.constraints.exclude),
             "exact": data.tolerances.exact,
             "parts": 2 if data.is_complex else 1,
             "targets": data.independent_targets,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise.design.base import BLOCK_BYTES, square_sums
+from sparsewise.engine.factor import Dropped
 from sparsewise.engine.log import Callback
 from sparsewise.engine.sparse_model import SparseModel
 from sparsewise.engine.stopping import StoppingCriterion, stopping_criterion
@@ -27,7 +28,9 @@ STURDY = 1e3
 class ActiveSet(SparseModel):
     """Active columns with their least-squares fit; add, drop, grow and shrink.
 
-    Parameters are those of `SparseModel`, but for the noise: there is none.
+    With a ridge (`Problem.ridge`), least squares are penalised: ‖r‖² + ridge ‖x‖² for unit columns
+    is what gains and losses are of. Parameters are those of `SparseModel`; columns have no damping
+    but the ridge.
     """
 
     # ------------------------------------------------------------------ what is there
@@ -48,7 +51,7 @@ class ActiveSet(SparseModel):
         return self._loose(np.sqrt(squares))
 
     def losses(self) -> Array:
-        """The growth of ‖r‖² if each active column is dropped, in order."""
+        """The growth of the objective if each active column is dropped, in order."""
         return self._factor.losses()
 
     def loose_losses(self) -> dict[int, float]:
@@ -61,8 +64,62 @@ class ActiveSet(SparseModel):
         return dict(zip(self._factor.columns[free].tolist(), values[free].tolist(), strict=True))
 
     def gains(self) -> Array:
-        """|corr|²/energy, the fall of ‖r‖² for each column; -1 where it can't be added."""
+        """|corr|²/(energy + ridge), the fall of the objective for each column.
+
+        -1 where it can't be added.
+        """
         return self._scores.values(by_gain=True)
+
+    def after_adding(self, columns: Array) -> tuple[Array, Array]:
+        """‖r‖² and df if each of these columns that can be added came in alone.
+
+        With a ridge, Σ = (A_S*A_S + D²)⁻¹ = U U*, w = Σ A_S*a_j and ρ² = energy + d², the
+        coefficient of the new column is corr/ρ², the others fall by w corr/ρ², and the variances
+        grow by |w|²/ρ².
+        """
+        gains, factor, k = self.gains()[columns], self._factor, self.size
+        if not factor.is_damped:
+            return self.rss - gains, np.full(columns.size, self.df + 1)
+        w = factor.U[:k, :k].T @ (factor.Q[:k].conj() @ factor.unit_columns(columns))
+        square = self._scores.energy[columns] + factor.ridge
+        new, d2 = self._scores.corr[:, columns] / square, np.square(factor.d)
+        x = factor.coef()[:, :, None] - w * new[:, None, :]
+        penalty = np.einsum("k,qkj->j", d2, np.square(np.abs(x))) + factor.ridge * square_sums(new)
+        df = self.df + 1 - (d2 @ np.square(np.abs(w)) + factor.ridge) / square
+        return self.objective - gains - penalty, df
+
+    def after_best_addition(self, gain: float) -> tuple[float, float]:
+        """‖r‖² and df after the addition of this gain, the largest."""
+        if not self._factor.is_damped:
+            return self.rss - gain, self.df + 1
+        best = np.array([next(self.ranking(self.gains()))])
+        rss, df = self.after_adding(best)
+        return float(rss[0]), float(df[0])
+
+    def after_best_deletion(self, loss: float) -> tuple[float, float]:
+        """‖r‖² and df after the deletion of this loss, the smallest."""
+        if not self._factor.is_damped:
+            return self.rss + loss, self.df - 1
+        rss, df = self.after_dropping([self.least(self.loose_losses())])
+        return float(rss[0]), float(df[0])
+
+    def after_dropping(self, columns: Sequence[int]) -> tuple[Array, Array]:
+        """‖r‖² and df if each of these active columns were dropped alone.
+
+        With a ridge, the coefficients fall by x_i Σ_i/Σ_ii, and the variances by |Σ_i|²/Σ_ii.
+        """
+        factor, k = self._factor, self.size
+        at = np.array([self.order.index(j) for j in columns], np.int64)
+        losses = self.losses()[at]
+        if not factor.is_damped:
+            return self.rss + losses, np.full(at.size, self.df - 1)
+        U = factor.U[:k, :k]
+        S, d2 = (U.T @ U.conj())[:, at], np.square(factor.d)
+        x = factor.coef()[:, :, None] - S * (factor.coef()[:, at] / factor.diagonal()[at])[:, None]
+        x[:, at, np.arange(at.size)] = 0
+        penalty = np.einsum("k,qkj->j", d2, np.square(np.abs(x)))
+        df = self.df - 1 + d2 @ np.square(np.abs(S)) / factor.diagonal()[at]
+        return self.objective + losses - penalty, df
 
     def replacements(self) -> Array:
         """The columns that may do better in place of one of the active ones; no others do.
@@ -122,9 +179,9 @@ class ActiveSet(SparseModel):
         """Column j of A, scaled to unit norm."""
         return self._factor.unit_column(j)
 
-    def fell_below(self, rss: float) -> bool:
-        """Whether ‖r‖² is lower than it was by more than rounding."""
-        return self.rss < rss * (1 - self._tolerance.tie)
+    def fell_below(self, objective: float) -> bool:
+        """Whether the objective is lower than it was by more than rounding."""
+        return self.objective < objective * (1 - self._tolerance.tie)
 
     # ------------------------------------------------------------------ the verbs
 
@@ -191,6 +248,8 @@ class ActiveSet(SparseModel):
                 open_ended=steps > self._factor.room,
                 targets=len(problem.Y) > 1,
                 callback=self.log.callback,
+                ridge=problem.ridge,
+                locked=problem.constraints.locked,
             )
 
         return plan.kernel_for(plan.Task(problem.shape, needs, steps))
@@ -210,9 +269,9 @@ class ActiveSet(SparseModel):
             self.log.check_interrupt()
             self._scores.before_dropping()
             count = 1 if self.log.callback else min(left, self.size)
-            columns, rss, X, code = self._factor.shrink(by == "loss", count, limits)
-            self._dropped(columns, rss, X)
-            left -= columns.size
+            dropped, code = self._factor.shrink(by == "loss", count, limits)
+            self._dropped(dropped)
+            left -= dropped.columns.size
             stop = self._meaning(code, stopping)
         self.log.check_interrupt()
         if stop is Stop.RESIDUAL and self.rss > stopping.ceiling:  # it was above from the start
@@ -238,7 +297,7 @@ class ActiveSet(SparseModel):
         with the present ones.
         """
         self._scores.before_adding()
-        wanted = min(self.problem.shape) - self.size
+        wanted = self._factor.capacity - self.size
         if count is not None:
             wanted = min(count, wanted)
         added: list[int] = []
@@ -261,7 +320,7 @@ class ActiveSet(SparseModel):
         waiting = iter(columns)
         while batch := list(islice(waiting, self._at_once(self.size))):
             self.log.check_interrupt()
-            self._dropped(np.array(batch), *self._factor.drop(batch))
+            self._dropped(self._factor.drop(batch))
         self.log.check_interrupt()
 
     def _at_once(self, wanted: int) -> int:
@@ -276,17 +335,15 @@ class ActiveSet(SparseModel):
 
     def other(self) -> ActiveSet:
         """A second model of the same problem that holds no more than it must; nobody is told."""
-        factor, state = self._factor, self._scores.state
-        return ActiveSet(
-            self.problem,
-            include=factor.columns[factor.locked[: self.size]],
-            exclude=np.flatnonzero(state == self._kernels.EXCLUDED),
-        )
+        constraints = self.problem.constraints
+        if constraints.start:
+            constraints = constraints._replace(start=())
+        return ActiveSet(self.problem._replace(constraints=constraints))
 
-    def _dropped(self, columns: Array, rss: Any, coefs: Any) -> None:
-        if columns.size:
-            self._scores.reopen(columns)
-            self.log.record("drop", columns, rss, coefs, self.size)
+    def _dropped(self, dropped: Dropped) -> None:
+        if dropped.columns.size:
+            self._scores.reopen(dropped.columns)
+            self.log.record("drop", *dropped[:3], self.size, df=dropped.df)
 
 
 def begin(
@@ -297,23 +354,25 @@ def begin(
     include: Iterable[int] | None = (),
     exclude: Iterable[int] | None = (),
     start: Iterable[int] | None = (),
+    locked: Iterable[int] = (),
     callback: Callback | None = None,
     basis: bool = True,
     multi_target: bool = True,
+    ridge: float = 0.0,
     **taken: Any,
 ) -> tuple[ActiveSet, StoppingCriterion]:
     """What every algorithm begins with: an active set on checked data, and when to stop.
 
-    ``start=None`` stands for all columns; `multi_target` says whether targets may share them; what
-    else is given are its stopping parameters.
+    `multi_target` says whether targets may share columns; ridge and constraints are those of
+    `problem`; what else is given are its stopping parameters.
     """
-    data = problem(A, y, multi_target=multi_target)
+    data = problem(
+        A, y, multi_target=multi_target, ridge=ridge,
+        include=include, exclude=exclude, start=start, locked=locked,
+    )  # fmt: skip
     stopping = stopping_criterion(algorithm, data, **taken)
     active = ActiveSet(
         data,
-        include=include,
-        exclude=exclude,
-        start=() if data.is_zero else range(data.shape[1]) if start is None else start,
         callback=callback,
         room=None if taken.get("sparsity") is None else stopping.most,
         basis=basis,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,28 @@ from sparsewise.problem.problem import Problem
 
 Prior = tuple[float, float, float, float, float]
 """What kernels need to judge a damped column: see `judge` in `compiled/stepwise.py`."""
+
+
+class Dropped(NamedTuple):
+    """Columns that were dropped one after the other, and the models after each.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        In this order.
+    rss : ndarray
+        ‖r‖² after each.
+    coefs : ndarray
+        Coefficients of the columns left.
+    df : ndarray or None
+        The trace of the hat matrix; None: how many columns are left.
+    """
+
+    columns: Array
+    rss: Array
+    coefs: Array
+    df: Array | None
+
 
 FINE = 1e-2
 """A part of √eps: errors of a residual below it are not worth a QR."""
@@ -32,19 +55,23 @@ class Factor:
     Several targets share Q and U; t, x and r have one row for each, and ‖r‖² and |x_i|² are sums
     over targets.
 
-    With noise (σ² > 0) the columns are damped: [A_S; D] U = [Q; D U] is orthonormal, with
-    d_i² = σ²/γ_i. Then x = U t is the posterior mean, σ² U U* its covariance, and
-    I - Q Q* = σ² C⁻¹ the matrix R of the paper (section 3.1); without noise it is the projection
-    of Lemma 3.4. D doesn't depend on σ² once γ/σ² is given: another σ² leaves the factor as it is.
+    Columns may be damped: [A_S; D] U = [Q; D U] is orthonormal, and x = U t minimises
+    ‖r‖² + ‖D x‖². Gains and losses are those of this objective.
+
+    - A ridge term damps every column alike: d_i² = ridge.
+    - Sparse Bayesian Learning has d_i² = σ²/γ_i. Then x is the posterior mean, σ² U U* its
+      covariance, and I - Q Q* = σ² C⁻¹ the matrix R of the paper (section 3.1); undamped, it is
+      the projection of Lemma 3.4. D doesn't depend on σ² once γ/σ² is given: the factor knows no
+      noise.
 
     Parameters
     ----------
     problem : Problem
-        Design and target.
+        Design and target; its ridge damps the columns.
     room : int
         For how many columns to make room at first.
-    noise : float
-        σ² for a target of norm one; 0: columns are not damped.
+    damped : bool
+        Whether columns have a damping each, though there is no ridge.
 
     Attributes
     ----------
@@ -55,7 +82,9 @@ class Factor:
     locked : ndarray of bool
         Which of them can't be dropped.
     damping : ndarray
-        Room for the d_i (0: a flat prior); of no length without noise.
+        Room for the d_i (0: a flat prior); of no length if columns are not damped.
+    ridge : float
+        d² of columns that are added, unless the caller says otherwise.
     rss : float
         ‖r‖² for a target of norm one.
     tolerance : Tolerances
@@ -66,23 +95,25 @@ class Factor:
         How many times it was made from scratch; directions of different epochs don't compare.
     """
 
-    def __init__(self, problem: Problem, room: int, noise: float = 0.0) -> None:
+    def __init__(self, problem: Problem, room: int, damped: bool = False) -> None:
         problem.begin()
         self._kernels = load_kernels()
         self.problem = problem
         self.dtype = problem.dtype
         self.tolerance = problem.tolerances
         n, m = problem.shape
+        self.ridge = problem.ridge
+        self.is_damped = damped or self.ridge > 0
         # Damped columns are never dependent, unless the damping is too little to tell.
-        self.capacity = m if noise else min(n, m)
-        if noise:
+        self.capacity = m if self.is_damped else min(n, m)
+        if damped:
             self.tolerance = self.tolerance._replace(dependent=self.tolerance.exact)
         room = min(room, self.capacity)
-        self.set_noise(noise)
+        self.frail = self.tolerance.frail
         self.size = 0
         self.order = np.empty(room, np.int64)
         self.locked = np.zeros(room, np.bool_)
-        self.damping = np.zeros(room if noise else 0, problem.inverse_norms.dtype)
+        self.damping = np.zeros(room if self.is_damped else 0, problem.inverse_norms.dtype)
         self.U = np.empty((room, room), self.dtype)
         self.t = np.empty((len(problem.Y), room), self.dtype)
         self._Q: Array | None = np.empty((room, n), self.dtype)
@@ -124,8 +155,23 @@ class Factor:
         """The damping of the active columns, in order."""
         return self.damping[: self.size]
 
+    @property
+    def df(self) -> float:
+        """The trace of the hat matrix A_S (A_S*A_S + D²)⁻¹ A_S*: k - Σ d_i² [U U*]_ii."""
+        if not self.is_damped:
+            return self.size
+        return self.size - float(np.square(self.d) @ self.diagonal())
+
+    def dfs(self, first: int) -> Array | None:
+        """That after each column but the first so many came; None: it is their number."""
+        if not self.is_damped:
+            return None
+        k = self.size
+        lost = np.square(np.abs(self.U[:k, :k])) @ np.square(self.d)  # of each direction
+        return np.arange(first + 1, k + 1) - np.cumsum(lost)[first:]
+
     def losses(self) -> Array:
-        """|x_i|²/[(A_S*A_S)⁻¹]_ii of the active columns, in order."""
+        """|x_i|²/[(A_S*A_S + D²)⁻¹]_ii of the active columns, in order."""
         return np.asarray(self.squares() / self.diagonal())
 
     @property
@@ -150,10 +196,6 @@ class Factor:
         _ = self.Q
         return self._r
 
-    def set_noise(self, noise: float) -> None:
-        """Go on with this σ²."""
-        self.noise, self.frail = noise, self.tolerance.frail_at(noise)
-
     def unit_columns(self, columns: Array | slice) -> Array:
         """Columns of A scaled to unit norm, side by side."""
         return np.asarray(self.problem.unit_columns(columns), self.dtype)
@@ -169,12 +211,12 @@ class Factor:
         columns: Sequence[int],
         forced: int,
         basis: bool = True,
-        damping: Array | float = 0.0,
+        damping: Array | None = None,
     ) -> bool:
         """Begin with these columns, the first `forced` of them locked; False: they are dependent.
 
         Without `basis` only the triangular factor is made, which is all that dropping needs.
-        The locked columns have a flat prior, the others are damped.
+        `damping`: the d_i of these columns, all by the ridge if None.
         """
         k = len(columns)
         if k > self.capacity:
@@ -183,8 +225,8 @@ class Factor:
         self.size = k
         self.order[:k] = columns
         self.locked[:k] = np.arange(k) < forced
-        self.d[:forced] = 0.0
-        self.d[forced:] = damping
+        if self.is_damped:
+            self.d[:] = self.ridge**0.5 if damping is None else damping
         return self.make(basis)
 
     def make(self, basis: bool = True) -> bool:
@@ -192,11 +234,16 @@ class Factor:
         k, Y = self.size, self.problem.Y
         unit = self.unit_columns(self.columns)
         if basis:
-            Q, R = np.linalg.qr(np.vstack([unit, np.diag(self.d)]) if self.noise else unit)
+            Q, R = np.linalg.qr(np.vstack([unit, np.diag(self.d)]) if self.is_damped else unit)
             self._Q = np.empty((self.room, Y.shape[1]), self.dtype)
             self._Q[:k] = Q[: Y.shape[1]].T
         else:
-            R = np.asarray(np.linalg.qr(np.column_stack([unit, Y.T]), mode="r"))
+            both = np.column_stack([unit, Y.T])
+            if self.is_damped:
+                below = np.zeros((k, both.shape[1]), self.dtype)
+                np.fill_diagonal(below, self.d)
+                both = np.vstack([both, below])
+            R = np.asarray(np.linalg.qr(both, mode="r"))
             self._Q = None
             self.t[:, :k] = R[:k, k:].T
             self.rss = float(square_sums(R[k:, k:]).sum())
@@ -212,11 +259,13 @@ class Factor:
             self.t[:, :k] = 0
             for _ in range(2):
                 self.reorthogonalise()
+        elif self.is_damped and regular:
+            self.rss = max(self.rss - self.penalty, 0.0)
         return regular and self._holds()
 
     def _holds(self) -> bool:
-        """Whether what the columns that aren't damped have in common is told from rounding."""
-        flat = self.d == 0 if self.noise else slice(self.size)
+        """Whether columns of no damping of their own are told apart, as far as rounding tells."""
+        flat = self.d == 0 if self.is_damped and not self.ridge else slice(self.size)
         size = float(square_sums(self.U[: self.size, : self.size])[flat].sum())
         return self.problem.tolerances.tells_apart(size)
 
@@ -265,7 +314,7 @@ class Factor:
         for _ in range(2):
             r = self.problem.Y - x @ unit.T
             inner = r @ unit.conj()
-            if self.noise:  # below r stands -D x
+            if self.is_damped:  # below r stands -D x
                 inner -= self.d * self.d * x
             left = inner @ U.conj().T
             if np.linalg.norm(left) <= self.tolerance.eps * (1.0 + float(np.abs(x).sum())):
@@ -281,7 +330,7 @@ class Factor:
     def _by_qr(self) -> tuple[Array, Array]:
         """Coefficients by QR of the active columns, refined once, and what they leave of y."""
         Y, unit = self.problem.Y.T, self.unit_columns(self.columns)
-        below = np.diag(self.d) if self.noise else np.empty((0, self.size), self.dtype)
+        below = np.diag(self.d) if self.is_damped else np.empty((0, self.size), self.dtype)
         Q, R = np.linalg.qr(np.vstack([unit, below]))
         x = np.zeros((self.size, Y.shape[1]), self.dtype)
         for _ in range(2):
@@ -295,7 +344,7 @@ class Factor:
         k = self.size
         Q = self._Q[:k]
         inner = self._r @ Q.conj().T
-        if self.noise:  # below r stands -D x
+        if self.is_damped:  # below r stands -D x
             inner -= (self.d * self.d * self.coef()) @ self.U[:k, :k].conj().T
         self._r -= inner @ Q
         self.t[:, :k] += inner
@@ -306,13 +355,15 @@ class Factor:
         k, Q = self.size, self.Q[: self.size]
         V = self.unit_columns(columns)
         below = np.zeros((self.d.size, columns.size), self.dtype)
-        lower = self.d[:, None] * self.U[:k, :k].T if self.noise else np.empty((0, k), self.dtype)
+        lower = (
+            self.d[:, None] * self.U[:k, :k].T if self.is_damped else np.empty((0, k), self.dtype)
+        )
         for _ in range(2):
             H = Q.conj() @ V + lower.conj().T @ below
             V -= Q.T @ H
             below -= lower @ H
         corr = self._r @ V.conj()
-        if self.noise:
+        if self.is_damped:
             corr -= (self.d * self.coef()) @ below.conj()
         return corr, square_sums(V) + square_sums(below)
 
@@ -327,7 +378,7 @@ class Factor:
         self.t = _larger(self.t, (len(self.t), columns))
         self.order = _larger(self.order, (columns,))
         self.locked = _larger(self.locked, (columns,))
-        if self.noise:
+        if self.is_damped:
             self.damping = _larger(self.damping, (columns,))
 
     # ------------------------------------------------------------------ step by step
@@ -347,8 +398,9 @@ class Factor:
         X = np.empty((count, len(self.t), k + count), self.dtype)
         X[0, :, :k] = self.coef()
         added = self._kernels.add(
-            self.Q, self.U, self.damping, self.t, self._r, k, unit, *limits, taken, rss, X
-        )
+            self.Q, self.U, self.damping, self.t, self._r, k, unit, *limits, self.ridge,
+            taken, rss, X,
+        )  # fmt: skip
         if added:
             self.took(candidates[taken], rss[added - 1])
         return taken, rss[:added], X[:added]
@@ -378,46 +430,45 @@ class Factor:
         """Directions k..size, written by a kernel, are not to be: give r back their part."""
         self._r += self.t[:, k:size] @ self.Q[k:size]
 
-    def drop(self, columns: Sequence[int]) -> tuple[Array, Array]:
-        """Drop these columns; returns ‖r‖² and the coefficients of the others after each."""
+    def drop(self, columns: Sequence[int]) -> Dropped:
+        """Drop these columns."""
         given = np.array(columns, np.int64)
-        _, rss, X, _ = self._shrink(True, given.size, (0.0, math.inf, math.inf), given)
-        return rss, X
+        return self._shrink(True, given.size, (0.0, math.inf, math.inf), given)[0]
 
     def shrink(
         self, by_loss: bool, steps: int, limits: tuple[float, float, float]
-    ) -> tuple[Array, Array, Array, int]:
-        """Drop what matters least, at most `steps` times.
+    ) -> tuple[Dropped, int]:
+        """Drop what matters least, at most `steps` times; and why the kernel came back.
 
-        limits = (columns allowed, loss allowed, ‖r‖² allowed). Returns the columns dropped, ‖r‖²
-        and coefficients after each, and why the kernel came back.
+        limits = (columns allowed, loss allowed, ‖r‖² allowed).
         """
         if self._turned and self._is_worn():
             self.make(self._Q is not None)
-        found = self._shrink(by_loss, steps, limits, np.empty(0, np.int64))
-        if found[-1] == self._kernels.DRIFTED:
+        dropped, code = self._shrink(by_loss, steps, limits, np.empty(0, np.int64))
+        if code == self._kernels.DRIFTED:
             self.make(self._Q is not None)
-        return found
+        return dropped, code
 
     def _shrink(
         self, by_loss: bool, steps: int, limits: tuple[float, float, float], given: Array
-    ) -> tuple[Array, Array, Array, int]:
+    ) -> tuple[Dropped, int]:
         """The same, or drop what is given; drift is the caller's concern."""
         k, tolerance = self.size, self.tolerance
         reflectors = np.empty((steps, k + 1), self.dtype)
         columns = np.empty(steps, np.int64)
-        left = np.empty(steps)
+        left, df = np.empty(steps), np.empty(steps)
         X = np.zeros((steps, len(self.t), k), self.dtype)
         share = tolerance.tie * (self._turned + 1)
         dropped, code, self._peak = self._kernels.shrink(
             self.U, self.damping, self.t, self.order, self.locked, k, self.rss, by_loss, steps,
             (*limits, tolerance.tie, tolerance.exact, self._peak, share), given,
-            reflectors, columns, left, X,
+            reflectors, columns, left, df, X,
         )  # fmt: skip
         if dropped:
             self.rss = float(left[dropped - 1])
             self._lost(reflectors[:dropped])
-        return columns[:dropped], left[:dropped], X[:dropped], code
+        df_of = df[:dropped] if self.is_damped else None
+        return Dropped(columns[:dropped], left[:dropped], X[:dropped], df_of), code
 
     def revise(
         self, steps: int, least_rise: float, prior: Prior
@@ -499,8 +550,13 @@ class Factor:
         self.reorthogonalise()
 
     @property
+    def objective(self) -> float:
+        """‖r‖² + ‖D x‖²: what gains and losses are of."""
+        return self.rss + self.penalty if self.is_damped else self.rss
+
+    @property
     def penalty(self) -> float:
-        """‖D x‖²: with ‖r‖² it makes y*R y = σ² y*C⁻¹y."""
+        """‖D x‖²; for Sparse Bayesian Learning, ‖r‖² + ‖D x‖² = y*R y = σ² y*C⁻¹y."""
         weighted = self.d * self.coef()
         return float(np.vdot(weighted, weighted).real)
 

@@ -21,8 +21,8 @@ class Log:
         check_function(callback, "callback")
         self.problem = problem
         self.callback = callback
-        self.include: tuple[int, ...] = ()
-        self.exclude: tuple[int, ...] = ()
+        self._empty_loss = float(not problem.is_zero)
+        self._locked = len(problem.constraints.locked)
         self._halted = False
         self._stretches: list[Stretch] = []
 
@@ -36,9 +36,13 @@ class Log:
         """Whether the callback, or Ctrl-C, has asked to stop."""
         return self._halted or interrupted()
 
-    def constrain(self, include: Iterable[int], exclude: Iterable[int]) -> None:
-        """Remember, for the solution, which columns must and must not be in the model."""
-        self.include, self.exclude = tuple(map(int, include)), tuple(map(int, exclude))
+    def begin(self, columns: Sequence[int], loss: float, coef: Array, df: float) -> None:
+        """The model before the first step, its locked columns first."""
+        if len(columns) > self._locked:
+            first = columns[self._locked :]
+            self.record("start", first, [loss], [coef], len(columns), df=[df])
+        else:
+            self._empty_loss = loss
 
     def check_interrupt(self) -> None:
         """Between two steps: raise `Halted` if the callback, or Ctrl-C, has asked to stop."""
@@ -77,6 +81,9 @@ class Log:
 
         `df`: the degrees of freedom after each; None: as many as columns.
         """
+        if self._locked:  # no features: the path is without them
+            size -= self._locked
+            coefs = [x[:, self._locked :] for x in coefs]
         stretch = Stretch(action, columns, losses, coefs, log_evidences, df)
         if action == "start":
             self._stretches.clear()
@@ -99,25 +106,33 @@ class Log:
         df: float | None = None,
         least_squares: bool = True,
         kind: type[Solution] = Solution,
+        include: tuple[int, ...] | None = None,
+        exclude: tuple[int, ...] | None = None,
         **more: Any,
     ) -> Solution:
-        """The model with coefficients x on these unit columns, in the units of the data."""
+        """The model with coefficients x on these unit columns, in the units of the data.
+
+        `include` and `exclude` are those of the problem, unless they follow from something else.
+        """
         problem = self.problem
         units = problem.units
-        support = columns.copy()
+        support = columns[self._locked :].copy()
         support.sort()
+        constraints = problem.constraints
         return kind(
             algorithm=algorithm,
             support=support,
             coef=units.coef(columns, x),
             residual_norm=rss**0.5 * problem.scale,
             df=float(support.size if df is None else df),
-            path=Path(self._stretches, units, float(not problem.is_zero)),
+            ridge=problem.ridge,
+            path=Path(self._stretches, units, self._empty_loss, problem.ridge),
             stop=stop,
             n_passes=problem.passes.count,
             least_squares=least_squares,
-            include=self.include,
-            exclude=self.exclude,
+            include=constraints.include if include is None else include,
+            exclude=constraints.exclude if exclude is None else exclude,
+            locked=constraints.locked,
             note=problem.design.note,
             **more,
         )

@@ -22,9 +22,10 @@ class Scores:
 
         corr -= t p,  energy -= |p|²        (corr += t p,  energy += |p|²)
 
-    and gain = |corr|²/energy is the fall of ‖r‖² if a column is added. Rounding errors are
-    watched: an energy that has fallen too far is measured anew from the column itself, corr is
-    made anew when ‖r‖ has fallen too far, and both when a step shows that they have drifted.
+    and gain = |corr|²/energy is the fall of ‖r‖² if a column is added; with a ridge,
+    |corr|²/(energy + ridge) that of ‖r‖² + ridge ‖x‖². Rounding errors are watched: an energy that
+    has fallen too far is measured anew from the column itself, corr is made anew when ‖r‖ has
+    fallen too far, and both when a step shows that they have drifted.
     corr has one row a target; energies are the same for all.
 
     Parameters
@@ -60,12 +61,13 @@ class Scores:
     faded: float
 
     def values(self, by_gain: bool) -> Array:
-        """|corr|²/energy, or |corr|²; -1 where a column can't be added."""
+        """|corr|²/(energy + ridge), or |corr|²; -1 where a column can't be added."""
         self.sync()
         out = np.empty(self.energy.size, self.energy.dtype)
         self._kernels.scores_alone(
-            self.corr, self.energy, self.state, by_gain, self._tolerance.dependent, out
-        )
+            self.corr, self.energy, self.state, by_gain, self._tolerance.dependent, out,
+            self._factor.ridge,
+        )  # fmt: skip
         return out
 
     def best(self, by_gain: bool) -> tuple[int, Array]:
@@ -73,7 +75,7 @@ class Scores:
         out = np.empty(self.energy.size, self.energy.dtype)
         j = self._kernels.best_open_alone(
             self.corr, self.energy, self.state, by_gain, self._tolerance.dependent,
-            self._tolerance.tie, out,
+            self._tolerance.tie, out, self._factor.ridge,
         )  # fmt: skip
         return int(j), out
 

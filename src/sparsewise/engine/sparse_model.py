@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_columns, check_constraints
 from sparsewise.engine.factor import Factor
 from sparsewise.engine.log import Callback, Log
 from sparsewise.engine.look_ahead import LookAhead
@@ -18,6 +17,7 @@ from sparsewise.engine.scores import Scores
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError, Parameter
 from sparsewise.kernels import load_kernels
+from sparsewise.problem.constraints import NO_CONSTRAINTS, Constraints
 from sparsewise.problem.problem import DependentColumnsError, Problem
 from sparsewise.results import Stop
 
@@ -32,75 +32,64 @@ class SparseModel:
     Parameters
     ----------
     problem : Problem
-        Design and target.
-    include, exclude, start : iterable of int, optional
-        Columns that must be, must not be, and are at first in the model.
+        Design, target and constraints.
     callback : callable, optional
         Called with each `Step`; returning True halts.
     room : int, optional
         How many columns the model is to have at most, where that is known.
     basis : bool
         Whether the start will be added to. Dropping alone needs no basis.
-    noise : float
-        σ² for a target of norm one, where columns are damped (see `Evidence`).
+    damped : bool
+        Whether each column has a damping of its own (see `Evidence`).
     """
+
+    _noise = 0.0
+    """σ² for a target of norm one, where it tells how a column that is added is damped."""
 
     def __init__(
         self,
         problem: Problem,
         *,
-        include: Iterable[int] | None = (),
-        exclude: Iterable[int] | None = (),
-        start: Iterable[int] | None = (),
         callback: Callback | None = None,
         room: int | None = None,
         basis: bool = True,
-        noise: float = 0.0,
+        damped: bool = False,
     ) -> None:
         self.problem = problem
         self.log = Log(problem, callback)
-        self._factor = Factor(problem, 16 if room is None else max(room, 1), noise)
+        self._factor = Factor(problem, 16 if room is None else max(room, 1), damped)
         self._kernels = load_kernels()
         self._scores = Scores(self._factor)
         self._tolerance = self._factor.tolerance
-        # With noise, the evidence says when to stop, however close the fit.
-        self._nothing = -1.0 if noise else self._tolerance.exact
+        # Of a Bayesian model, the evidence says when to stop, however close the fit.
+        self._nothing = -1.0 if damped else self._tolerance.exact
         self._look_ahead = LookAhead()
         self._measured_anew = False
-        if any(map(_may_hold, (include, exclude, start))):
-            self._constrain(include, exclude, start, room, basis)
+        if problem.constraints is not NO_CONSTRAINTS:
+            self._constrain(problem.constraints, room, basis)
 
-    def _constrain(
-        self,
-        include: Iterable[int] | None,
-        exclude: Iterable[int] | None,
-        start: Iterable[int] | None,
-        room: int | None,
-        basis: bool,
-    ) -> None:
+    def _constrain(self, constraints: Constraints, room: int | None, basis: bool) -> None:
         """Begin with include and start, and close the columns of exclude."""
-        m = self.problem.shape[1]
-        forced, barred = check_constraints(include, exclude, m)
-        self.log.constrain(forced, barred)
-        first = check_columns(start, m, "start")
-        closed = {*forced, *barred}
-        columns = [*forced, *(j for j in first if j not in closed)]
+        locked, columns = len(constraints.locked), constraints.first
         if room is not None:
-            self._fit_in("include", forced, room)
+            self._fit_in("include", len(constraints.include), room - locked)
             if basis:  # otherwise columns go, and the rest may fit
-                self._fit_in("start", columns, room)
-        self._scores.state[barred] = self._kernels.EXCLUDED
-        if columns and not self._factor.load(columns, len(forced), basis):
+                self._fit_in("start", len(columns) - locked, room - locked)
+        self._scores.state[list(constraints.exclude)] = self._kernels.EXCLUDED
+        if not columns:
+            return
+        damping = np.full(len(columns), self.problem.ridge**0.5)
+        damping[:locked] = 0.0
+        if not self._factor.load(columns, len(constraints.kept), basis, damping):
             raise self._cannot_start_from(columns)
         self._scores.state[columns] = self._kernels.ACTIVE
-        if columns:
-            self.log.record("start", columns, [self.rss], [self._factor.coef()], self.size)
+        self.log.begin(columns, self.rss, self._factor.coef(), self.df)
 
     @staticmethod
-    def _fit_in(name: str, columns: list[int], room: int) -> None:
+    def _fit_in(name: str, columns: int, room: int) -> None:
         """Refuse more columns than the model may have."""
-        if len(columns) > room:
-            wrong = f"names {len(columns)} columns, but ", Parameter("sparsity")
+        if columns > room:
+            wrong = f"names {columns} columns, but ", Parameter("sparsity")
             raise InputError((*wrong, f" allows only {room}"), "raise it.", parameter=name)
 
     def _cannot_start_from(self, columns: list[int]) -> DependentColumnsError:
@@ -122,9 +111,26 @@ class SparseModel:
         return self._factor.rss
 
     @property
+    def objective(self) -> float:
+        """What steps lower: ‖r‖², or with a ridge ‖r‖² + ridge ‖x‖² of unit columns."""
+        return self._factor.objective
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom: the trace of the hat matrix, of least squares the features."""
+        return self._factor.df - len(self.problem.constraints.locked)
+
+    @property
     def residual(self) -> Array:
         """r = y - A x, for y scaled to norm one; one target a row."""
         return self._factor.r
+
+    @property
+    def whole_residual(self) -> Array:
+        """r, and the roots of the ridge term of each coefficient: the objective is its square."""
+        if not self.problem.ridge:
+            return self.residual
+        return np.hstack([self.residual, self._factor.d * self._factor.coef()])
 
     @property
     def order(self) -> list[int]:
@@ -184,7 +190,7 @@ class SparseModel:
             x, rss = factor.coef(), factor.rss
         else:
             x, rss = anew[0], float(np.vdot(anew[1], anew[1]).real)
-        return self.log.solution(algorithm, stop, factor.columns, x, rss, **more)
+        return self.log.solution(algorithm, stop, factor.columns, x, rss, df=self.df, **more)
 
     def covariance(self, sigma: float) -> Array:
         """σ² U U*: that of the coefficients in the units of the data, columns ascending."""
@@ -254,7 +260,8 @@ class SparseModel:
         limits = (
             float(stopping.most), stopping.enough, stopping.gain, self._nothing,
             tolerance.dependent, factor.frail, tolerance.tie, scores.faded,
-            math.inf if self._measured_anew else tolerance.drift, factor.noise,
+            math.inf if self._measured_anew else tolerance.drift, self._noise,
+            factor.ridge,
         )  # fmt: skip
         step = self._from_all if small else self._from_pool
         added, code, known = step((by_gain, steps, limits, picks, rss, X))
@@ -308,7 +315,7 @@ class SparseModel:
         confirmed, known, stale = kernels.confirm(
             scores.project(k, k + added - at_end), scale, factor.t, k,
             picks[:added], scores.corr, scores.energy, scores.floor, scores.state, by_gain,
-            self._tolerance.dependent, self._tolerance.tie,
+            self._tolerance.dependent, self._tolerance.tie, factor.ridge,
         )  # fmt: skip
         self._look_ahead.learn(added, confirmed)
         if confirmed < added:
@@ -349,7 +356,8 @@ class SparseModel:
 
     def _added(self, columns: Array, rss: Array, coefs: Array) -> None:
         """Record that these columns came in, one after the other."""
-        self.log.record("add", columns, rss, coefs, self.size)
+        df = self._factor.dfs(self.size - columns.size)
+        self.log.record("add", columns, rss, coefs, self.size, df=df)
 
 
 def in_range(variances: Array) -> bool:
@@ -367,14 +375,3 @@ def _as_precise_as(covariance: Array, dtype: np.dtype[Any]) -> Array:
     variances = np.diagonal(told).real
     fits = np.isfinite(told).all() and (variances >= np.finfo(dtype).tiny).all()
     return told if fits else covariance
-
-
-def _may_hold(columns: Any) -> bool:
-    """Whether there can be anything in it: None and empty lists need no further check."""
-    if columns is None:
-        return False
-    if isinstance(columns, (tuple, list)):
-        return bool(columns)
-    if isinstance(columns, np.ndarray):
-        return columns.size > 0
-    return not isinstance(columns, Sized) or len(columns) > 0

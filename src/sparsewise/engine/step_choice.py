@@ -30,7 +30,7 @@ class Moves(NamedTuple):
     columns : ndarray of int
         The columns that can be added (ascending), or dropped (in the order in which they came).
     change : ndarray
-        By how much ‖r‖² would fall, or grow.
+        By how much ‖r‖² (with a ridge, ‖r‖² + ridge ‖x‖² of unit columns) would fall, or grow.
     rss : ndarray
         The ‖r‖² that each step leads to.
     cost : ndarray
@@ -70,15 +70,17 @@ def decide(
 
     The criterion is that of a target of norm one.
     """
-    rss, df, rounding = active.rss, active.size, active.problem.tolerances
-    here = criterion.cost(rss, df)
+    rss, rounding = active.rss, active.problem.tolerances
+    here = criterion.cost(rss, active.df)
     # What the models next to this one cost at most, whatever rounding has done.
     up = down = math.inf
     if gain >= 0:
-        up = criterion.cost((rss - gain) * (1 + rounding.tie), df + 1)
+        after, df = active.after_best_addition(gain)
+        up = criterion.cost(after * (1 + rounding.tie), df)
     if loss >= 0:
-        down = criterion.cost((rss + loss) * (1 + rounding.tie), df - 1)
-        needless = rss + loss <= rounding.exact and down <= here
+        after, df = active.after_best_deletion(loss)
+        down = criterion.cost(after * (1 + rounding.tie), df)
+        needless = after <= rounding.exact and down <= here
         if needless or here == math.inf == min(up, down):
             return "drop"
     if min(up, down) < here:
@@ -98,16 +100,16 @@ def look_around(criterion: Criterion, active: ActiveSet) -> Round:
         changes = np.array([units.squared(one) for one in change])
         return Moves(np.array(list(columns), np.int64), changes, *judged(losses, dfs))
 
-    rss, df, gains, losses = active.rss, active.size, active.gains(), active.loose_losses()
+    gains, losses = active.gains(), active.loose_losses()
     free = np.flatnonzero(gains >= 0)
     lowered, raised = gains[free].astype(float), np.array(list(losses.values()), float)
-    here, cost = judged(np.array([rss]), df)
+    here, cost = judged(np.array([active.rss]), active.df)
     return Round(
         float(here[0]),
         float(cost[0]),
         active.order,
-        moves(free, lowered, rss - lowered, df + 1),
-        moves(losses.keys(), raised, rss + raised, df - 1),
+        moves(free, lowered, *active.after_adding(free)),
+        moves(losses.keys(), raised, *active.after_dropping(list(losses))),
     )
 
 
@@ -121,27 +123,26 @@ def check_criterion(criterion: object) -> None:
         )
 
 
-def criteria_on(
-    data: Problem, criterion: str | Cost, excluded: list[int]
-) -> tuple[Criterion, Criterion]:
+def criteria_on(data: Problem, criterion: str | Cost) -> tuple[Criterion, Criterion]:
     """The criterion for a target of norm one, and in the units of the data.
 
-    By name they differ by a constant or not at all, and no scale leaves the range of numbers. The
-    columns `excluded` are no part of the data.
+    By name they differ by a constant or not at all, and no scale leaves the range of numbers.
+    Excluded columns are no part of the data.
     """
     if callable(criterion):
         exact = data.tolerances.exact
         return OwnCriterion(criterion, exact, data.units.squared), OwnCriterion(criterion)
-    variance = _full_variance(data, excluded) if criterion == "cp" else None
-    criteria = Criteria.of(data, excluded, variance=variance)
+    variance = _full_variance(data) if criterion == "cp" else None
+    criteria = Criteria.of(data, variance=variance)
     total = data.units.squared(1.0)
     scaled = None if variance is None else variance * total
     return criteria[criterion], replace(criteria, total=total, variance=scaled)[criterion]
 
 
-def _full_variance(data: Problem, excluded: list[int]) -> float:
+def _full_variance(data: Problem) -> float:
     """s² of Mallows' Cp: the residual variance with every column, or as many as are independent."""
-    full = ActiveSet(data)
+    excluded = data.constraints.exclude
+    full = ActiveSet(data.constrained()._replace(ridge=0.0))
     full.add(j for j in range(data.shape[1]) if j not in excluded)
     left = data.design.rows - full.size
     if left <= 0:

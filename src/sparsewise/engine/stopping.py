@@ -19,7 +19,7 @@ class StoppingCriterion(NamedTuple):
     Attributes
     ----------
     most : int
-        Most features.
+        Most columns: features, and those that are locked.
     enough : float
         Stop adding once ‖r‖² is at most this.
     gain : float
@@ -60,7 +60,9 @@ def stopping_criterion(algorithm: str | None, problem: Problem, **taken: Any) ->
         Those that it takes, of sparsity (most features), residual (stop once ‖r‖ is at most this)
         and delta (add while ‖r‖² falls by more than δ², drop while it grows by at most δ²).
     """
-    highest = min(problem.shape)
+    # With a ridge, more columns than rows can be in a model.
+    locked = len(problem.constraints.locked)
+    highest = (problem.shape[1] if problem.ridge else min(problem.shape)) - locked
     sparsity = check_count(taken.get("sparsity"), "sparsity", 0, highest)
     residual = check_tolerance(taken.get("residual"), "residual")
     delta = check_tolerance(taken.get("delta"), "delta")
@@ -70,7 +72,7 @@ def stopping_criterion(algorithm: str | None, problem: Problem, **taken: Any) ->
     squared = None if residual is None else (residual / problem.scale) * (residual / problem.scale)
     step = exact if delta is None else max((delta / problem.scale) * (delta / problem.scale), exact)
     return StoppingCriterion(
-        most=highest if sparsity is None else sparsity,
+        most=locked + (highest if sparsity is None else sparsity),
         enough=-1.0 if squared is None else squared,
         gain=step,
         loss=step if delta is not None else (math.inf if residual is not None else -1.0),

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_columns, check_constraints
+from sparsewise._util.parameters import check_columns
 from sparsewise._util.text import count, look_up, quoted
 from sparsewise.algorithms import solve
 from sparsewise.design import DaskDesign
@@ -41,6 +41,7 @@ from sparsewise.estimators.state import forget
 from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.tabular_data import TabularData
+from sparsewise.problem.constraints import check_constraints
 from sparsewise.suffstats.condensed import (
     Condensed,
     check_alike,
@@ -199,13 +200,14 @@ class Intake(BaseEstimator):  # type: ignore[misc]
 
     def _model(self) -> dict[str, Any]:
         """What the model must be: whether it has a constant, and constraints as columns."""
-        include, exclude = check_constraints(
-            self._columns("include"),
-            self._columns("exclude"),
+        constraints = check_constraints(
             self.n_features_in_,
-            "X",
-            lambda j: quoted(self._name(j)),
+            include=self._columns("include"),
+            exclude=self._columns("exclude"),
+            matrix="X",
+            called=lambda j: quoted(self._name(j)),
         )
+        include, exclude = list(constraints.include), list(constraints.exclude)
         return {"intercept": self.fit_intercept, "include": include, "exclude": exclude}
 
     def _look_over(self, data: Data) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_columns, check_constraints, check_tolerance
+from sparsewise._util.parameters import check_columns, check_tolerance
 from sparsewise._util.text import shortened
 from sparsewise.design.unit_columns import projections
 from sparsewise.errors import InputError
@@ -81,6 +81,8 @@ class Certificate:
         The columns that each subset must have, and must not have.
     reason : str
         Why rounding leaves the question open after a finished search.
+    ridge : float
+        That of the solution: subsets are compared by ‖r‖² + ridge ‖z‖² (see `certify`).
     """
 
     status: Literal["optimal", "unknown", "beaten"]
@@ -99,6 +101,7 @@ class Certificate:
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
     reason: str = ""
+    ridge: float = 0.0
 
     @property
     def size(self) -> int:
@@ -112,7 +115,8 @@ class Certificate:
 
     def sentence(self, names: Sequence[str] | None = None) -> str:
         """The verdict in one plain sentence, with the columns by name if names are given."""
-        subset = f"best subset of {self.size}{self._constraints(names)}"
+        by = " at this ridge" if self.ridge else ""
+        subset = f"best subset of {self.size}{self._constraints(names)}{by}"
         if self.status == "optimal":
             if self.ties:
                 return f"certified {subset}: no other fits better; {self._as_good(names)}"
@@ -205,6 +209,10 @@ def certify(
       the Babel function at d - 1 of the columns outside S, and β² the largest sum of d inner
       products of a column of S with others, times the largest of an outside column with all of S.
 
+    Of a solution with a ridge, all this is of the least-squares problem that ‖r‖² + ridge ‖z‖² is
+    on [A; √ridge I], unit columns: its support is the best by this objective, the root of which
+    takes the place of ‖r‖.
+
     It costs O(n m²), in blocks of columns.
 
     Parameters
@@ -229,24 +237,25 @@ def certify(
     Certificate
         The verdict and the figures behind it; ``str`` of it is one sentence.
     """
-    data = problem(A, y, multi_target=True)
+    ridge = getattr(solution, "ridge", 0.0)
+    data = problem(
+        A, y, multi_target=True, ridge=ridge,
+        include=getattr(solution, "include", ()) if include is None else include,
+        exclude=getattr(solution, "exclude", ()) if exclude is None else exclude,
+    ).augmented  # fmt: skip
+    included, excluded = data.constraints.include, data.constraints.exclude
     seconds = check_tolerance(time_limit, "time_limit")
     support: Any = getattr(solution, "support", solution)
     columns = np.array(sorted(check_columns(support, data.shape[1], "solution")), np.int64)
-    included, excluded = check_constraints(
-        getattr(solution, "include", ()) if include is None else include,
-        getattr(solution, "exclude", ()) if exclude is None else exclude,
-        data.shape[1],
-    )
     _check_choice(set(columns.tolist()), included, excluded)
-    fit = Fit(data, columns, included, excluded)
+    fit = Fit(data, columns)
     exchanges = exchanges_of_one(fit) if swaps and not fit.redundant else None
     bound = _lowest_bound(fit, exchanges is not None and exchanges.settled)
     verdict = _Verdict() if exchanges is None else _by_exchanges(fit, exchanges)
     if fit.norm * (1 + 1e-9) + fit.rounding < bound.value * (1 - 1e-9):
         verdict = _Verdict("bound")
-    elif not fit.redundant and seconds != 0.0 and can_search(data, excluded):
-        search = Search(data, fit.size, include=included, exclude=excluded, incumbent=columns)
+    elif not fit.redundant and seconds != 0.0 and can_search(data):
+        search = Search(data, fit.size, incumbent=columns)
         if verdict.better is not None:
             search.offer(np.array(verdict.better))
         verdict = _by_search(fit, search, search.run(seconds), verdict)
@@ -268,10 +277,11 @@ def certify(
         include=tuple(sorted(included)),
         exclude=tuple(sorted(excluded)),
         reason=verdict.reason,
+        ridge=ridge,
     )
 
 
-def _check_choice(columns: set[int], include: list[int], exclude: list[int]) -> None:
+def _check_choice(columns: set[int], include: Iterable[int], exclude: Iterable[int]) -> None:
     """Raise an error if the subset violates the constraints."""
     if missing := sorted({*include} - columns):
         raise InputError(

@@ -9,9 +9,10 @@ There may be several targets: whatever belongs to them has one row for each, cor
 (q x k), the residuals r (q x n). They share directions and energies, so that |corr|² and |x|² mean
 sums over targets.
 
-Sparse Bayesian Learning damps the columns: below A_S stands the diagonal matrix D with
-d_i² = σ²/γ_i, so that [A_S; D] U = [Q; D U] has orthonormal columns. Nothing else changes: with
-D = 0 (an array of no length) all this is stepwise regression, the paper's theorem.
+Columns may be damped: below A_S stands a diagonal matrix D, so that [A_S; D] U = [Q; D U] has
+orthonormal columns, and the steps are those of ‖r‖² + ‖D x‖². Sparse Bayesian Learning has
+d_i² = σ²/γ_i, a ridge term d_i² = ridge. With D = 0 (an array of no length) all this is stepwise
+regression, the paper's theorem.
 """
 
 from __future__ import annotations
@@ -59,15 +60,15 @@ def sum_squares(M, width, out):
 
 
 @part_jit
-def scores(corr, energy, state, by_gain, dependent, out):
-    """Of every column the fall of ‖r‖² if it is added, |corr|²/energy, or |corr|² (OMP's choice).
+def scores(corr, energy, state, by_gain, dependent, out, ridge=0.0):
+    """Of every column the gain if it is added, |corr|²/(energy + ridge), or |corr|² (OMP's choice).
 
-    -1 where it can't be added. Returns the largest.
+    The gain is the fall of ‖r‖² + ‖D x‖². -1 where a column can't be added. Returns the largest.
     """
     sum_squares(corr, energy.size, out)
     for j in range(energy.size):
         can = state[j] == OPEN and energy[j] > dependent
-        price = energy[j] if can and by_gain else 1.0
+        price = energy[j] + ridge if can and by_gain else 1.0
         out[j] = out[j] / price if can else -1.0
     top = -1.0
     for j in range(energy.size):
@@ -76,9 +77,9 @@ def scores(corr, energy, state, by_gain, dependent, out):
 
 
 @part_jit
-def best_open(corr, energy, state, by_gain, dependent, tie, out):
+def best_open(corr, energy, state, by_gain, dependent, tie, out, ridge=0.0):
     """The open column of the best score; of those within `tie` of it the first. -1: none."""
-    top = scores(corr, energy, state, by_gain, dependent, out)
+    top = scores(corr, energy, state, by_gain, dependent, out, ridge)
     if top < 0.0:
         return -1
     enough = top * (1.0 - tie)
@@ -198,12 +199,12 @@ def append(Q, U, t, r, k, v, h, energy):
 
 
 @jit
-def add(Q, U, d, t, r, k, V, dependent, frail, taken, rss, X):
-    """Add the rows of V, columns of unit norm, undamped, unless they depend on those before them.
+def add(Q, U, d, t, r, k, V, dependent, frail, ridge, taken, rss, X):
+    """Add the rows of V, columns of unit norm, unless they depend on those before them.
 
-    So they do, too, where ‖U‖² would exceed `frail`. ``taken`` tells which came in, ``rss`` and X
-    ‖r‖² and the coefficients after each of these; X[0] holds the coefficients on entry. Returns how
-    many came in.
+    So they do, too, where ‖U‖² would exceed `frail`. Where columns are damped, these are by
+    d² = ridge. ``taken`` tells which came in, ``rss`` and X ‖r‖² and the coefficients after each of
+    these; X[0] holds the coefficients on entry. Returns how many came in.
     """
     h = np.empty(2 * (k + len(V)), Q.dtype)
     b = np.empty(k + len(V) if d.size > 0 else 0, Q.dtype)
@@ -214,14 +215,14 @@ def add(Q, U, d, t, r, k, V, dependent, frail, taken, rss, X):
         energy = orthogonalise(Q, U, d, k, v, b, h)
         taken[i] = energy > dependent
         if taken[i]:
-            rho = np.sqrt(energy)
+            rho = np.sqrt(energy + ridge)
             larger = size + recipe(U, k, h, rho)
             taken[i] = larger <= frail
         if taken[i]:
             size = larger
             before = X[max(added - 1, 0)]
             if d.size > 0:
-                d[k] = 0
+                d[k] = np.sqrt(ridge)
             inner_with_rest(v, r, b, d, before, t, k)
             rss[added] = enter(Q, t, r, k, v, rho)
             advance(before, U[k], t, k, X[added])
@@ -302,28 +303,30 @@ def grow(
     kernel comes back as soon as the pool alone can't tell (UNSURE).
     limits = (most columns, ‖r‖² to reach, gain to exceed, ‖r‖² that counts as zero,
     energy that counts as dependent, ‖U‖² that does, tie, ‖r‖² below which corr has lost digits,
-    drift, σ²).
-    With noise, σ² > 0, a new column is damped by d² = energy / (gain/σ² - 1): its γ = σ²/d² is
-    the one of greatest evidence (eq. 3.1 of the paper).
+    drift, σ², ridge).
+    Where columns are damped, a new one is by d² = ridge; or, where that is 0, by
+    d² = energy / (gain/σ² - 1), so that its γ = σ²/d² is the one of greatest evidence (eq. 3.1 of
+    the paper).
     ``picks``, ``rss`` and X tell of each step the column, ‖r‖² and the coefficients (x grows by
     t times the new recipe; X[0] holds x on entry).
     Returns (columns added, why it came back, columns whose scores are up to date).
     """
-    most, enough, gain_floor, nothing, dependent, frail, tie, faded, drift, noise = limits
+    most, enough, gain_floor, nothing, dependent, frail, tie, faded, drift, noise, ridge = limits
     n, width = W.shape
     p = np.empty(width, Q.dtype)
     h = np.empty(2 * (k + steps), Q.dtype)
     v = np.empty(n, Q.dtype)
-    b = np.empty(k + steps if noise > 0 else 0, Q.dtype)
+    damped = d.size > 0
+    b = np.empty(k + steps if damped else 0, Q.dtype)
     values = np.empty(width, energy.dtype)
     recipes = squares(U, k)
     added, known, code = 0, 0, MORE
     while added < steps and code == MORE:
-        j = best_open(corr, energy, state, by_gain, dependent, tie, values)
+        j = best_open(corr, energy, state, by_gain, dependent, tie, values, ridge)
         if j < 0:
             code = NONE_LEFT
             break
-        gain = column_square(corr, j) / energy[j]
+        gain = column_square(corr, j) / (energy[j] + ridge)
         if gain <= gain_floor:
             code = SMALL
             break
@@ -336,8 +339,8 @@ def grow(
             break
         if not depends:
             inner_with_rest(v, r, b, d, X[max(added - 1, 0)], t, k)
-            if noise > 0:
-                damping = exact / (gain / noise - 1)
+            if damped:
+                damping = ridge if ridge > 0 else exact / (gain / noise - 1)
                 d[k] = np.sqrt(damping)
                 exact += damping
             rho = np.sqrt(exact)
@@ -374,7 +377,9 @@ def grow(
 
 
 @jit
-def confirm(P, scale, t, first, picks, corr, energy, floor, state, by_gain, dependent, tie):
+def confirm(
+    P, scale, t, first, picks, corr, energy, floor, state, by_gain, dependent, tie, ridge
+):  # fmt: skip
     """Replay picks on the scores of all columns, given P = (A*Q_new)ᵀ, one row per new direction.
 
     The first of these is direction `first`. A pick stands if it is the best of all columns at its
@@ -385,7 +390,7 @@ def confirm(P, scale, t, first, picks, corr, energy, floor, state, by_gain, depe
     values = np.empty(energy.size, energy.dtype)
     for i in range(picks.size):
         if i > 0:  # the first is the best by construction
-            j = best_open(corr, energy, state, by_gain, dependent, tie, values)
+            j = best_open(corr, energy, state, by_gain, dependent, tie, values, ridge)
             if j != picks[i]:
                 return i, i, 0
         state[picks[i]] = ACTIVE
@@ -470,7 +475,10 @@ def accumulate(U, t, c, k, x, diagonal):
 
 @part_jit
 def cost(square, diagonal, by_loss):
-    """The growth of ‖r‖² if the column is dropped, |x|²/diagonal; or |x|² (LACE's choice)."""
+    """The loss if the column is dropped, |x|²/diagonal; or |x|² (LACE's choice).
+
+    The loss is the growth of ‖r‖² + ‖D x‖².
+    """
     return square / diagonal if by_loss else square
 
 
@@ -571,8 +579,33 @@ def position(order, k, j):
     return -1
 
 
+@part_jit
+def weighted_total(d, values, k):
+    """Σ d_i² values_i of the first k; 0 where columns are not damped."""
+    result = 0.0
+    if d.size > 0:
+        for i in range(k):
+            result += d[i] * d[i] * values[i]
+    return result
+
+
+@part_jit
+def penalty_without(U, d, x, diagonal, k, i):
+    """‖D x‖² once position i is dropped: x_row falls by x_i Σ_row,i/Σ_ii, Σ = U U*."""
+    result = 0.0
+    if d.size > 0:
+        for row in range(k):
+            inner = U.dtype.type(0)
+            for c in range(k):
+                inner += U[c, row] * np.conj(U[c, i])
+            for target in range(len(x)):
+                left = x[target, row] - x[target, i] * inner / diagonal[i]
+                result += d[row] * d[row] * abs2(left) if row != i else 0.0
+    return result
+
+
 @jit
-def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, given, V, dropped, left, X):
+def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, given, V, dropped, left, df, X):
     """Drop the column that matters least again and again, at most `steps` times.
 
     Where columns are `given`, drop these, whatever they matter.
@@ -581,16 +614,18 @@ def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, given, V, dro
     ‖U‖² met before, how much of it may be left): above the first number columns must go; below it
     they go as long as loss and residual stay within theirs. The errors of U are those of its
     largest size: once it has shrunk too far it is no longer to be trusted (DRIFTED).
-    V keeps the reflectors, `dropped` the columns, `left` the ‖r‖², X the coefficients, step by
-    step. Returns (columns dropped, why it came back, largest ‖U‖²).
+    V keeps the reflectors, `dropped` the columns, `left` the ‖r‖², `df` the trace of the hat matrix
+    (k - Σ d_i² diagonal_i), X the coefficients, step by step. Returns (columns dropped, why it came
+    back, largest ‖U‖²).
     """
     allowed, loss_limit, rss_limit, tie, nothing, peak, share = limits
     x = np.empty((len(t), k), U.dtype)
     diagonal = np.empty(k, left.dtype)
     squares = np.empty(k, left.dtype)
     size = coefficients(U, t, k, x, diagonal)
+    sum_squares(x, k, squares)
+    objective = rss + weighted_total(d, squares, k)
     for step in range(steps):
-        sum_squares(x, k, squares)
         if given.size > 0:
             i = position(order, k, given[step])
         else:
@@ -606,14 +641,18 @@ def shrink(U, d, t, order, locked, k, rss, by_loss, steps, limits, given, V, dro
                 return step, FULL, peak
             if loss > loss_limit:
                 return step, SMALL, peak
-            if rss + loss > rss_limit:
-                return step, FITTED, peak
+            if rss_limit < np.inf:
+                penalty = penalty_without(U, d, x, diagonal, k, i)
+                if objective + loss - penalty > rss_limit:
+                    return step, FITTED, peak
         size = reflect(U, t, k, i, V[step], x, diagonal)
         dropped[step] = order[i]
         close_gap(order, locked, d, k, i)
         k -= 1
-        rss += loss
-        left[step] = rss
+        objective += loss
+        sum_squares(x, k, squares)
+        left[step] = objective - weighted_total(d, squares, k)
+        df[step] = k - weighted_total(d, diagonal, k)
         copy(x, k, X[step])
     return steps, MORE, peak
 

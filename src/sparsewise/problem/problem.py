@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,17 +12,28 @@ from numpy.typing import ArrayLike
 
 from sparsewise import kernels
 from sparsewise._typing import Array
+from sparsewise._util.parameters import check_number, shown
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import precision
 from sparsewise.design.choose import as_floats, is_dask
+from sparsewise.design.damped import Damped
 from sparsewise.design.dask import DaskDesign
 from sparsewise.errors import InputError, Parameter
+from sparsewise.problem.constraints import ALONE, NO_CONSTRAINTS, Constraints, check_constraints
+from sparsewise.problem.partition import Partition
 from sparsewise.problem.targets import Targets, independent_rows, unit_target, unit_targets
 from sparsewise.suffstats.dask_collections import system
 from sparsewise.tolerances import Tolerances, tolerances
 
 MODERATE = (1e-100, 1e100), (1e-10, 1e10)
 """‖y‖ whose quotients with norms are well within the range of double, and of single precision."""
+
+
+MOST_RIDGE = 1e12
+"""Coefficients are shrunk by that: with more, rounding of the target is all that they tell."""
+
+NOTHING: tuple[int, ...] = ()
+"""The default of every constraint, of which there is only one: it takes no look to know it."""
 
 
 class DependentColumnsError(InputError):
@@ -139,11 +151,21 @@ class Passes:
 
 
 class Problem(NamedTuple):
-    """min ‖y - A x‖ over sparse x, in units that suit the arithmetic.
+    """min ‖y - A x‖² + ridge ‖z‖² over sparse x, in units that suit the arithmetic.
 
     Columns are scaled to unit norm and y to norm one wherever the engine meets them, so that
     every tolerance is a pure number and no scale of the data matters. Several targets are brought
     to norm one together, each with its weight: Σ_t‖y_t‖² = 1.
+
+    The ridge term is of the coefficients of unit columns, z_j = ‖a_j‖ x_j: a pure number, the
+    same whatever the units of y and of the columns. A ridge of 1 halves the coefficient of a
+    column that is alone. With it the fit is A_S (A_S*A_S + ridge I)⁻¹ A_S* y (unit columns), and
+    the trace of that matrix its degrees of freedom, df.
+
+    Steps lower the penalised objective ‖r‖² + ridge ‖z‖², of which they are the greedy steps;
+    criteria judge a model by the loss ‖r‖² and df, since ‖r‖² + 2 σ² df is an unbiased estimate
+    of the error of prediction for any linear fit (Mallows 1973, Stein 1981), while the penalty is
+    no error of anything.
 
     Attributes
     ----------
@@ -163,6 +185,12 @@ class Problem(NamedTuple):
         nothing but units depends on it, ‖a_j‖ may be rough (`Design.in_rough_units`).
     passes : Passes
         How often A was read for this problem; a design may serve others at the same time.
+    ridge : float
+        What a squared coefficient of a unit column costs.
+    constraints : Constraints
+        Columns that a model must have, must not have, and begins with.
+    partition : Partition
+        Which columns come and go together.
     """
 
     design: Design
@@ -172,6 +200,9 @@ class Problem(NamedTuple):
     is_zero: bool
     inverse_norms: Array
     passes: Passes
+    ridge: float = 0.0
+    constraints: Constraints = NO_CONSTRAINTS
+    partition: Partition = ALONE
 
     @property
     def y(self) -> Array:
@@ -193,6 +224,20 @@ class Problem(NamedTuple):
     def is_complex(self) -> bool:
         """Whether the data are complex."""
         return self.Y.dtype.kind == "c"
+
+    def constrained(self, **constraints: Any) -> Problem:
+        """The same under other constraints: see `Constraints`."""
+        checked = check_constraints(self.shape[1], partition=self.partition, **constraints)
+        return self._replace(constraints=checked)
+
+    @property
+    def augmented(self) -> Problem:
+        """The same as plain least squares, on [A; √ridge I] (unit columns) and zeros below y."""
+        if not self.ridge:
+            return self
+        design = Damped(self.design, self.ridge)
+        Y = np.pad(self.Y, ((0, 0), (0, self.shape[1])))
+        return self._replace(design=design, Y=Y, inverse_norms=design.inverse_norms(), ridge=0.0)
 
     @property
     def targets(self) -> int:
@@ -304,12 +349,24 @@ class Problem(NamedTuple):
 
 
 def problem(
-    A: Any, y: ArrayLike | Targets, *, multi_target: bool = False, approximate_norms: bool = False
+    A: Any,
+    y: ArrayLike | Targets,
+    *,
+    multi_target: bool = False,
+    approximate_norms: bool = False,
+    ridge: float = 0.0,
+    include: Iterable[int] | None = NOTHING,
+    exclude: Iterable[int] | None = NOTHING,
+    start: Iterable[int] | None = NOTHING,
+    locked: Iterable[int] | None = NOTHING,
 ) -> Problem:
     """Check a design and a target, or several of them, and bring them together.
 
     `approximate_norms`: the norms of columns serve as units alone, and may be estimates.
+    ``start=None`` stands for all columns; for a target of zeros, for none. The others are as in
+    `Problem` and `Constraints`.
     """
+    ridge = check_ridge(ridge)
     passes = Passes()
     given = y if isinstance(y, Targets) else Targets(y)
     if is_dask(A) or isinstance(A, DaskDesign):
@@ -328,12 +385,33 @@ def problem(
         dtype = np.result_type(dtype, np.complex64)
     unit = unit_targets if multi_target and target.ndim == 2 else unit_target
     targets = unit(target, given.weights, design.shape[0], dtype)
-    return Problem(design, *targets, design.inverse_norms(), passes)
+    constraints = NO_CONSTRAINTS
+    if not (include is exclude is start is locked is NOTHING):
+        m, is_zero = design.shape[1], targets[-1]
+        first = NOTHING if is_zero else range(m) if start is None else start
+        constraints = check_constraints(
+            m, include=include, exclude=exclude, start=first, locked=locked
+        )
+    return Problem(design, *targets, design.inverse_norms(), passes, ridge, constraints)
 
 
-def problem_of(A: Any, y: ArrayLike | Targets, coef: Array) -> Problem:
+def check_ridge(value: float) -> float:
+    """A number from 0 to `MOST_RIDGE`."""
+    if type(value) is float and 0 <= value <= MOST_RIDGE:
+        return value
+    ridge = check_number(value, "ridge")
+    if not 0 <= ridge <= MOST_RIDGE:
+        raise InputError(
+            f"must be at least 0 and at most {MOST_RIDGE:.0e}, not {shown(value)}",
+            "a ridge of 1 halves the coefficient of a lone column.",
+            parameter="ridge",
+        )
+    return ridge
+
+
+def problem_of(A: Any, y: ArrayLike | Targets, coef: Array, ridge: float = 0.0) -> Problem:
     """The problem that has these coefficients: of one target, or of as many as y has."""
-    data = problem(A, y, multi_target=True)
+    data = problem(A, y, multi_target=True, ridge=ridge)
     if coef.shape[1:] != data.units.each:
         here, there = (
             f"{each[0]} targets" if each else "one" for each in (data.units.each, coef.shape[1:])

@@ -20,7 +20,8 @@ class Check:
     residual_error : float
         Its difference from the stated one, relative to ‖y‖.
     normal_equations : float
-        max over the support of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares.
+        max over the support of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares. With a ridge, of
+        |u_j* r - ridge z_j| / ‖y‖ for unit columns u_j and their coefficients z_j.
     support_ok : bool
         The support is ascending, within range, and holds every non-zero coefficient.
     residual_norms : ndarray of shape (q,)

@@ -82,8 +82,9 @@ class MultistartSolution(UncertainSolution):
 
     def check(self, A: Any, y: Any) -> MultistartCheck:
         """Recompute residual, noise, score and chance, and that no single change helps."""
-        data = problem_of(A, y, self.coef)
-        plain, again = self._check_fit(data), _Recomputed(data, self)
+        data = problem_of(A, y, self.coef, self.ridge)
+        data = data.constrained(include=self.include, exclude=self.exclude)
+        plain, again = self._check_fit(data), _Recomputed(data.augmented, self)
         sigma, covariance = again.sigma_error(), again.covariance_error()
         score, odds = again.score_error(), again.chance_error()
         fall = again.possible_fall()
@@ -126,9 +127,9 @@ class _Recomputed:
 
     def __init__(self, data: Problem, told: MultistartSolution) -> None:
         self.data, self.told = data, told
-        self.fit = Fit(data, told.support, told.include, told.exclude)
+        self.fit = Fit(data, told.support)
         noise, exact = told.goal.sample.noise, self.fit.tolerance.exact
-        self.sample = Sample.of(data, told.exclude, noise=noise, exact=exact)
+        self.sample = Sample.of(data, noise=noise, exact=exact)
         self.goal = replace(told.goal, sample=self.sample)
         self.chance = partial(chance, self.sample)
         nothing = data.is_zero and noise is None

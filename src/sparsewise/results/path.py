@@ -82,12 +82,18 @@ class Path(Sequence[Step]):
         The way back to the units of the data.
     empty_loss : float
         That of the empty model, in the engine's units: 1, or 0 for a target of zeros.
+    ridge : float
+        What a squared coefficient of a unit column costs: the best model of a size is that of
+        least ‖r‖² + ridge ‖x‖².
     """
 
-    def __init__(self, stretches: list[Stretch], units: Units, empty_loss: float) -> None:
+    def __init__(
+        self, stretches: list[Stretch], units: Units, empty_loss: float, ridge: float = 0.0
+    ) -> None:
         self._stretches = stretches
         self._units = units
         self._empty_loss = empty_loss
+        self._ridge = ridge
         self._steps: list[Step] | None = None
 
     @property
@@ -174,14 +180,21 @@ class Path(Sequence[Step]):
     def at(self, k: int) -> Model:
         """The best model with k features met on the way, with its coefficients."""
         best: tuple[list[int], _Met] | None = None
+        least = np.inf
         for _, order, met in self._replay():
-            if len(order) == k and (best is None or met.loss < best[1].loss):
-                best = list(order), met
+            if len(order) == k and (best is None or self._objective(met, k) < least):
+                best, least = (list(order), met), self._objective(met, k)
         if best is None:
             raise InputError(
                 f"No model with {k} features was met", "path.sizes lists those that were."
             )
         return self._model(*best)
+
+    def _objective(self, met: _Met, k: int) -> float:
+        """What the steps lowered: the loss, and the ridge term of k coefficients."""
+        if not self._ridge:
+            return met.loss
+        return met.loss + self._ridge * float(np.sum(np.square(np.abs(met.coef[..., :k]))))
 
     def _model(self, order: list[int], met: _Met) -> Model:
         """Columns, loss and coefficients in the units of the data."""

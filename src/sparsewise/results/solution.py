@@ -39,8 +39,6 @@ class Solution:
         Coefficients, zero outside the support.
     residual_norm : float
         ‖y - A coef‖; of several targets, their root mean square, weighted as `Targets` says.
-    df : float
-        Degrees of freedom: as many as chosen columns, unless their coefficients are shrunk.
     path : Path
         Every step, and the best model of each size met.
     stop : Stop
@@ -48,9 +46,18 @@ class Solution:
     n_passes : int
         How many times A was read (an operator: applied).
     least_squares : bool
-        Whether coef is the least-squares fit on the support.
+        Whether coef is the least-squares fit on the support, with the ridge if there is one.
+    df : float
+        Degrees of freedom: the trace of the hat matrix, which is the number of features unless
+        coefficients are shrunk.
+    ridge : float
+        What a squared coefficient costs, for columns of unit norm: coef minimises
+        ‖r‖² + ridge Σ ‖a_j‖² |x_j|² on the support.
     include, exclude : tuple of int
         Columns that had to be, and must not be, in the model.
+    locked : tuple of int
+        Columns that are in every model but are no features, such as the constant of an intercept:
+        they have coefficients, and are not in the support.
     note : str
         What there is to say of where A was, if it was not here.
     """
@@ -59,13 +66,15 @@ class Solution:
     support: Array
     coef: Array
     residual_norm: float
-    df: float
     path: Path
     stop: Stop
     n_passes: int
     least_squares: bool
+    df: float = math.nan
+    ridge: float = 0.0
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
+    locked: tuple[int, ...] = ()
     note: str = ""
 
     @property
@@ -102,7 +111,7 @@ class Solution:
 
     def check(self, A: Any, y: Any) -> Check:
         """Recompute residual, normal equations and support from the data alone."""
-        return self._check_fit(problem_of(A, y, self.coef))
+        return self._check_fit(problem_of(A, y, self.coef, self.ridge))
 
     def certificate(self, A: Any, y: Any, **how: Any) -> Certificate:
         """Whether the support is the best subset of its size; `how` as for `certify`.
@@ -113,14 +122,17 @@ class Solution:
 
     def _check_fit(self, data: Problem) -> Check:
         support = self.support
-        stray = np.setdiff1d(np.flatnonzero(self.rows_of_coef.any(axis=1)), support)
-        columns = np.append(support, stray)
+        fitted = np.append(support, np.array(self.locked, np.int64))
+        stray = np.setdiff1d(np.flatnonzero(self.rows_of_coef.any(axis=1)), fitted)
+        columns = np.append(fitted, stray)
         # Of unit columns and a unit target: neither data nor coefficients need be of moderate size.
         x = data.unit_coef(self.coef, columns)
         unit = data.design.unit_columns(columns)
         residual = data.Y - x.astype(data.dtype) @ unit.T
         norm = float(np.linalg.norm(residual))
-        normal = float(np.abs(residual @ unit[:, : support.size].conj()).max(initial=0.0))
+        inner = residual @ unit[:, : fitted.size].conj()
+        inner[:, : support.size] -= self.ridge * x[:, : support.size]
+        normal = float(np.abs(inner).max(initial=0.0))
         error = abs(norm - self.residual_norm / data.scale)
         support_ok = bool((np.diff(support) > 0).all() and not stray.size)
         # The residual of even the exact coefficients shows their rounding errors; an answer that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -22,11 +22,10 @@ class Fit:
     Parameters
     ----------
     data : Problem
-        Design and target, or targets.
+        Design, target or targets, and constraints: columns of the support that must stay, and
+        columns that must not come in.
     columns : ndarray of int
         The support, ascending.
-    include, exclude : collection of int
-        Columns of the support that must stay, and columns that must not enter.
 
     Attributes
     ----------
@@ -46,17 +45,11 @@ class Fit:
         Whether fewer of its columns fit equally well up to rounding.
     """
 
-    def __init__(
-        self,
-        data: Problem,
-        columns: Array,
-        include: Collection[int] = (),
-        exclude: Collection[int] = (),
-    ) -> None:
+    def __init__(self, data: Problem, columns: Array) -> None:
         self.data, self.columns, self.size = data, columns, columns.size
-        self._constraints = include, exclude
-        self.loose = ~np.isin(columns, list(include))
-        self.others = np.setdiff1d(np.flatnonzero(data.inverse_norms > 0), [*columns, *exclude])
+        self.loose = ~np.isin(columns, list(data.constraints.include))
+        there = np.flatnonzero(data.inverse_norms > 0)
+        self.others = np.setdiff1d(there, [*columns, *data.constraints.exclude])
         Y = data.Y.astype(np.result_type(data.dtype, np.float64), copy=False).T
         self.Q, self.R = unit_factor(data.design, columns)
         # A column too small for its inverse norm counts as zero, as it does everywhere.
@@ -88,7 +81,7 @@ class Fit:
 
     def with_columns(self, columns: Iterable[int]) -> Fit:
         """The fit on other columns."""
-        return Fit(self.data, np.array(sorted(columns), np.int64), *self._constraints)
+        return Fit(self.data, np.array(sorted(columns), np.int64))
 
     def against(self, columns: Iterable[int]) -> int:
         """1 if these columns fit better, 0 if as well, -1 if worse or dependent."""

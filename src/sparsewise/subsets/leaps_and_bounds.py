@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,9 +39,9 @@ STRETCH = 5e7
 """About how many multiplications (m³ per node) pass between two checks of the clock."""
 
 
-def can_search(data: Problem, exclude: Sequence[int] = ()) -> bool:
+def can_search(data: Problem) -> bool:
     """Whether there are few enough columns for an exact search."""
-    return candidates(data, (), exclude).size <= MOST_COLUMNS
+    return candidates(data).size <= MOST_COLUMNS
 
 
 class Search:
@@ -50,11 +50,10 @@ class Search:
     Parameters
     ----------
     data : Problem
-        Design and target, or several targets: the criterion is then Σ_t‖r_t‖².
+        Design, target or targets (a subset fits as well as it fits all of them, Σ_t‖r_t‖²), and
+        constraints: columns that every subset has, and that none has.
     most : int
         The largest size of interest.
-    include, exclude : sequence of int
-        Columns that every subset has, and that none has.
     incumbent : ndarray of int, optional
         A subset of `most` columns to beat: then only this size is searched, and subsets that are
         about as good are kept (`contenders`).
@@ -72,11 +71,10 @@ class Search:
         data: Problem,
         most: int,
         *,
-        include: Sequence[int] = (),
-        exclude: Sequence[int] = (),
         incumbent: Array | None = None,
     ) -> None:
-        self.columns = candidates(data, include, exclude)
+        include = data.constraints.include
+        self.columns = candidates(data)
         data.begin()
         self._leaps = load_leaps(self.columns.size)
         self._R, self._t, self._rss, self._ridge = _root(data, self.columns)
@@ -249,11 +247,12 @@ class Search:
         return tuple(np.sort(self.columns[places]).tolist())
 
 
-def candidates(data: Problem, include: Sequence[int], exclude: Sequence[int]) -> Array:
+def candidates(data: Problem) -> Array:
     """The columns a subset can have: first the included ones; no excluded or zero columns."""
-    constrained = {*include, *exclude}
-    nonzero = np.flatnonzero(data.inverse_norms > 0).tolist()
-    return np.array([*include, *(j for j in nonzero if j not in constrained)], np.int64)
+    include = data.constraints.include
+    constrained = {*include, *data.constraints.exclude}
+    free = np.flatnonzero(data.inverse_norms > 0).tolist()
+    return np.array([*include, *(j for j in free if j not in constrained)], np.int64)
 
 
 def _root(data: Problem, columns: Array) -> tuple[Array, Array, float, float]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_columns
 from sparsewise.design.base import square_sums
 from sparsewise.engine.factor import Prior
 from sparsewise.engine.log import Callback
@@ -53,17 +52,13 @@ class Evidence(SparseModel):
     Parameters
     ----------
     problem : Problem
-        Design and target.
+        Design, target and constraints; the columns of include have a flat prior.
     noise : float
         σ² for a target of norm one.
     price : float
         What a column must raise the log evidence by.
     min_increase : float
         Rises by re-estimation, of all targets together, that are not worth a step.
-    include : iterable of int
-        Columns with a flat prior.
-    exclude : iterable of int
-        Columns that must not be in the model.
     callback : callable, optional
         Called with each `Step`; returning True halts.
     """
@@ -75,13 +70,11 @@ class Evidence(SparseModel):
         *,
         price: float = 0.0,
         min_increase: float = 1e-6,
-        include: Iterable[int] = (),
-        exclude: Iterable[int] = (),
         callback: Callback | None = None,
     ) -> None:
-        exclude = check_columns(exclude, problem.shape[1], "exclude")
-        super().__init__(problem, include=include, exclude=exclude, callback=callback, noise=noise)
-        self._excluded = np.array(sorted(exclude), np.int64)
+        super().__init__(problem, callback=callback, damped=True)
+        self.noise = noise
+        self._excluded = np.array(sorted(problem.constraints.exclude), np.int64)
         self._complex = problem.is_complex
         self._weight = weight(self._complex) * problem.targets
         self._log_scale = mean_log(problem.noise_scales)
@@ -96,7 +89,6 @@ class Evidence(SparseModel):
         self._measured: set[int] = set()  # what has lost its digits once
         self._left_out = False
         self.inferred: InferredNoise | None = None  # what σ² is to be, where it was inferred
-        self._logged: float | None = None  # the log evidence as the last step left it
 
     def _no_rows(self) -> InputError:
         """What to say where nothing tells the noise."""
@@ -116,12 +108,12 @@ class Evidence(SparseModel):
     @property
     def noise(self) -> float:
         """σ² for a target of norm one. Changing it keeps γ/σ², and so all scores."""
-        return self._factor.noise
+        return self._noise
 
     @noise.setter
     def noise(self, value: float) -> None:
-        self._factor.set_noise(value)
-        self._logged = None
+        self._noise, self._factor.frail = value, self._tolerance.frail_at(value)
+        self._logged: float | None = None  # the log evidence as the last step left it
 
     @property
     def has_features(self) -> bool:
@@ -143,7 +135,7 @@ class Evidence(SparseModel):
     @property
     def unexplained(self) -> float:
         """y*R y = σ² y*C⁻¹y = ‖r‖² + ‖D x‖²."""
-        return self.rss + self._factor.penalty
+        return self._factor.objective
 
     @property
     def log_evidence(self) -> float:
@@ -344,7 +336,8 @@ class Evidence(SparseModel):
         X[0, :, :k] = factor.coef()
         limits = (
             float(stopping.most), stopping.enough, stopping.gain, self._nothing,
-            tolerance.dependent, factor.frail, tolerance.tie, 0.0, math.inf, factor.noise,
+            tolerance.dependent, factor.frail, tolerance.tie, 0.0, math.inf, self.noise,
+            factor.ridge,
         )  # fmt: skip
         added, *_ = self._kernels.grow(
             self.problem.design.as_contiguous(one, factor.dtype), self.problem.inverse_norms[one],
@@ -384,7 +377,8 @@ class Evidence(SparseModel):
         factor, scores = self._factor, self._scores
         flat = self.order[: self._flat]
         while True:
-            factor.load([*flat, *columns], self._flat, damping=np.sqrt(self.noise / gamma))
+            damping = np.append(np.zeros(self._flat), np.sqrt(self.noise / gamma))
+            factor.load([*flat, *columns], self._flat, damping=damping)
             spread = factor.diagonal()
             if spread.sum() <= factor.frail or not columns.size:
                 break

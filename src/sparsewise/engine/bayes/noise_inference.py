@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.parameters import (
-    check_constraints,
     check_function,
     check_positive,
     check_tolerance,
@@ -75,7 +74,7 @@ def begin(
     as one that was met: then it is that. `climb` raises the evidence of a model as far as it goes,
     and so does `way`, the algorithm itself, from the empty one.
     """
-    data = problem(A, y, multi_target=True)
+    data = problem(A, y, multi_target=True, include=include, exclude=exclude)
     price = check_tolerance(price, "price") or 0.0
     if price > BEYOND:
         raise InputError(
@@ -88,8 +87,7 @@ def begin(
     prior = check_prior(noise_prior, data)
     floor = check_floor(noise_floor)
     check_function(callback, "callback")
-    include, exclude = check_constraints(include, exclude, data.shape[1])
-    empty = partial(Evidence, data, min_increase=min_increase, include=include, exclude=exclude)
+    empty = partial(Evidence, data, min_increase=min_increase)
     if sigma is not None:
         return empty(relative_noise(sigma, data), price=price, callback=callback)
     if data.is_zero:
@@ -217,16 +215,17 @@ class NoiseInference:
 
     def _found(self, price: float) -> Met:
         """The model of least risk inflation, with the σ² it leaves and γ = |x|²."""
-        data, include, exclude = self._data, self.log.include, self.log.exclude
-        sample = Sample.of(data, exclude, exact=max(data.tolerances.exact, self._loud))
+        data = self._data
+        include = data.constraints.include
+        sample = Sample.of(data, exact=max(data.tolerances.exact, self._loud))
         goal = RIC(sample, max(by_charge("ric", sample).charge, 2 * price / data.targets))
-        search = Multistart(condense_problem(data), goal, include=sorted(include), exclude=exclude)
+        search = Multistart(condense_problem(data), goal)
         large = not plan.updates_jointly(data.shape)
         found = straight_ahead(search) if large else None
         if found is None:
             search.run(IF_LARGE if large else STARTS, 0)
             found = search.best
-        active = ActiveSet(data, include=include, start=found.support)
+        active = ActiveSet(data.constrained(include=include, start=found.support))
         columns = [j for j in found.support if j not in include]
         coef = active.coef
         gamma = np.array([np.vdot(coef[j], coef[j]).real for j in columns])
@@ -295,10 +294,12 @@ def straight_ahead(search: Multistart) -> Found | None:
     That is, if it is no accident, and no other column more, less or instead makes it better. Hard
     problems, where forward steps go wrong, leave columns that others better.
     """
-    criterion, include, exclude = search.criterion, search.include, search.exclude
-    way = forward_screening(search.model(include), criterion, search.stopping(most=search.most))
+    criterion = search.criterion
+    way = forward_screening(
+        search.model(search.include), criterion, search.stopping(most=search.most)
+    )
     support = sorted(way.order[: way.best])
-    fit = Fit(search.problem, np.array(support, np.int64), include, exclude)
+    fit = Fit(search.problem, np.array(support, np.int64))
     rss = fit.norm**2
     found = Found(float(criterion.cost(rss, way.best)), tuple(support), rss)
     if search.chance_of(found) > PLAIN:

@@ -89,12 +89,14 @@ def l1_solution(
     if debias:
         model = minimiser._replace(x=least_squares(data, minimiser.columns))
         r = model.residual(data)
+    include: tuple[int, ...] = ()
+    exclude: tuple[int, ...] = ()
     if not weights.all_penalised:
-        free = np.intersect1d(weights.free, minimiser.columns)
-        log.constrain(free, np.flatnonzero(weights.excluded & (data.inverse_norms > 0)))
+        include = tuple(np.intersect1d(weights.free, minimiser.columns).tolist())
+        exclude = tuple(np.flatnonzero(weights.excluded & (data.inverse_norms > 0)).tolist())
     solution = log.solution(
         algorithm, stop, model.columns, model.x, float(np.vdot(r, r).real),
-        least_squares=debias, kind=kind,
+        least_squares=debias, kind=kind, include=include, exclude=exclude,
         objective=minimiser.cost(weights, data),
         weights=weights.values,
         bound=bound,

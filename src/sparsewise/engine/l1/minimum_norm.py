@@ -88,7 +88,7 @@ class RemainingColumns:
         self.data, self.log = data, Log(data, None)
         self.eps = data.tolerances_in(dtype).eps
         excluded = np.flatnonzero(weights.excluded & (data.inverse_norms > 0))
-        self.log.constrain(weights.free, excluded)
+        self._constraints = tuple(weights.free.tolist()), tuple(excluded.tolist())
         self.free = Unpenalised(data, weights.free, dtype)
         self.columns = np.flatnonzero(weights.penalised)
         self.A = data.unit_columns(self.columns).astype(dtype)
@@ -147,7 +147,11 @@ class RemainingColumns:
         if debias:
             x = least_squares(self.data, columns)
         r = self.data.y - np.column_stack([self.free.unit, self.A]) @ x
-        return self.log.solution(algorithm, stop, columns, x, inner(r, r), least_squares=debias)
+        include, exclude = self._constraints
+        return self.log.solution(
+            algorithm, stop, columns, x, inner(r, r), least_squares=debias,
+            include=include, exclude=exclude,
+        )  # fmt: skip
 
     def _keep(self, alive: Array) -> None:
         self.columns, self.A, self.B = self.columns[alive], self.A[:, alive], self.B[:, alive]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_constraints
 from sparsewise.design.base import precision
 from sparsewise.design.choose import as_floats
 from sparsewise.errors import InputError, InputTypeError
@@ -77,22 +75,16 @@ def min_ratio(data: Problem) -> float:
     return float(precision(data.y.dtype).tiny)
 
 
-def check_weights(
-    data: Problem,
-    weights: ArrayLike | None,
-    include: Iterable[int] = (),
-    exclude: Iterable[int] = (),
-) -> Weights:
+def check_weights(data: Problem, weights: ArrayLike | None) -> Weights:
     """Weights of all columns: 1 by default, 0 for those included, infinite for those excluded.
 
     A column of zeros is excluded as well. A positive weight never becomes zero, however small it is
     relative to the others (`min_ratio`).
     """
     m = data.shape[1]
-    included, excluded = check_constraints(include, exclude, m)
     values = np.ones(m) if weights is None else _real(weights, m)
-    values[included] = 0
-    values[excluded] = np.inf
+    values[list(data.constraints.include)] = 0
+    values[list(data.constraints.exclude)] = np.inf
     values[data.inverse_norms == 0] = np.inf
     norms = data.design.norms()
     with np.errstate(divide="ignore", over="ignore", under="ignore"):

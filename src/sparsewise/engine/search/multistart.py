@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sparsewise import plan
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_constraints, check_function, check_whole, shown
+from sparsewise._util.parameters import check_function, check_whole, shown
 from sparsewise._util.progress import unseen, waiting
 from sparsewise.criteria.base import Sample
 from sparsewise.criteria.chance import chance
@@ -80,11 +80,9 @@ class Multistart:
     Parameters
     ----------
     problem : Problem
-        Design and target.
+        Design, target and constraints.
     criterion : RIC
         What models cost, for a target of norm one.
-    include, exclude : sequence of int
-        Columns that must, and must not, be in the model.
     tell : callable, optional
         Called with what each start came to; True: stop.
 
@@ -101,13 +99,11 @@ class Multistart:
         problem: Problem,
         criterion: RIC,
         *,
-        include: Sequence[int] = (),
-        exclude: Sequence[int] = (),
         tell: Callable[[Found], bool | None] | None = None,
     ) -> None:
         self.problem, self.criterion, self.tell = problem, criterion, tell
         self.sample = criterion.sample
-        self.include, self.exclude = list(include), list(exclude)
+        self.include = sorted(problem.constraints.include)
         self.found: list[Found] = []
         self._ends: dict[tuple[int, ...], Found] = {}
         self._active: ActiveSet | None = None
@@ -271,7 +267,7 @@ class Multistart:
         """
         if not self._may_change(found):
             return found
-        fit = Fit(self.problem, np.array(found.support, np.int64), self.include, self.exclude)
+        fit = Fit(self.problem, np.array(found.support, np.int64))
         costs = {
             one.columns: self.criterion.cost(one.loss, len(one.columns))
             for one in changes_of_one(fit)
@@ -310,10 +306,11 @@ class Multistart:
         columns = list(columns)
         while True:
             try:
-                return ActiveSet(
-                    self.problem if data is None else data, include=self.include,
-                    exclude=self.exclude, start=columns, basis=basis,
-                )  # fmt: skip
+                constraints = self.problem.constraints._replace(
+                    include=tuple(self.include), start=tuple(map(int, columns))
+                )
+                data = self.problem if data is None else data
+                return ActiveSet(data._replace(constraints=constraints), basis=basis)
             except DependentColumnsError as error:
                 free = [j for j in columns if j not in self.include]
                 if set(error.columns) & set(self.include) or not free:
@@ -407,31 +404,32 @@ def search(
     include: Iterable[int],
     exclude: Iterable[int],
     seed: int,
+    ridge: float,
     callback: Callable[[Start], bool | None] | None,
 ) -> MultistartSolution:
-    """Search from so many starts at most: the best model any of them came to."""
-    data = problem(A, y, multi_target=True)
+    """Search from so many starts at most: the best model any of them came to.
+
+    With a ridge the search is one of plain least squares, on the augmented problem.
+    """
+    data = problem(A, y, multi_target=True, ridge=ridge, include=include, exclude=exclude)
     most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
     check_charge(criterion)
-    forced, barred = check_constraints(include, exclude, data.shape[1])
     noise = None if sigma is None else relative_noise(sigma, data)
-    sample = Sample.of(data, barred, noise=noise)
+    sample = Sample.of(data, noise=noise)
     goal = by_charge(criterion, sample)
 
     def tell(found: Found) -> bool | None:
         return None if callback is None else callback(Start(found.support, found.cost))
 
-    multistart = Multistart(
-        condense_problem(data), goal, include=sorted(forced), exclude=barred, tell=tell
-    )
+    multistart = Multistart(condense_problem(data.augmented), goal, tell=tell)
     stop = Log(data, None).run(lambda: multistart.run(most, seed))
     active = retraced(data, multistart)
-    rss, size = active.rss, active.size
+    rss, size = active.objective, active.size
     if sigma is None:
         sigma = 0.0 if data.is_zero else sample.noise_variance(rss, size) ** 0.5 * data.scale
     sigma = float(sigma)
-    sigmas = None if data.scales is None else each_sigma(data, sample, active.residual, size)
+    sigmas = None if data.scales is None else each_sigma(data, sample, active.whole_residual, size)
     return active.solution(
         algorithm,
         stop,
@@ -463,6 +461,10 @@ def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
     active = multistart.model_of(best, data)
     ways = (one.way for one in multistart.found if one.support == best.support)
     if way := next(ways, ()):
+        if data.ridge:  # that of the augmented problem, in its units: the same once more
+            back = multistart.model(map(int, way[0].columns), data, basis=False)
+            back.shrink(multistart.stopping(most=0))
+            way = tuple(back.log.stretches)
         there = tuple(j for j in active.order if j not in multistart.include)
         active.log.follow(way)
         if there:

@@ -14,9 +14,9 @@ Exchange = Callable[[ActiveSet, StoppingCriterion], None]
 def replace_until_settled(
     active: ActiveSet, stopping: StoppingCriterion, exchange: Exchange, max_iter: int | None
 ) -> Stop:
-    """Fill up to `sparsity` columns by correlation, then exchange while ‖r‖ falls.
+    """Fill up to `sparsity` columns by correlation, then exchange while the objective falls.
 
-    An exchange that does not lower ‖r‖ is undone.
+    An exchange that does not lower it is undone.
     """
     active.fill(stopping)
     return _settle(active, stopping, exchange, max_iter)
@@ -35,7 +35,7 @@ def replace_from_both_starts(
         return stop
     ahead = active.other()
     ahead.grow(stopping._replace(enough=-1.0))
-    if not ahead.fell_below(active.rss):
+    if not ahead.fell_below(active.objective):
         return stop
     active.return_to(ahead.support)
     return _settle(active, stopping, exchange, max_iter)
@@ -44,11 +44,11 @@ def replace_from_both_starts(
 def _settle(
     active: ActiveSet, stopping: StoppingCriterion, exchange: Exchange, max_iter: int | None
 ) -> Stop:
-    """Exchange while ‖r‖ falls; say why it ended."""
+    """Exchange while the objective falls; say why it ended."""
     for _ in up_to(max_iter, "max_iter", 0):
         if met := active.reason_not_to_exchange(stopping):
             return met
-        support, before = active.support, active.rss
+        support, before = active.support, active.objective
         exchange(active, stopping)
         if not active.fell_below(before):
             active.return_to(support)
