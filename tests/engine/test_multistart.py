@@ -10,7 +10,7 @@ from sparsewise.criteria.base import Sample
 from sparsewise.criteria.ric import by_charge
 from sparsewise.engine.halting import Halted
 from sparsewise.engine.search import multistart
-from sparsewise.engine.search.multistart import Found, Multistart, condensed, spread
+from sparsewise.engine.search.multistart import Found, Multistart, condense_problem, spread
 from sparsewise.problem.problem import DependentColumnsError, problem
 from tests.problems import normal
 from tests.references.multistart import best_neighbour, cost
@@ -240,7 +240,7 @@ def test_rows_are_folded_if_that_makes_them_much_fewer(kind):
     A = normal(rng, 90, 6, kind=complex if kind is complex else float).astype(kind)
     y = A[:, 0] - 2 * A[:, 3]
     data = problem(A, y)
-    folded = condensed(data)
+    folded = condense_problem(data)
     assert folded.shape == (7, 6)
     assert folded.design.rows == 90
     assert folded.y.dtype.kind == data.y.dtype.kind
@@ -248,14 +248,14 @@ def test_rows_are_folded_if_that_makes_them_much_fewer(kind):
     eps = float(np.finfo(kind).eps)
     np.testing.assert_allclose(R.conj().T @ R, A.conj().T @ A, rtol=1e3 * eps, atol=1e3 * eps)
     np.testing.assert_allclose(R.conj().T @ q, A.conj().T @ data.y, rtol=1e3 * eps, atol=1e3 * eps)
-    assert condensed(problem(A[:13], y[:13])).shape == (13, 6)
+    assert condense_problem(problem(A[:13], y[:13])).shape == (13, 6)
 
 
 def test_columns_far_out_of_range_fold():
     rng = np.random.default_rng(0)
     A = normal(rng, 60, 5) * 10.0 ** np.array([-150, 0, 150, 100, -100])
     y = A[:, 1] + normal(rng, 60)
-    folded, data = condensed(problem(A, y)), problem(A, y)
+    folded, data = condense_problem(problem(A, y)), problem(A, y)
     np.testing.assert_allclose(
         folded.correlate(folded.y), data.correlate(data.y), rtol=1e-10, atol=1e-13
     )
