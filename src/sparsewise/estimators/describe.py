@@ -12,8 +12,9 @@ from sparsewise._util.predictive_std import typical
 from sparsewise._util.text import printable, shortened
 from sparsewise.criteria.information import BY_RESIDUAL, EXACT, NAMES
 from sparsewise.errors import Either, InputWarning, Words
-from sparsewise.estimators.base import OUT_OF_RANGE, SparseLinearModel
+from sparsewise.estimators.base import SparseLinearModel
 from sparsewise.estimators.selection_rule import Decision, decide
+from sparsewise.estimators.uncertainty import OUT_OF_RANGE, is_out_of_range
 from sparsewise.results import Stop
 from sparsewise.summary.contents import (
     NOTE,
@@ -50,7 +51,7 @@ def describe(model: SparseLinearModel) -> Description:
     criteria = dict(_criteria(model, decision, loss))
     targets = tuple(_responses(model))
     return Description(
-        target=shortened([one.name for one in targets]) or model._target,
+        target=shortened([one.name for one in targets]) or model._state_.columns.target,
         candidates=model.n_features_in_,
         intercept=_intercept(model, is_exact),
         features=tuple(_features(model, is_exact)),
@@ -93,7 +94,8 @@ def _responses(model: SparseLinearModel) -> Iterator[Response]:
         return
     q = len(model.coef_)
     noise: list[Any] = [None] * q if model.noise_ is None else model.noise_.tolist()
-    each = zip(model._targets(q), model._losses_, model._totals_, noise, strict=True)
+    state = model._state_
+    each = zip(state.columns.targets(q), state.losses, state.totals, noise, strict=True)
     for name, squared, total, sigma in each:
         loss = rounded(float(squared), float(total), model.criteria_.exact)
         yield Response(name, share(loss, float(total)), loss, sigma)
@@ -104,17 +106,17 @@ def _intercept(model: SparseLinearModel, is_exact: bool) -> Coefficient | None:
     if not model.fit_intercept:
         return None
     values, std = np.asarray(model.intercept_, np.float64), model.intercept_std_
-    shift = model._exact_.means_ @ model.solution_.coef[model.solution_.support]
+    shift = model._state_.means_ @ model.solution_.coef[model.solution_.support]
     size = np.maximum(np.abs(values + shift), np.abs(shift))
     values = np.where(np.abs(values) <= math.sqrt(EXACT) * size, 0.0, values)
     return Coefficient("(intercept)", _plain(values), _known(std, is_exact))
 
 
 def _features(model: SparseLinearModel, is_exact: bool) -> Iterator[Coefficient]:
-    stds = model.coef_std_
+    stds, name = model.coef_std_, model._state_.columns.feature
     for j in model.solution_.support.tolist():
         std = None if stds is None else stds[..., j]
-        yield Coefficient(model._name(j), _plain(model.coef_[..., j]), _known(std, is_exact))
+        yield Coefficient(name(j), _plain(model.coef_[..., j]), _known(std, is_exact))
 
 
 def _known(std: Any, is_exact: bool) -> Any:
@@ -155,7 +157,7 @@ def _path(model: SparseLinearModel, is_exact: bool) -> Iterator[PathRow]:
         last = solution.support.size, solution.residual_norm**2, math.nan
         met.append((None, solution.ending, (), *last))
     for number, action, columns, size, squared, log_evidence in met:
-        names, loss = tuple(map(model._name, columns)), _loss(model, squared)
+        names, loss = tuple(map(model._state_.columns.feature, columns)), _loss(model, squared)
         evidence = None if is_exact or math.isnan(log_evidence) else log_evidence
         yield PathRow(number, action, names, size, loss, share(loss, total), evidence)
 
@@ -177,8 +179,9 @@ def _facts(
     if model.coef_.ndim == 2 and len(model.coef_) > 1:
         yield from _shared(model)
     for parameter in ("include", "exclude"):
-        if columns := model._columns(parameter):
-            yield f"{parameter}d", shortened([printable(model._name(j)) for j in columns])
+        if columns := _constrained(model, parameter):
+            names = [printable(model._state_.columns.feature(j)) for j in columns]
+            yield f"{parameter}d", shortened(names)
     if total > 0:
         yield "choice", decision.rule
         yield from decision.facts
@@ -198,6 +201,11 @@ def _facts(
         yield NOTE, _clause(warning)
 
 
+def _constrained(model: SparseLinearModel, parameter: str) -> list[int]:
+    """The columns that `include` or `exclude` lists."""
+    return model._state_.columns.numbers(getattr(model, parameter), parameter)
+
+
 def _shared(model: SparseLinearModel) -> Iterator[Fact]:
     """That several targets share their features, how they are weighed, and what is explained."""
     about = " about its mean" if model.fit_intercept else ""
@@ -211,7 +219,7 @@ def _shared(model: SparseLinearModel) -> Iterator[Fact]:
 
 def _by_target(model: SparseLinearModel, words: list[str]) -> str:
     """Something of each target, by name."""
-    pairs = zip(model._targets(len(words)), words, strict=True)
+    pairs = zip(model._state_.columns.targets(len(words)), words, strict=True)
     return shortened([f"{printable(name)}: {word}" for name, word in pairs], MOST_TARGETS)
 
 
@@ -244,7 +252,7 @@ def _std(model: SparseLinearModel, no_std: Words) -> Words:
     if not chosen:
         only = "conditional on the selection: as if no feature had any effect"
         return only if model.fit_intercept else ""
-    if set(model._columns("include")).issuperset(chosen):
+    if set(_constrained(model, "include")).issuperset(chosen):
         return "of the least-squares fit; all features were asked for"
     return (
         "conditional on the selection: as if these features had been given; having been "
@@ -258,7 +266,7 @@ def _no_std(model: SparseLinearModel, decision: Decision, is_exact: bool) -> Wor
         return "the fit is exact"
     if model.coef_std_ is not None:
         return ""
-    if model._out_of_range:
+    if is_out_of_range(model._state_):
         return OUT_OF_RANGE
     if model.solution_.least_squares:
         return NOTHING_LEFT
@@ -270,9 +278,8 @@ def _no_std(model: SparseLinearModel, decision: Decision, is_exact: bool) -> Wor
 def _rows(model: SparseLinearModel) -> str:
     rows = model.n_rows_
     told = f"{rows:.0f}" if float(rows).is_integer() else f"{rows:g}, the sum of the weights"
-    where = "condensed" if hasattr(model, "_gathered_") else ""
-    where = getattr(model, "_note_", where)
-    return f"{told}, {where}" if where else told
+    note = model._state_.note
+    return f"{told}, {note}" if note else told
 
 
 def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
@@ -292,11 +299,11 @@ def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
 
 def _subset(model: SparseLinearModel) -> Iterator[Fact]:
     """Whether other features, as many, fit better, or how to ask that."""
-    found = vars(model)  # attributes that are there only if they were asked for
-    if "certificate_" in found:
-        names = [printable(model._name(j)) for j in range(model.n_features_in_)]
+    attributes = model._state_.attributes
+    if "certificate_" in attributes:
+        names = [printable(model._state_.columns.feature(j)) for j in range(model.n_features_in_)]
         yield "subset", model.certificate_.sentence(names)
-    elif "uncertified_" in found:
+    elif "uncertified_" in attributes:
         reason = model.uncertified_.rstrip(".")
         yield "subset", f"not certified: {reason[:1].lower()}{reason[1:]}"
     elif model.certify is False and model.solution_.support.size and model.criteria_.total > 0:

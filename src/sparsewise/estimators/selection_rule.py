@@ -201,7 +201,7 @@ def _runner_up(model: SparseRegressor) -> Iterator[Fact]:
     best = others[0]
     more, less = sorted(set(best.support) - chosen), sorted(chosen - set(best.support))
     changes = [
-        f"{word} {shortened([printable(model._name(j)) for j in columns])}"
+        f"{word} {shortened([printable(model._state_.columns.feature(j)) for j in columns])}"
         for word, columns in (("with", more), ("without", less))
         if columns
     ]

@@ -372,10 +372,10 @@ def _own(description: Description, path: Mapping[str, Array]) -> str:
 
 def _columns(model: SparseLinearModel) -> dict[str, Array]:
     """The numbers of the path by name."""
-    path = model.path_
+    path = model._path_columns()
     return {
-        name: np.array(list(path[name]), dtype=float)
-        for name in path.columns
+        name: values.astype(float)
+        for name, values in path.items()
         if name == "size" or name in TITLES
     }
 

@@ -48,7 +48,7 @@ def target_spreads(model: SparseLinearModel) -> Array | None:
     """The same of each target, where there are several; one that doesn't vary counts as one."""
     if model.coef_.ndim == 1:
         return None
-    found = np.sqrt(model._totals_ / model.n_rows_)
+    found = np.sqrt(model._state_.totals / model.n_rows_)
     return np.asarray(np.where(found > 0, found, 1.0))
 
 
