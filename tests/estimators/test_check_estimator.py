@@ -398,7 +398,7 @@ PLACES = [
     "sparsewise.estimators.base.SparseLinearModel._validate_params",
     "sparsewise.estimators.inputs.validate_data",
     "sparsewise.model_selection.tabular_data.reduce",
-    "sparsewise.estimators.base.noise_and_covariance",
+    "sparsewise.estimators.uncertainty.noise_and_covariance",
     "sparsewise.model_selection.data.Data.criteria",
 ]
 ERRORS = [ValueError, MemoryError, KeyboardInterrupt, SystemExit]

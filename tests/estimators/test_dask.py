@@ -258,9 +258,9 @@ def test_predictions_are_lazy(name, chunks, monkeypatch):
     model = make(name).fit(X, y)
     D = da.from_array(X, chunks=chunks)
     asked = []
-    of_some = prediction.Predictor._of_some
+    of_block = prediction.Predictor._of_block
     monkeypatch.setattr(
-        prediction.Predictor, "_of_some", lambda *args: asked.append(1) or of_some(*args)
+        prediction.Predictor, "_of_block", lambda *args: asked.append(1) or of_block(*args)
     )
     mean = model.predict(D)
     assert isinstance(mean, da.Array)

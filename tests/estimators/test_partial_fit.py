@@ -367,7 +367,7 @@ def test_a_call_that_fails_changes_nothing(name, spoil, sentence):
         "sparsewise.estimators.inputs.validate_data",
         "sparsewise.suffstats.condensed.Triangle.update",
         "sparsewise.suffstats.condensed.Condensed.system",
-        "sparsewise.estimators.base.noise_and_covariance",
+        "sparsewise.estimators.uncertainty.noise_and_covariance",
         "sparsewise.model_selection.data.Data.criteria",
     ],
 )

@@ -133,7 +133,7 @@ def test_criteria_of_every_model_on_the_path(name, intercept):
     m = 6 - barred
     variance = residual_sum(X, y, open_features, intercept) / (40 - m - intercept)
     models = models_of(model)
-    assert len(models) == len(path)
+    assert len(models) == len(path["step"])
     for i, columns in enumerate(models):
         rss = residual_sum(X, y, columns, intercept)
         assert path["size"][i] == len(columns)

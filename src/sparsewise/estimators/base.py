@@ -24,6 +24,7 @@ from sparsewise.algorithms import Algorithm
 from sparsewise.criteria.information import BY_RESIDUAL
 from sparsewise.design.choose import is_dask_array
 from sparsewise.errors import InputError, Parameter
+from sparsewise.estimators import uncertainty
 from sparsewise.estimators.available import Available
 from sparsewise.estimators.dask_inputs import same_features
 from sparsewise.estimators.dtypes import check_real
@@ -38,11 +39,6 @@ from sparsewise.estimators.state import (
     FittedState,
     reset_on_failure,
     rollback_on_error,
-)
-from sparsewise.estimators.uncertainty import (
-    no_standard_deviations,
-    noise_and_covariance,
-    standard_deviations,
 )
 from sparsewise.model_selection.choice import path_sizes
 from sparsewise.model_selection.data import Data
@@ -253,7 +249,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         state = self._state_
         if return_std and (state.noise_ is None or state.covariance_ is None):
-            raise no_standard_deviations(state)
+            raise uncertainty.no_standard_deviations(state)
         chosen = state.solution_.support
         if is_dask(X):
             array = same_features(X, state.columns)
@@ -351,8 +347,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             support, names = solution.support, inputs.columns.target_names
             means = reduced.means[support]
             intercept = reduced.level - means @ solution.coef[support]
-            noise, covariance = noise_and_covariance(data, solution)
-            coef_std, intercept_std = standard_deviations(data, support, noise, covariance)
+            noise, covariance = uncertainty.noise_and_covariance(data, solution)
+            stds = uncertainty.standard_deviations(data, support, noise, covariance)
             return FittedState(
                 solution_=solution,
                 columns=inputs.columns,
@@ -363,8 +359,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
                 intercept_=intercept if data.multi_target else float(intercept),
                 noise_=noise,
                 covariance_=covariance,
-                coef_std_=coef_std,
-                intercept_std_=intercept_std,
+                coef_std_=stds[0],
+                intercept_std_=stds[1],
                 n_rows_=data.rows,
                 criteria_=data.criteria(self._full_variance(data, solution)),
                 losses=data.losses(solution),

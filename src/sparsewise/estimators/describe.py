@@ -13,7 +13,7 @@ from sparsewise._util.text import printable, shortened
 from sparsewise.criteria.information import BY_RESIDUAL, EXACT, NAMES
 from sparsewise.errors import Either, InputWarning, Words
 from sparsewise.estimators.base import SparseLinearModel
-from sparsewise.estimators.selection_rule import Decision, decide
+from sparsewise.estimators.selection_rule import SelectionRule, selection_rule
 from sparsewise.estimators.uncertainty import OUT_OF_RANGE, is_out_of_range
 from sparsewise.results import Stop
 from sparsewise.summary.contents import (
@@ -45,10 +45,10 @@ OBVIOUS = (
 
 def describe(model: SparseLinearModel) -> Description:
     """All there is to say of a fitted estimator."""
-    solution, decision = model.solution_, decide(model)
-    is_exact, loss = _is_exact(model, decision), _loss(model, model.solution_.residual_norm**2)
-    no_std = _no_std(model, decision, is_exact)
-    criteria = dict(_criteria(model, decision, loss))
+    solution, rule = model.solution_, selection_rule(model)
+    is_exact, loss = _is_exact(model, rule), _loss(model, model.solution_.residual_norm**2)
+    no_std = _no_std(model, rule, is_exact)
+    criteria = dict(_criteria(model, rule, loss))
     targets = tuple(_responses(model))
     return Description(
         target=shortened([one.name for one in targets]) or model._state_.columns.target,
@@ -59,12 +59,12 @@ def describe(model: SparseLinearModel) -> Description:
         r2=share(loss, model.criteria_.total),
         loss=loss,
         noise=None if model.noise_ is None else typical(model.noise_),
-        log_evidence=decision.log_evidence,
-        price=decision.price,
-        criterion=decision.criterion,
+        log_evidence=rule.log_evidence,
+        price=rule.price,
+        criterion=rule.criterion,
         criteria=criteria,
-        validation_curve=decision.folds,
-        facts=tuple(_facts(model, decision, is_exact, no_std, criteria)),
+        validation_curve=rule.validation_curve,
+        facts=tuple(_facts(model, rule, is_exact, no_std, criteria)),
         stop=solution.stop,
         path=tuple(_path(model, is_exact)),
         passes=solution.n_passes,
@@ -79,10 +79,10 @@ def _loss(model: SparseLinearModel, squared: float) -> float:
     return rounded(squared, model.criteria_.total, model.criteria_.exact)
 
 
-def _is_exact(model: SparseLinearModel, decision: Decision) -> bool:
+def _is_exact(model: SparseLinearModel, rule: SelectionRule) -> bool:
     """Whether there is no noise to speak of: the evidence has no bound then."""
     is_none = model.noise_ is not None and not np.any(model.noise_)
-    if is_none or decision.sigma_given:
+    if is_none or rule.sigma_given:
         return is_none
     rows = model.n_rows_ - model.fit_intercept
     return model.solution_.is_noiseless(model.criteria_.total, rows)
@@ -131,7 +131,7 @@ def _plain(values: Any) -> Any:
 
 
 def _criteria(
-    model: SparseLinearModel, decision: Decision, loss: float
+    model: SparseLinearModel, rule: SelectionRule, loss: float
 ) -> Iterator[tuple[str, float]]:
     """The criteria of a least-squares model, those that are defined."""
     if not model.solution_.least_squares or model.criteria_.total == 0:
@@ -140,8 +140,8 @@ def _criteria(
         value = float(model.criteria_.values(name, loss, model.solution_.support.size))
         if not math.isnan(value):
             yield name, value
-    if decision.left_out is not None:
-        yield "loo", decision.left_out
+    if rule.loo is not None:
+        yield "loo", rule.loo
 
 
 def _path(model: SparseLinearModel, is_exact: bool) -> Iterator[PathRow]:
@@ -167,7 +167,7 @@ def _path(model: SparseLinearModel, is_exact: bool) -> Iterator[PathRow]:
 
 def _facts(
     model: SparseLinearModel,
-    decision: Decision,
+    rule: SelectionRule,
     is_exact: bool,
     no_std: Words,
     criteria: dict[str, float],
@@ -183,14 +183,14 @@ def _facts(
             names = [printable(model._state_.columns.feature(j)) for j in columns]
             yield f"{parameter}d", shortened(names)
     if total > 0:
-        yield "choice", decision.rule
-        yield from decision.facts
+        yield "choice", rule.sentence
+        yield from rule.facts
     # The evidence is worth telling even of a constant target, but not of an exact fit.
-    if (total > 0) if decision.log_evidence is None else not is_exact:
+    if (total > 0) if rule.log_evidence is None else not is_exact:
         yield from solution.facts()
     if criteria and not is_exact:
-        yield "criteria", ", ".join(_values(criteria, decision.criterion or "ric"))
-    yield "noise", _noise(model, decision, is_exact)
+        yield "criteria", ", ".join(_values(criteria, rule.criterion or "ric"))
+    yield "noise", _noise(model, rule, is_exact)
     yield from _subset(model)
     if total == 0:
         what = "constant: the model is its mean" if model.fit_intercept else "zero: so is the model"
@@ -260,7 +260,7 @@ def _std(model: SparseLinearModel, no_std: Words) -> Words:
     )
 
 
-def _no_std(model: SparseLinearModel, decision: Decision, is_exact: bool) -> Words:
+def _no_std(model: SparseLinearModel, rule: SelectionRule, is_exact: bool) -> Words:
     """Why the coefficients have no standard deviations; empty if they do."""
     if is_exact:
         return "the fit is exact"
@@ -272,7 +272,7 @@ def _no_std(model: SparseLinearModel, decision: Decision, is_exact: bool) -> Wor
         return NOTHING_LEFT
     # Without a row to spare the noise is not known, but a fit may be exact all the same.
     squared = model.solution_.residual_norm**2
-    return decision.unfitted if _loss(model, squared) else "the fit is exact"
+    return rule.shrinkage if _loss(model, squared) else "the fit is exact"
 
 
 def _rows(model: SparseLinearModel) -> str:
@@ -282,15 +282,15 @@ def _rows(model: SparseLinearModel) -> str:
     return f"{told}, {note}" if note else told
 
 
-def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
-    if is_exact and decision.log_evidence is not None:
+def _noise(model: SparseLinearModel, rule: SelectionRule, is_exact: bool) -> str:
+    if is_exact and rule.log_evidence is not None:
         return "σ = 0: the fit is exact, but for rounding, and the evidence without bound"
     if is_exact:
         return "σ = 0: the fit is exact, but for rounding"
     if model.noise_ is None:
         return f"unknown: {NOTHING_LEFT}"
-    fitted = "that of the residual" if decision.log_evidence is None else "inferred"
-    origin = "as given" if decision.sigma_given else fitted
+    fitted = "that of the residual" if rule.log_evidence is None else "inferred"
+    origin = "as given" if rule.sigma_given else fitted
     values = [f"{value:.4g}" for value in np.ravel(model.noise_)]
     if len(values) > 1:
         return f"σ of {_by_target(model, values)}; {origin}"

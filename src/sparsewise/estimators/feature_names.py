@@ -57,7 +57,8 @@ class Columns(NamedTuple):
     def numbers(self, features: Iterable[Any] | None, parameter: str) -> list[int]:
         """The column numbers of features that a parameter lists by name or number."""
         # A feature may be listed twice, or by name and by number.
-        numbers = [self._number(feature, parameter) for feature in features or ()]
+        listed = () if features is None else features
+        numbers = [self._number(feature, parameter) for feature in listed]
         return check_columns(numbers, self.n_features, parameter, "X")
 
     def _number(self, feature: Any, parameter: str) -> int:

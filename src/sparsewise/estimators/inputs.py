@@ -11,15 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from sparsewise._typing import Array
 from sparsewise.errors import InputError, InputTypeError, InputWarning, Parameter
-from sparsewise.estimators.chunks import (
-    CHUNK,
-    AccumulatedRows,
-    are_chunks,
-    as_input_error,
-    chunk_parts,
-    naming_chunk,
-    refuse_parts,
-)
+from sparsewise.estimators import chunks
+from sparsewise.estimators.chunks import AccumulatedRows
 from sparsewise.estimators.dask_inputs import read_dask
 from sparsewise.estimators.dtypes import check_real
 from sparsewise.estimators.feature_names import Columns
@@ -33,13 +26,8 @@ from sparsewise.estimators.requirements import (
 )
 from sparsewise.estimators.state import FittedState
 from sparsewise.model_selection.tabular_data import TabularData
-from sparsewise.suffstats.condensed import (
-    Condensed,
-    check_alike,
-    check_names,
-    checked_weights,
-    column_names,
-)
+from sparsewise.suffstats import condensed
+from sparsewise.suffstats.condensed import Condensed
 from sparsewise.suffstats.dask_collections import is_dask
 
 ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
@@ -55,7 +43,7 @@ def read(
     estimator: Any, needs: Requirements, X: Any, y: Any, weights: Any, groups: Any = None
 ) -> Inputs:
     """The rows of `fit`, checked, with `include` and `exclude` as column numbers."""
-    condenses = is_dask(X) or isinstance(X, Condensed) or are_chunks(X, y)
+    condenses = is_dask(X) or isinstance(X, Condensed) or chunks.are_chunks(X, y)
     if groups is not None and condenses:
         wrong = "tells splitters which rows belong together, but these are not kept"
         raise InputError(wrong, ("give each row's ", Parameter("fold")), parameter="groups")
@@ -64,7 +52,7 @@ def read(
     if condenses:
         return _read_condensed(estimator, needs, X, {"y": y, "sample_weight": weights})
     rows, target, columns = read_table(estimator, needs, X, y, None, 1 + needs.intercept)
-    counts = None if weights is None else checked_weights(weights, len(target))
+    counts = None if weights is None else condensed.checked_weights(weights, len(target))
     if groups is not None:
         groups = column_or_1d(groups)
         check_consistent_length(rows, groups)
@@ -115,8 +103,8 @@ def read_table(
     if each == [0]:
         raise InputError("has no columns, and so no targets.", parameter="y")
     if columns is not None and multi_target:
-        names = columns.target_names
-        check_names(column_names(y), None if names is None else names.tolist(), "y")
+        known: Any = columns.target_names
+        condensed.check_names(condensed.column_names(y), known, "y")
     # Of several targets of no rows, scikit-learn takes one dimension only.
     is_empty = multi_target and not n
     rows, target = validate_data(
@@ -141,20 +129,20 @@ def _read_condensed(estimator: Any, needs: Requirements, X: Any, others: dict[st
     if needs.needs_rows is not None:
         raise needs.needs_rows
     if isinstance(X, Condensed):
-        refuse_parts(others, "the rows that were condensed")
+        chunks.refuse_parts(others, "the rows that were condensed")
         columns = _note_columns(estimator, needs, X)
         return condensed_inputs(needs, columns, AccumulatedRows(X.copy()))
-    refuse_parts(others, "each chunk, (X, y, sample_weight)")
+    chunks.refuse_parts(others, "each chunk, (X, y, sample_weight)")
     rows, known = AccumulatedRows(), None
     for number, chunk in enumerate(X):
-        with naming_chunk(number):
-            features, target, weights, fold = chunk_parts(chunk)
-            with as_input_error():
+        with chunks.naming_chunk(number):
+            features, target, weights, fold = chunks.chunk_parts(chunk)
+            with chunks.as_input_error():
                 _check_same_features(features, known)
                 features, target, known = read_table(estimator, needs, features, target, known, 0)
             rows = rows.with_chunk(features, target, weights, fold, needs.n_folds)
     if known is None:
-        raise InputError("holds no chunks", f"give some: {CHUNK}.", parameter="X")
+        raise InputError("holds no chunks", f"give some: {chunks.CHUNK}.", parameter="X")
     return condensed_inputs(needs, known, rows)
 
 
@@ -166,7 +154,7 @@ def _check_same_features(X: Any, columns: Columns | None) -> None:
     known: Any = columns.feature_names
     if names is None or known is None or not all(isinstance(name, str) for name in names):
         names = known = None  # of names that come or go, scikit-learn warns
-    check_alike(X.shape[1], names, columns.n_features, known)
+    condensed.check_alike(X.shape[1], names, columns.n_features, known)
 
 
 def _note_columns(estimator: Any, needs: Requirements, rows: Condensed) -> Columns:
