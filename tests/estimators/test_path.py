@@ -3,6 +3,8 @@
 import copy
 import gc
 import pickle
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -217,3 +219,43 @@ def test_an_error_of_ours_in_a_certificate_is_not_hidden(monkeypatch):
     model = StepwiseRegressor(certify=True).fit(X, y)
     assert model.uncertified_ == "fewer columns fit as well"
     assert not hasattr(model, "certificate_")
+
+
+# --- frames and the record -----------------------------------------------------------------------
+
+WITHOUT_POLARS = """
+import sys
+import numpy as np, pandas as pd
+from sparsewise import StepwiseRegressor
+X = np.random.default_rng(0).standard_normal((30, 4))
+frame = pd.DataFrame(X, columns=list("abcd"))
+for table in (X, X.tolist(), frame):
+    path = StepwiseRegressor().fit(table, X[:, 0]).path_
+    assert type(path) is (pd.DataFrame if table is frame else dict)
+assert "polars" not in sys.modules
+"""
+
+
+def test_polars_is_imported_by_those_who_use_it():
+    subprocess.run([sys.executable, "-c", WITHOUT_POLARS], check=True, timeout=120)
+
+
+@over(SETTINGS)
+def test_a_fit_leaves_one_record(name):
+    """Besides what scikit-learn notes of X; every fitted attribute is read from the record."""
+    X, y = table()
+    model = make(name).fit(pd.DataFrame(X, columns=list("abcdefgh")), y)
+    left = vars(model).keys() - model.get_params().keys()
+    assert left == {"_state_", "n_features_in_", "feature_names_in_"}
+    assert model.coef_ is model._state_.coef_
+    del model._state_
+    assert not hasattr(model, "coef_")
+
+
+def test_helpers_are_no_methods():
+    """What an estimator has besides its parameters, fitted attributes and scikit-learn's hooks."""
+    ours = [kind for kind in StepwiseRegressor.__mro__ if kind.__module__.startswith("sparsewise")]
+    names = {name for kind in ours for name in vars(kind)}
+    private = {name for name in names if name[0] == "_" and name[:2] != "__"}
+    scikit_learn = {"_get_support_mask", "_parameter_constraints"}
+    assert len(private - scikit_learn) <= 10
