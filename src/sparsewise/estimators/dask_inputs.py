@@ -15,14 +15,7 @@ from sparsewise.design.dask import counted
 from sparsewise.errors import InputError, InputTypeError
 from sparsewise.estimators.chunks import AccumulatedRows
 from sparsewise.estimators.feature_names import Columns, target_names
-from sparsewise.estimators.requirements import (
-    Inputs,
-    Requirements,
-    check_one_target,
-    checked,
-    condensed_inputs,
-)
-from sparsewise.model_selection.tabular_data import TabularData
+from sparsewise.estimators.requirements import Inputs, Requirements, check_one_target
 from sparsewise.suffstats.condensed import checked_target, checked_weights
 from sparsewise.suffstats.dask_collections import (
     as_dask_array,
@@ -67,10 +60,10 @@ def _read_tall(needs: Requirements, columns: Columns, array: Any, y: Any, weight
         if array.numblocks[0] < needs.n_folds:
             array = counted(array)
         fold = folds_by_row(array, needs.n_folds)
-    rows = condense(array, y, weights, fold)
-    n = rows.count if math.isnan(array.shape[0]) else array.shape[0]
+    rows = AccumulatedRows(condense(array, y, weights, fold))
+    n = rows.rows.count if math.isnan(array.shape[0]) else array.shape[0]
     note = tall_note(n, columns.n_features)
-    return condensed_inputs(needs, columns, AccumulatedRows(rows), note)
+    return Inputs(needs.condensed(columns, rows), columns, rows, note)
 
 
 def _read_wide(needs: Requirements, columns: Columns, array: Any, y: Any, weights: Any) -> Inputs:
@@ -84,8 +77,8 @@ def _read_wide(needs: Requirements, columns: Columns, array: Any, y: Any, weight
     if needs.single_target:
         target = target.reshape(n)
     counts = None if weights is None else checked_weights(here(weights), n)
-    data = TabularData.of(design, target, counts, **needs.constraints(columns))
-    return Inputs(checked(data), columns, note=design.note)
+    data = needs.table(columns, design, target, counts)
+    return Inputs(data, columns, note=design.note)
 
 
 def same_features(X: Any, columns: Columns) -> Any:

@@ -16,22 +16,17 @@ from sparsewise.estimators.chunks import AccumulatedRows
 from sparsewise.estimators.dask_inputs import read_dask
 from sparsewise.estimators.dtypes import check_real
 from sparsewise.estimators.feature_names import Columns
-from sparsewise.estimators.requirements import (
-    Inputs,
-    Requirements,
-    check_one_target,
-    checked,
-    condensed_inputs,
-    target_shape,
-)
+from sparsewise.estimators.requirements import Inputs, Requirements, check_one_target, target_shape
 from sparsewise.estimators.state import FittedState
-from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.suffstats import condensed
 from sparsewise.suffstats.condensed import Condensed
 from sparsewise.suffstats.dask_collections import is_dask
 
 ACCEPTED = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 """What X may be without being converted."""
+
+CONDENSED = "condensed"
+"""What the summary says of such rows."""
 
 BEGINS_ANEW = (
     "partial_fit begins anew, without the rows of fit, which were not kept",
@@ -56,9 +51,7 @@ def read(
     if groups is not None:
         groups = column_or_1d(groups)
         check_consistent_length(rows, groups)
-    constraints = needs.constraints(columns)
-    data = TabularData.of(rows, target, counts, groups=groups, **constraints)
-    return Inputs(checked(data), columns)
+    return Inputs(needs.table(columns, rows, target, counts, groups=groups), columns)
 
 
 def read_more(
@@ -79,10 +72,10 @@ def read_more(
         rows, columns = state.rows, state.columns
     features, target, columns = read_table(estimator, needs, X, y, columns, 0)
     rows = rows.with_chunk(features, target, weights, fold, needs.n_folds)
-    inputs = condensed_inputs(needs, columns, rows)
+    data = needs.condensed(columns, rows)
     if state is not None and state.rows is None:
-        inputs.data.warn(InputWarning(*BEGINS_ANEW))
-    return inputs
+        data.warn(InputWarning(*BEGINS_ANEW))
+    return Inputs(data, columns, rows, CONDENSED)
 
 
 def read_table(
@@ -130,8 +123,8 @@ def _read_condensed(estimator: Any, needs: Requirements, X: Any, others: dict[st
         raise needs.needs_rows
     if isinstance(X, Condensed):
         chunks.refuse_parts(others, "the rows that were condensed")
-        columns = _note_columns(estimator, needs, X)
-        return condensed_inputs(needs, columns, AccumulatedRows(X.copy()))
+        columns, rows = _note_columns(estimator, needs, X), AccumulatedRows(X.copy())
+        return Inputs(needs.condensed(columns, rows), columns, rows, CONDENSED)
     chunks.refuse_parts(others, "each chunk, (X, y, sample_weight)")
     rows, known = AccumulatedRows(), None
     for number, chunk in enumerate(X):
@@ -143,7 +136,7 @@ def _read_condensed(estimator: Any, needs: Requirements, X: Any, others: dict[st
             rows = rows.with_chunk(features, target, weights, fold, needs.n_folds)
     if known is None:
         raise InputError("holds no chunks", f"give some: {chunks.CHUNK}.", parameter="X")
-    return condensed_inputs(needs, known, rows)
+    return Inputs(needs.condensed(known, rows), known, rows, CONDENSED)
 
 
 def _check_same_features(X: Any, columns: Columns | None) -> None:

@@ -15,6 +15,7 @@ from sparsewise.estimators.chunks import AccumulatedRows
 from sparsewise.estimators.feature_names import Columns
 from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
+from sparsewise.model_selection.tabular_data import TabularData
 
 
 class Requirements(NamedTuple):
@@ -61,6 +62,22 @@ class Requirements(NamedTuple):
         )
         return {"intercept": self.intercept, "include": include, "exclude": exclude}
 
+    def table(self, columns: Columns, X: Any, y: Any, weights: Any, **others: Any) -> Data:
+        """The rows of a table, checked."""
+        return checked(TabularData.of(X, y, weights, **self.constraints(columns), **others))
+
+    def condensed(self, columns: Columns, rows: AccumulatedRows) -> Data:
+        """Rows that were condensed, checked."""
+        condensed, needed = rows.rows, 1 + self.intercept
+        if condensed.count < needed:
+            there = "There is 1 row" if condensed.count else "There are no rows"
+            model = "a model with an intercept" if self.intercept else "a model"
+            raise InputError(f"{there} of positive weight, but {model} needs at least {needed}.")
+        if self.single_target and condensed.n_targets is not None:  # of one column
+            condensed = condensed.copy()
+            condensed.n_targets = None
+        return checked(CondensedData(condensed=condensed, **self.constraints(columns)))
+
 
 class Inputs(NamedTuple):
     """What was read of X and y.
@@ -81,22 +98,6 @@ class Inputs(NamedTuple):
     columns: Columns
     rows: AccumulatedRows | None = None
     note: str = ""
-
-
-def condensed_inputs(
-    needs: Requirements, columns: Columns, rows: AccumulatedRows, note: str = "condensed"
-) -> Inputs:
-    """Inputs from rows that were condensed."""
-    condensed, needed = rows.rows, 1 + needs.intercept
-    if condensed.count < needed:
-        there = "There is 1 row" if condensed.count else "There are no rows"
-        model = "a model with an intercept" if needs.intercept else "a model"
-        raise InputError(f"{there} of positive weight, but {model} needs at least {needed}.")
-    if needs.single_target and condensed.n_targets is not None:  # of one column
-        condensed = condensed.copy()
-        condensed.n_targets = None
-    data = CondensedData(condensed=condensed, **needs.constraints(columns))
-    return Inputs(checked(data), columns, rows, note)
 
 
 def checked(data: Data) -> Data:
