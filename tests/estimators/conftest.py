@@ -143,10 +143,9 @@ def told(model, X):
     ):
         if hasattr(model, name):
             facts[name] = getattr(model, name)
-    columns = model.path_.to_dict(as_series=False) if hasattr(model.path_, "clone") else {}
-    for name, values in columns.items():
+    for name, values in model._path_columns().items():
         if name not in ("action", "feature"):
-            facts[f"path {name}"] = np.array(values, float)
+            facts[f"path {name}"] = values.astype(float)
     return facts
 
 

@@ -201,7 +201,7 @@ def test_data_frames():
     model = StepwiseRegressor(include=["e"]).fit(parts[NAMES], parts["price"])
     full = StepwiseRegressor(include=["e"]).fit(frame[NAMES], frame["price"])
     assert model.feature_names_in_.tolist() == NAMES
-    assert model._target == "price"
+    assert model._state_.columns.target == "price"
     assert type(model.path_) is pd.DataFrame
     assert_close(model.coef_, full.coef_, 1e-9)
     assert_close(model.predict(parts[NAMES]).compute(), full.predict(frame[NAMES]), 1e-9)
@@ -258,9 +258,9 @@ def test_predictions_are_lazy(name, chunks, monkeypatch):
     model = make(name).fit(X, y)
     D = da.from_array(X, chunks=chunks)
     asked = []
-    of_some = prediction.Predictor._of_some
+    of_block = prediction.Predictor._of_block
     monkeypatch.setattr(
-        prediction.Predictor, "_of_some", lambda *args: asked.append(1) or of_some(*args)
+        prediction.Predictor, "_of_block", lambda *args: asked.append(1) or of_block(*args)
     )
     mean = model.predict(D)
     assert isinstance(mean, da.Array)
@@ -287,9 +287,11 @@ def test_chosen_features_are_lazy():
 def test_what_is_sent_to_predict_is_small():
     import pickle
 
+    from sparsewise.estimators.prediction import Predictor
+
     X, y = table(100, 80)
     model = StepwiseRegressor(sparsity=3).partial_fit(X, y)
-    assert len(pickle.dumps(model._predictor(np.dtype(float)))) < 2000
+    assert len(pickle.dumps(Predictor.of(model._state_, np.dtype(float)))) < 2000
 
 
 def test_a_model_of_nothing():

@@ -103,7 +103,7 @@ def test_numbers_are_numbers_whatever_their_type():
 
 def test_lazy_frames_are_refused_by_name():
     lazy = pl.LazyFrame({"a": a})
-    message = "is a LazyFrame of Polars, whose rows nobody has read; pass"
+    message = "is a LazyFrame of Polars, whose rows have not been read; pass"
     with pytest.raises(InputTypeError, match=rf"X {message} X.collect\(\)"):
         StepwiseRegressor().fit(lazy, y)
     with pytest.raises(InputTypeError, match=rf"y {message} y.collect\(\)"):

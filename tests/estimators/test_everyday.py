@@ -296,7 +296,7 @@ def test_units_of_features(name):
             other.predict(X_new * scale, return_std=True)[1],
             one.predict(X_new, return_std=True)[1],
         )
-    assert one.path_["feature"].to_list() == other.path_["feature"].to_list()
+    assert one.path_["feature"].tolist() == other.path_["feature"].tolist()
 
 
 @pytest.mark.parametrize("factor", [1e-12, 1e12, -3.0])
@@ -313,7 +313,7 @@ def test_units_of_the_target(name, factor):
     assert_close(other.noise_, abs(factor) * one.noise_, rtol=rtol)
     if one.covariance_ is not None:
         assert_close(other.covariance_, factor**2 * one.covariance_, rtol=rtol)
-    assert one.path_["feature"].to_list() == other.path_["feature"].to_list()
+    assert one.path_["feature"].tolist() == other.path_["feature"].tolist()
 
 
 @over([name for name in SETTINGS if SETTINGS[name].fit_intercept])
@@ -330,7 +330,7 @@ def test_shifts(name):
     assert other.intercept_ == pytest.approx(expected, rel=1e-6)
     if one.covariance_ is not None:
         assert_close(other.covariance_, one.covariance_, rtol=rtol)
-    assert one.path_["feature"].to_list() == other.path_["feature"].to_list()
+    assert one.path_["feature"].tolist() == other.path_["feature"].tolist()
 
 
 def test_far_from_zero():
@@ -426,7 +426,13 @@ def test_paths_are_frames_of_the_kind_that_came_in(diabetes):
     assert isinstance(again, pl.DataFrame)
     assert again.columns == columns
     bare = StepwiseRegressor().fit(X.to_numpy(), y.to_numpy()).path_
-    assert bare["feature"].to_list()[1:3] == ["x2", "x8"]
+    assert isinstance(bare, dict)
+    assert list(bare) == columns
+    assert all(isinstance(values, np.ndarray) for values in bare.values())
+    assert bare["feature"].tolist()[1:3] == ["x2", "x8"]
+    for name in columns[3:]:
+        np.testing.assert_allclose(path[name], bare[name], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(again[name], bare[name], rtol=1e-9, atol=1e-9)
 
 
 def test_certificate(diabetes):

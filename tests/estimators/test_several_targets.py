@@ -455,6 +455,7 @@ def test_in_pipelines_and_searches(name):
 def test_pickles(name):
     X, Y = problem_of_three()
     model = make(name).fit(X, Y)
+    _ = model.path_  # which a pickle has if it was computed
     again = pickle.load(io.BytesIO(pickle.dumps(model)))
     assert_same(again, model, X, rtol=0)
     assert str(again.summary()) == str(model.summary())

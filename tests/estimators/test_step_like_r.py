@@ -82,10 +82,8 @@ def test_criteria_of_the_last_row(search):
     assert aic == pytest.approx(search.aic - constant - 2, rel=1e-8)
     assert bic == pytest.approx(search.bic - constant - np.log(n), rel=1e-8)
     rows = r.path_
-    chosen = rows[rows["size"] == k]
-    assert chosen[search.criterion].min() == pytest.approx(
-        {"aic": aic, "bic": bic}[search.criterion]
-    )
+    chosen = rows[search.criterion][rows["size"] == k]
+    assert chosen.min() == pytest.approx({"aic": aic, "bic": bic}[search.criterion])
 
 
 @pytest.mark.parametrize("search", [s for s in BOTH if s.intercept and not s.weights], ids=str)

@@ -382,8 +382,7 @@ def solves_the_normal_equations(model: Any, given: Given) -> None:
 @oracle
 def criteria_are_their_formulas(model: Any, given: Given) -> None:
     """AIC and BIC of every model on the path, R² of every step, and sizes that fit the steps."""
-    path = model.path_
-    columns = {name: path[name].to_list() for name in path.columns}
+    columns = {name: values.tolist() for name, values in model._path_columns().items()}
     n, total = float(model.n_rows_), float(model.criteria_.total)
     assert math.isclose(n, given.rows, rel_tol=1e-9), f"{n} rows, not {given.rows}"
     for i, rss in enumerate(columns["rss"]):
@@ -391,7 +390,7 @@ def criteria_are_their_formulas(model: Any, given: Given) -> None:
         if total > 0:
             assert abs(columns["r2"][i] - max(0.0, 1 - rss / total)) <= 1e-9, "R²"
         for name, price in (("aic", 2.0), ("bic", math.log(n))):
-            if rss > 0 and columns.get(name) and columns[name][i] is not None:
+            if rss > 0 and columns.get(name) and not math.isnan(columns[name][i]):
                 value = n * (math.log(rss) - math.log(n)) + price * p
                 assert math.isclose(columns[name][i], value, rel_tol=1e-9, abs_tol=1e-6), name
     assert columns["action"][0] == "start"
@@ -571,13 +570,11 @@ def off_by_a_thousandth():
 
 @fault(solves_the_normal_equations, family="estimators")
 def coefficients_too_large():
-    right = base.SparseLinearModel._keep
+    def change(state, *_):
+        solution = replace(state.solution_, coef=1.01 * state.solution_.coef)
+        return replace(state, solution_=solution, coef_=1.01 * state.coef_)
 
-    def keep(self, data):
-        self.solution_ = replace(self.solution_, coef=1.01 * self.solution_.coef)
-        right(self, data)
-
-    return patch.object(base.SparseLinearModel, "_keep", keep)
+    return wrapped(base.SparseLinearModel, "_fitted", change)
 
 
 @fault(criteria_are_their_formulas, family="estimators")
@@ -587,7 +584,7 @@ def another_bic():
 
 @fault(keeps_its_precision, family="estimators")
 def double_for_all():
-    return patch.object(base, "in_precision", lambda dtype, value: value)
+    return patch.object(state, "in_precision", lambda dtype, value: value)
 
 
 @fault(leaves_nothing, family="estimators")
@@ -610,13 +607,10 @@ def refuses_all():
 
 @fault(is_an_estimator, family="estimators")
 def forgetful_pickle():
-    right = base.SparseLinearModel.__getstate__
+    def double(kept, *_):
+        return {**kept, "coef_": 2 * kept["coef_"]}
 
-    def state(self):
-        kept = right(self)
-        return {**kept, "coef_": 2 * kept["coef_"]} if "coef_" in kept else kept
-
-    return patch.object(base.SparseLinearModel, "__getstate__", state)
+    return wrapped(state.FittedState, "__getstate__", double)
 
 
 @fault(containers_do_not_matter, family="estimators")

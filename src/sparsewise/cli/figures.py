@@ -50,7 +50,7 @@ def draw_path(model: SparseLinearModel, path: str) -> None:
     from sparsewise.plots import CriterionDisplay, PathDisplay
     from sparsewise.plots.fitted import met, path_penalties
 
-    criteria = "bic" in model.path_.columns
+    criteria = "bic" in model._path_columns()
     figure = Figure(figsize=(11 if criteria else 6.5, 4.5), dpi=150, layout="constrained")
     left, *right = figure.subplots(1, 1 + criteria, squeeze=False)[0]
     by = "step" if path_penalties(model, met(model).models) is None else "penalty"

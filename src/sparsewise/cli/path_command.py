@@ -13,7 +13,7 @@ from sparsewise.cli.fit_command import add_arguments, check_outputs
 from sparsewise.cli.methods import DEFAULTS, given_parameters
 from sparsewise.cli.options import Command
 from sparsewise.cli.spelling import as_option
-from sparsewise.cli.table_fit import TableFit, fit_table
+from sparsewise.cli.table_fit import TableFit, fit_table, path_frame
 
 if TYPE_CHECKING:
     from sparsewise.estimators.frames import Frame
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(fit: TableFit, args: argparse.Namespace) -> None:
-    frame = fit.model.path_
+    frame = path_frame(fit.model)
     if args.csv:
         sys.stdout.write(as_csv(frame))
         return

@@ -16,6 +16,7 @@ from sparsewise.errors import InputError, InputWarning
 
 if TYPE_CHECKING:
     from sparsewise.estimators.base import SparseLinearModel
+    from sparsewise.estimators.frames import Frame
     from sparsewise.io.tables import Table
     from sparsewise.summary import Description
 
@@ -81,9 +82,16 @@ class TableFit:
                     name: finite(value) if isinstance(value, float) else value
                     for name, value in row.items()
                 }
-                for row in self.model.path_.to_dicts()
+                for row in path_frame(self.model).to_dicts()
             ],
         }
+
+
+def path_frame(model: SparseLinearModel) -> Frame:
+    """Return the path as a Polars frame, whatever the rows came in."""
+    from sparsewise.estimators.frames import as_frame
+
+    return as_frame(model._path_columns(), "polars")
 
 
 def fit_table(

@@ -9,11 +9,11 @@ from sparsewise.errors import InputError
 
 
 class UnavailableError(InputError, AttributeError):
-    """What an estimator with these parameters can't do: it has no such method, says `hasattr`."""
+    """What an estimator with these parameters can't do: `hasattr` says that it has no method."""
 
 
 class Available:
-    """A method, unless an attribute holds the error that says why not.
+    """A method that works on condensed rows: there unless the estimator needs the rows themselves.
 
     As scikit-learn's `available_if`, but the reason is the error itself.
 
@@ -21,17 +21,15 @@ class Available:
     ----------
     method : callable
         The method.
-    unless : str
-        The name of the attribute: an `UnavailableError`, or None.
     """
 
-    def __init__(self, method: Callable[..., Any], unless: str) -> None:
-        self.method, self.unless = method, unless
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
         self.__doc__ = method.__doc__
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
         if estimator is None:
             return self.method
-        if (why_not := getattr(estimator, self.unless)) is not None:
-            raise why_not
+        if (error := estimator._requirements().needs_rows) is not None:
+            raise error
         return self.method.__get__(estimator, owner)

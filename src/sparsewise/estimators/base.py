@@ -1,48 +1,49 @@
-"""What all linear estimators share: a table goes in, a sparse model in its own units comes out."""
+"""What all linear estimators share: rows go in, a sparse model in their own units comes out."""
 
 from __future__ import annotations
 
-import inspect
-import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
+from dataclasses import dataclass, fields
+from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number
-from sparsewise._util.predictive_std import shares, typical
 from sparsewise._util.text import listing
-from sparsewise.algorithms import ALGORITHMS, Algorithm
+from sparsewise.algorithms import Algorithm
 from sparsewise.criteria.information import BY_LOSS
 from sparsewise.design.choose import is_dask_array
 from sparsewise.errors import InputError, Parameter
+from sparsewise.estimators import uncertainty
 from sparsewise.estimators.available import Available
-from sparsewise.estimators.frames import Frame, as_frame, wanted_kind
-from sparsewise.estimators.inputs import ACCEPTED, Intake
-from sparsewise.estimators.prediction import Exact, Predictor
-from sparsewise.estimators.state import in_precision, reset_on_failure, rollback_on_error
+from sparsewise.estimators.dask_inputs import same_features
+from sparsewise.estimators.dtypes import check_real
+from sparsewise.estimators.feature_names import Columns
+from sparsewise.estimators.frames import Frame, as_frame
+from sparsewise.estimators.inputs import ACCEPTED, read, read_more
+from sparsewise.estimators.prediction import Predictor
+from sparsewise.estimators.requirements import Inputs, Requirements
+from sparsewise.estimators.state import (
+    Fit,
+    Fitted,
+    FittedState,
+    reset_on_failure,
+    rollback_on_error,
+)
 from sparsewise.model_selection.data import Data
 from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
-from sparsewise.results.solution import UncertainSolution
-from sparsewise.suffstats.dask_collections import (
-    by_rows,
-    is_dask,
-)
+from sparsewise.suffstats.dask_collections import is_dask
 
 if TYPE_CHECKING:
     from sparsewise.summary import Summary
@@ -59,7 +60,7 @@ SEARCH_SECONDS = 1.0
 
 # scikit-learn ships no types: its base classes are Any to the checker.
 @dataclass(kw_only=True, eq=False, repr=False)
-class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[misc]
+class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model of few features; a selector of these, too.
 
     As a selector (`transform`, `get_support`, `get_feature_names_out`) it keeps what it has chosen,
@@ -68,9 +69,9 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
     With a `BasisPursuitRegressor`, whose `penalty` is a number, or for smaller coefficients, give
     it a threshold of 1e-300, say, to keep all that are not zero.
 
-    Subclasses say how it is found (`_solve`). What `fit` finds has a name that ends in an
-    underscore, public or not, and is forgotten at the next one: if that fails, nothing is left. It
-    has the precision of X, unless a number is beyond its range.
+    Subclasses say how it is found (`_solve`). What `fit` finds is one record (`state.FittedState`),
+    from which all attributes are read; it is forgotten at the next fit, and if that fails, nothing
+    is left. Numbers have the precision of X, unless one is beyond its range.
 
     Several targets, y of shape (n, q), share their features. Each counts by its norm (about its
     mean), so that none drowns the others whatever its units: squared residuals, criteria and errors
@@ -91,8 +92,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         the noise.
     coef_std_, intercept_std_ : as coef_ and intercept_, or None
         Standard deviations of coefficients and intercept, with the same proviso.
-    path_ : data frame
-        Every step: action, feature, size, RSS, and what the models are worth.
+    path_ : data frame, or dict of ndarray
+        Every step: action, feature, size, RSS, and the criteria; a frame if X was one.
     criteria_ : Criteria
         The formulas, with the numbers of rows and features in place.
     solution_ : Solution
@@ -123,13 +124,20 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
     exclude: Sequence[int | str] | None = None
     certify: bool | float = False
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Add the attributes that all have to the documentation of a subclass."""
-        super().__init_subclass__(**kwargs)
-        if cls.__doc__:
-            common = (inspect.getdoc(SparseLinearModel) or "").partition("\n----------\n")[2]
-            own = inspect.cleandoc(cls.__doc__)
-            cls.__doc__ = own.replace("\n\nExamples\n", f"\n{common}\n\nExamples\n")
+    solution_ = Fitted()
+    coef_ = Fitted()
+    intercept_ = Fitted(rounded=True)
+    noise_ = Fitted(rounded=True)
+    covariance_ = Fitted(rounded=True)
+    coef_std_ = Fitted(rounded=True)
+    intercept_std_ = Fitted(rounded=True)
+    means_ = Fitted(rounded=True)
+    n_rows_ = Fitted()
+    criteria_ = Fitted()
+    certificate_ = Fitted()
+    uncertified_ = Fitted()
+    warnings_ = Fitted()
+    target_names_ = Fitted()
 
     @classmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
@@ -137,8 +145,12 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         return cls(**{"algorithm": record.name, **parameters})
 
     @abstractmethod
-    def _solve(self, data: Data) -> Solution:
-        """The model, with the features as columns."""
+    def _solve(self, data: Data, columns: Columns) -> Fit:
+        """Find the model in the data."""
+
+    def _requirements(self) -> Requirements:
+        """What this estimator requires of its rows."""
+        return Requirements(self.fit_intercept, self.include, self.exclude)
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -166,12 +178,16 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         estimator
             The estimator itself.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Self:
         with reset_on_failure(self):
-            self._check_settings()
-            self._fit(self._data(X, y, sample_weight))
+            check_parameters(self)
+            inputs = read(self, self._requirements(), X, y, sample_weight, groups)
+            self._state_ = self._fitted(inputs)
         return self
 
-    @partial(Available, unless="_needs_rows")
+    @Available
     def partial_fit(
         self,
         X: ArrayLike,
@@ -205,8 +221,10 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
             The estimator itself.
         """
         with rollback_on_error(self):
-            self._check_settings()
-            self._fit(self._more_data(X, y, sample_weight, fold))
+            check_parameters(self)
+            state = vars(self).get("_state_")
+            inputs = read_more(self, self._requirements(), state, X, y, sample_weight, fold)
+            self._state_ = self._fitted(inputs)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -228,30 +246,18 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
             of coefficients and intercept. Only if `return_std`.
         """
         check_is_fitted(self)
-        if return_std and (self.noise_ is None or self.covariance_ is None):
-            raise self._no_std()
+        state = self._state_
+        if return_std and (state.noise_ is None or state.covariance_ is None):
+            raise uncertainty.no_standard_deviations(state)
+        chosen = state.solution_.support
         if is_dask(X):
-            return self._predict_afar(X, return_std)
-        self._check_real(X)
+            array = same_features(X, state.columns)
+            predictor = Predictor.of(state, array.dtype)
+            return predictor.expected_of_dask(array, chosen, return_std)
+        check_real(X, "X", self._requirements().function)
         rows: Any = validate_data(self, X, reset=False, **ACCEPTED)
-        chosen = self.solution_.support
-        mean, std = self._predictor(rows.dtype).expected(rows, chosen, return_std)
+        mean, std = Predictor.of(state, rows.dtype).expected(rows, chosen, return_std)
         return (mean, std) if return_std else mean
-
-    def _predict_afar(self, X: Any, return_std: bool) -> Any:
-        """The same of a Dask collection, for Dask to compute when it is asked to."""
-        array = self._alike(X)
-        predictor, chosen = self._predictor(array.dtype), self.solution_.support
-        wanted = [predictor.mean, predictor.std] if return_std else [predictor.mean]
-        each = self.coef_.shape[:-1]
-        lazy = [by_rows(one, array, chosen, predictor.dtype, each) for one in wanted]
-        return tuple(lazy) if return_std else lazy[0]
-
-    def _predictor(self, dtype: np.dtype[Any]) -> Predictor:
-        """What predictions of rows in this precision are made of."""
-        coef = self.solution_.coef[self.solution_.support].astype(np.float64)
-        level = self.fit_intercept / self.n_rows_
-        return Predictor(coef, self._exact_, level, np.result_type(dtype, self.coef_.dtype))
 
     def transform(self, X: Any) -> Any:
         """The chosen features of these rows.
@@ -269,8 +275,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
         if not is_dask(X):
             return super().transform(X)
         check_is_fitted(self)
-        self._alike(X)
-        chosen = self.solution_.support
+        same_features(X, self._state_.columns)
+        chosen = self._state_.solution_.support
         return X[:, chosen] if is_dask_array(X) else X[[X.columns[j] for j in chosen]]
 
     def summary(self) -> Summary:
@@ -283,174 +289,153 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, Intake):  # type: ignore[
 
     @property
     def path_(self) -> Frame:
-        """Every step: what it did and where that led, as a data frame.
+        """Every step: what it did and where that led, column by column.
 
         Columns: step, action, feature, size, rss, r2; for least squares and basis pursuit, whose
         degrees of freedom are their features, the criteria (see `sparsewise.criteria.Criteria`;
-        loo is the mean squared error of each row predicted without it, None where rows were
+        loo is the mean squared error of each row predicted without it, NaN where rows were
         condensed; cp takes the noise of all features, which but a `StepwiseRegressor` knows only if
         the path has met that model); log_evidence for Bayesian models, at the final σ in every
-        step. A frame of the kind that `set_output` asks for; otherwise a pandas frame if X was one,
-        else a Polars frame.
+        step. A pandas or Polars frame if X was one (unknown numbers are null in Polars), otherwise
+        a dict of arrays.
         """
         check_is_fitted(self)
-        kind = wanted_kind(self) or self._frame
-        if getattr(self, "_path_", (None,))[0] != kind:
-            self._path_ = kind, as_frame(self._path_columns(), kind)
-        return self._path_[1]
+        state = self._state_
+        if state.path is None:
+            state.path = as_frame(self._path_columns(), state.columns.frame)
+        return state.path
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, bool)
-        mask[self.solution_.support] = True
+        mask[self._state_.solution_.support] = True
         return mask
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy or a pickle holds no table, and makes its own frame of the path.
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_data_", "_path_")}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.target_tags.multi_output = self._one_target is None
+        tags.target_tags.multi_output = not self._requirements().single_target
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        # Reading its own signature again takes scikit-learn as long as we take for a small fit.
-        return super()._get_param_names()
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, as in scikit-learn.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether to add the parameters of parameters that are estimators; none of them is.
+
+        Returns
+        -------
+        dict
+            Parameters by name.
+        """
+        # Reading its own signature takes scikit-learn as long as we take for a small fit.
+        kind: Any = type(self)
+        return {name: getattr(self, name) for name in parameter_names(kind)}
 
     # ------------------------------------------------------------------ from data to a model
 
-    def _check_settings(self) -> None:
-        if not get_config()["skip_parameter_validation"]:
-            self._validate_params()
-
-    def _fit(self, data: Data) -> None:
-        """Solve, and set all fitted attributes."""
+    def _fitted(self, inputs: Inputs) -> FittedState:
+        """Solve, and gather all that there is to know of the model."""
+        data = inputs.data
         try:
-            self.solution_ = self._solve(data)
-            self._keep(data)
-            self.warnings_ = tuple(data.warnings)
-        except DependentColumnsError as error:
-            names = [self._name(j) for j in error.columns if j in data.include]
-            raise indistinguishable(names) from error
-
-    def _keep(self, data: Data) -> None:
-        """Set all fitted attributes."""
-        solution, support, reduced = self.solution_, self.solution_.support, data.reduced
-        self.coef_ = np.ascontiguousarray(solution.coef.T)  # of several targets, one a row
-        means, level = reduced.means[support], reduced.level
-        intercept = level - means @ solution.coef[support]
-        intercept = intercept if data.multi_target else float(intercept)
-        noise, covariance = _noise_and_covariance(data, solution)
-        self._exact_ = Exact(means, level, intercept, noise, covariance)
-        self.n_rows_ = data.rows
-        single = partial(in_precision, self.coef_.dtype)
-        self.means_, self.intercept_ = single(means), single(intercept)
-        self.noise_, self.covariance_ = single(noise), single(covariance)
-        self.coef_std_, self.intercept_std_ = map(single, self._spread())
-        self._losses_, self._totals_ = data.losses(solution), data.totals
-        self.criteria_ = data.criteria(self._full_variance(data))
-        is_whole = solution.stop is not Stop.INTERRUPTED
-        if self.certify is not False and support.size and data.total > 0 and is_whole:
-            seconds = (
-                SEARCH_SECONDS if self.certify is True else check_number(self.certify, "certify")
+            fit = self._solve(data, inputs.columns)
+            solution, reduced = fit.solution, data.reduced
+            support, names = solution.support, inputs.columns.target_names
+            means = reduced.means[support]
+            intercept = reduced.level - means @ solution.coef[support]
+            noise, covariance = uncertainty.noise_and_covariance(data, solution)
+            stds = uncertainty.standard_deviations(data, support, noise, covariance)
+            return FittedState(
+                solution_=solution,
+                columns=inputs.columns,
+                has_intercept=data.intercept,
+                coef_=np.ascontiguousarray(solution.coef.T),  # of several targets, one a row
+                means_=means,
+                level=reduced.level,
+                intercept_=intercept if data.multi_target else float(intercept),
+                noise_=noise,
+                covariance_=covariance,
+                coef_std_=stds[0],
+                intercept_std_=stds[1],
+                n_rows_=data.rows,
+                criteria_=data.criteria(self._full_variance(data, solution)),
+                losses=data.losses(solution),
+                totals=data.totals,
+                attributes={
+                    **fit.attributes,
+                    **({} if names is None else {"target_names_": names}),
+                    **certified(data, solution, self.certify),
+                },
+                warnings_=tuple(data.warnings),
+                rows=inputs.rows,
+                note=inputs.note,
+                loo=fit.loo,
             )
-            self._certify(data, seconds)
+        except DependentColumnsError as error:
+            included = [inputs.columns.feature(j) for j in error.columns if j in data.include]
+            raise indistinguishable(included) from error
 
-    def _full_variance(self, data: Data) -> float | None:
+    def _full_variance(self, data: Data, solution: Solution) -> float | None:
         """s², the residual variance with all features, if the path has met that model."""
-        if not self.solution_.least_squares or data.saturates:
+        if not solution.least_squares or data.saturates:
             return None
-        path = self.solution_.path
+        path = solution.path
         met = path.losses[path.n_columns == data.candidates].tolist()
         if not met:
             return None
         left = data.rows - data.candidates - data.intercept
         return 0.0 if data.is_exact(min(met)) else min(met) / left
 
-    def _certify(self, data: Data, seconds: float) -> None:
-        try:
-            self.certificate_ = self.solution_.certificate(
-                data.design,
-                data.target,
-                swaps=True,
-                time_limit=seconds,
-                include=data.include,
-                exclude=data.exclude,
-            )
-        except InputError as error:
-            self.uncertified_ = str(error)
-
-    def _spread(self) -> tuple[Any, Any]:
-        """Standard deviations of the coefficients and the intercept, where they are known.
-
-        The mean of the target and the coefficients are independent given the noise, and the
-        intercept is their difference: σ²/n + x̄ᵀΣx̄.
-        """
-        means, _, _, noise, covariance = self._exact_
-        if covariance is None or noise is None:
-            return None, None
-        of_coef = np.zeros(self.n_features_in_)
-        of_coef[self.solution_.support] = np.sqrt(np.diagonal(covariance))
-        shift = max(float(means @ covariance @ means), 0.0)
-        of_intercept = math.sqrt(typical(noise) ** 2 / self.n_rows_ + shift)
-        if not np.ndim(noise):
-            return of_coef, of_intercept if self.fit_intercept else None
-        of_each = shares(noise)
-        return np.outer(of_each, of_coef), of_intercept * of_each if self.fit_intercept else None
-
-    @property
-    def _out_of_range(self) -> bool:
-        """Whether standard deviations are unknown for their size alone."""
-        has_some = self.solution_.least_squares or self.solution_.posterior is not None
-        return has_some and self.noise_ is not None and self.covariance_ is None
-
-    def _no_std(self) -> InputError:
-        """Why there are no standard deviations."""
-        if self._out_of_range:
-            return InputError(f"There are no standard deviations: {OUT_OF_RANGE}.")
-        if self.solution_.least_squares:
-            return InputError(
-                "There are no more rows than coefficients, so that nothing tells the noise: "
-                "standard deviations need more rows, or fewer features."
-            )
-        wrong = "The coefficients are shrunk, and have no standard deviations: use "
-        stepwise, bayesian = Parameter("StepwiseRegressor"), Parameter("SparseBayesRegressor")
-        use = Parameter("debias", True), ", ", stepwise, " or ", bayesian, " for these."
-        return InputError((wrong, *use))
-
-    def _path_columns(self) -> dict[str, list[Any]]:
+    def _path_columns(self) -> dict[str, Array]:
         """The columns of `path_`, by name."""
-        path, total = self.solution_.path, self.criteria_.total
-        rss = np.where(self.criteria_.is_exact(path.losses), 0.0, path.losses)
-        columns: dict[str, list[Any]] = {
-            "step": list(range(len(rss))),
-            "action": ["start", *(step.action for step in path)],
-            "feature": [None, *(", ".join(map(self._name, step.columns)) for step in path)],
-            "size": path.n_columns.tolist(),
-            "rss": rss.tolist(),
-            "r2": (1 - np.minimum(rss / total, 1) if total > 0 else np.ones_like(rss)).tolist(),
-        }
-        if self.solution_.counts_features:
-            for name in BY_LOSS:
-                columns[name] = known(self.criteria_[name].value(rss, path.dfs))
-        return columns
+        return path_columns(self._state_)
 
 
-def alone(algorithm: str) -> str | None:
-    """That an algorithm takes one target only, if it does: for `Intake._one_target`."""
-    record = ALGORITHMS.get(algorithm)  # a wrong name is refused elsewhere
-    return None if record is None or record.multi_target else f"{algorithm} takes"
+@cache
+def parameter_names(kind: Any) -> tuple[str, ...]:
+    """The parameters of an estimator, by name, sorted as in scikit-learn."""
+    return tuple(sorted(field.name for field in fields(kind) if field.init))
 
 
-def known(values: Iterable[float]) -> list[float | None]:
-    """The values, None for NaN."""
-    return [None if math.isnan(value) else float(value) for value in values]
+def check_parameters(estimator: Any) -> None:
+    """Check types and ranges of the parameters, unless scikit-learn is configured not to."""
+    if not get_config()["skip_parameter_validation"]:
+        estimator._validate_params()
+
+
+def certified(data: Data, solution: Solution, certify: bool | float) -> dict[str, Any]:
+    """The certificate, or why there is none, if one is asked for and there is anything to tell."""
+    is_whole = solution.stop is not Stop.INTERRUPTED
+    if certify is False or not (solution.support.size and data.total > 0 and is_whole):
+        return {}
+    seconds = SEARCH_SECONDS if certify is True else check_number(certify, "certify")
+    limits = {"swaps": True, "time_limit": seconds}
+    try:
+        return {"certificate_": data.run(solution.certificate, **limits)}
+    except InputError as error:
+        return {"uncertified_": str(error)}
+
+
+def path_columns(state: FittedState) -> dict[str, Array]:
+    """The columns of the path that all linear estimators have, by name."""
+    solution, criteria = state.solution_, state.criteria_
+    path, total = solution.path, criteria.total
+    rss = np.where(criteria.is_exact(path.losses), 0.0, path.losses)
+    features = (", ".join(map(state.columns.feature, step.columns)) for step in path)
+    columns = {
+        "step": np.arange(len(rss)),
+        "action": np.array(["start", *(step.action for step in path)], object),
+        "feature": np.array([None, *features], object),
+        "size": path.n_columns,
+        "rss": rss,
+        "r2": 1 - np.minimum(rss / total, 1) if total > 0 else np.ones_like(rss),
+    }
+    if solution.counts_features:
+        columns |= {name: np.asarray(criteria[name].value(rss, path.dfs)) for name in BY_LOSS}
+    return columns
 
 
 def indistinguishable(names: Iterable[str]) -> InputError:
@@ -458,52 +443,3 @@ def indistinguishable(names: Iterable[str]) -> InputError:
     wrong = f"{listing(names)} can't be told from the other included features (constant, or a "
     wrong += "combination of them): take out of "
     return InputError((wrong, Parameter("include"), " what says nothing new."))
-
-
-OUT_OF_RANGE = "their squares are too large or too small for numbers, so use other units"
-
-
-def _noise_and_covariance(data: Data, solution: Solution) -> tuple[Any, Array | None]:
-    """Standard deviation of the noise, covariance of the chosen coefficients; None if unknown.
-
-    It is as good as unknown where units are such that their squares are no numbers. Several targets
-    have a noise each, and the covariance is that of one with the typical noise.
-    """
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        noise, covariance = _estimated(data, solution)
-        if noise is None or covariance is None:
-            return noise, None
-        means, variances = data.reduced.means[solution.support], np.diagonal(covariance)
-        is_told = np.isfinite(covariance).all() and np.isfinite(means @ covariance @ means)
-        is_told &= not np.any(noise) or bool((variances >= np.finfo(covariance.dtype).tiny).all())
-    return noise, covariance if is_told else None
-
-
-def _estimated(data: Data, solution: Solution) -> tuple[Any, Array | None]:
-    """Both from the posterior, or from the squared residuals."""
-    if isinstance(solution, UncertainSolution):
-        if not data.multi_target:
-            return solution.posterior
-        noise = solution.each_sigma.copy()
-        return noise, solution.covariance * (typical(noise) / (solution.sigma or 1.0)) ** 2
-    support = solution.support
-    left = data.rows - support.size - data.intercept
-    if left <= 0:
-        return None, None
-    exact = data.design.tolerances.exact
-    noise = np.array(
-        [
-            0.0 if loss <= exact * total else math.sqrt(loss / left)
-            for loss, total in zip(data.losses(solution), data.totals, strict=True)
-        ]
-    )
-    covariance = _covariance(data, support, typical(noise)) if solution.least_squares else None
-    return noise if data.multi_target else noise[0].item(), covariance
-
-
-def _covariance(data: Data, support: Array, noise: float) -> Array:
-    """σ² (A_S*A_S)⁻¹, by QR of unit columns."""
-    columns, R = data.triangle(support)
-    root = np.linalg.solve(R, np.eye(support.size)) * noise / data.design.norms()[columns, None]
-    root = root[np.argsort(columns)]
-    return np.asarray(root @ root.T)

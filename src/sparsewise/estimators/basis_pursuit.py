@@ -15,9 +15,12 @@ from sparsewise._util.parameters import check_number
 from sparsewise.algorithms import ALGORITHMS, Algorithm, Family, bpdn, forward, l1_path
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import SparseLinearModel
+from sparsewise.estimators.feature_names import Columns
+from sparsewise.estimators.requirements import Requirements
+from sparsewise.estimators.state import Fit, Fitted
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.residual_variance import inferred_variance
-from sparsewise.results import L1Solution, Solution
+from sparsewise.results import L1Solution
 
 L1 = {name: one for name, one in ALGORITHMS.items() if one.family is Family.L1}
 PROXIMAL = {name: one for name, one in L1.items() if one.takes("penalty")}
@@ -76,6 +79,37 @@ class BasisPursuitRegressor(SparseLinearModel):
     ----------
     residual_ : float or None
         The bound used; None with a penalty.
+    coef_ : ndarray of shape (m,), or (q, m)
+        Coefficients, zero for features that were not chosen; of q targets a row for each.
+    intercept_ : float, or ndarray of shape (q,)
+        The constant.
+    noise_ : float, ndarray of shape (q,), or None
+        Standard deviation of the noise; None where no row is left to tell it.
+    covariance_ : ndarray of shape (k, k) or None
+        Of the chosen coefficients, given that these features are the right ones; None where they
+        are shrunk, or the noise is not known. Of several targets, that of one whose noise is the
+        root mean square of `noise_` (of those that have any): it is proportional to the variance of
+        the noise.
+    coef_std_, intercept_std_ : as coef_ and intercept_, or None
+        Standard deviations of coefficients and intercept, with the same proviso.
+    path_ : data frame, or dict of ndarray
+        Every step: action, feature, size, RSS, and the criteria; a frame if X was one.
+    criteria_ : Criteria
+        The formulas, with the numbers of rows and features in place.
+    solution_ : Solution
+        What the algorithm returned: support, path, reason for stopping.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    warnings_ : tuple of InputWarning
+        What `fit` has warned of; `summary` says it, too.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    target_names_ : ndarray of str
+        Names of the targets, where y was a data frame.
 
     Examples
     --------
@@ -86,7 +120,6 @@ class BasisPursuitRegressor(SparseLinearModel):
     ['sex', 'bmi', 'bp', 's3', 's5']
     """
 
-    _function = bpdn.__name__
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseLinearModel._parameter_constraints,
         "weights": [StrOptions(set(REWEIGHTED)), "array-like", None],
@@ -115,29 +148,28 @@ class BasisPursuitRegressor(SparseLinearModel):
         solver = record.name if record.takes("penalty") else "auto"
         return cls(own_weights(record), solver=solver, **parameters)
 
-    @property
-    def _one_target(self) -> str | None:
-        return (
-            None if all(one.multi_target for one in L1.values()) else "BasisPursuitRegressor takes"
-        )
+    residual_ = Fitted()
 
-    def _solve(self, data: Data) -> Solution:
+    def _requirements(self) -> Requirements:
+        single = not all(one.multi_target for one in L1.values())
+        who = f"{type(self).__name__} takes" if single else ""
+        return super()._requirements()._replace(single_target=who, function=bpdn.__name__)
+
+    def _solve(self, data: Data, columns: Columns) -> Fit:
         self._check_parameters()
-        self.residual_ = None if self.penalty is not None else self._bound(data)
-        if self.residual_ is None:
-            return self._penalised(data)
-        parameters = {"residual": self.residual_, "debias": self.debias}
-        if isinstance(self.weights, str):
-            return self._reweighted(data, parameters)
-        return data.run(bpdn, weights=self._costs(data), solver=self._exact_solver(), **parameters)
-
-    def _reweighted(self, data: Data, parameters: dict[str, Any]) -> Solution:
-        run = REWEIGHTED[str(self.weights)]
-        if run.takes("solver"):
+        if self.penalty is not None:
+            return Fit(self._penalised(data), {"residual_": None})
+        bound = self._bound(data)
+        parameters: dict[str, Any] = {"residual": bound, "debias": self.debias}
+        is_name = isinstance(self.weights, str)
+        algorithm = REWEIGHTED[str(self.weights)] if is_name else L1[bpdn.__name__]
+        if algorithm.takes("weights"):
+            parameters["weights"] = self._costs(data)
+        if algorithm.takes("solver"):
             parameters["solver"] = self._exact_solver()
-        if run.takes("sigma") and self.residual_:
-            parameters["sigma"] = self.residual_ / math.sqrt(data.rows)  # the noise of each row
-        return data.run(run.function, **parameters)
+        if algorithm.takes("sigma") and bound:
+            parameters["sigma"] = bound / math.sqrt(data.rows)  # the noise of each row
+        return Fit(data.run(algorithm, **parameters), {"residual_": bound})
 
     def _penalised(self, data: Data) -> L1Solution:
         penalty = check_number(self.penalty or 0.0, "penalty")

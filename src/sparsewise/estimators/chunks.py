@@ -20,28 +20,24 @@ CHUNK = "(X, y), (X, y, sample_weight) or (X, y, sample_weight, fold)"
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """All rows so far.
+class AccumulatedRows:
+    """All rows so far, condensed.
 
     Parameters
     ----------
     rows : Condensed
         The rows.
-    in_folds : int
-        How many chunks were put into folds by their number, in place of labels.
+    numbered : int
+        How many chunks were put into folds by their number, for want of labels.
     """
 
     rows: Condensed = field(default_factory=Condensed)
-    in_folds: int = 0
-
-    def __add__(self, more: Condensed) -> Gathered:
-        """With rows that have been condensed already."""
-        return Gathered(self.rows + more, self.in_folds)
+    numbered: int = 0
 
     def with_chunk(
         self, X: Any, y: Array, weights: Any = None, fold: Any = None, folds: int | None = None
-    ) -> Gathered:
-        """With some more rows; this one stays as it is.
+    ) -> AccumulatedRows:
+        """These rows and some more, in a new object.
 
         Parameters
         ----------
@@ -61,25 +57,25 @@ class Gathered:
             return self
         if fold is not None or folds is None:
             self._check_fold(fold)
-            return Gathered(self.rows.copy().update(X, y, weights, fold=fold), self.in_folds)
-        if self.rows.folds and not self.in_folds:
+            return AccumulatedRows(self.rows.copy().update(X, y, weights, fold=fold), self.numbered)
+        if self.rows.folds and not self.numbered:
             raise InputError(
                 "was given for the rows so far", "give it for these, too.", parameter="fold"
             )
-        number = max(self.in_folds, int(self.rows.count > 0))
+        number = max(self.numbered, int(self.rows.count > 0))
         rows = self.rows.as_fold(0) if number == 1 else self.rows.copy()
-        fold = number % folds if number else split(weights, len(y), folds)
+        fold = number % folds if number else contiguous_folds(weights, len(y), folds)
         taken = rows.update(X, y, weights, fold=fold)
-        return Gathered(taken, number + 1) if taken.count > self.rows.count else self
+        return AccumulatedRows(taken, number + 1) if taken.count > self.rows.count else self
 
     def _check_fold(self, fold: Any) -> None:
-        if fold is not None and self.in_folds:
+        if fold is not None and self.numbered:
             wrong = "was not given for the rows so far, which are in folds by chunk"
             raise InputError(wrong, "give it every time, or never.", parameter="fold")
 
 
-def split(weights: Any, n: int, folds: int) -> Array:
-    """The fold of each row: as many as there are in each, in one piece; rows of weight 0 in any."""
+def contiguous_folds(weights: Any, n: int, folds: int) -> Array:
+    """The fold of each row: contiguous blocks of equal size; rows of weight 0 are in any."""
     counts = np.ones(n, bool) if np.shape(weights) != (n,) else np.asarray(weights) != 0
     total = int(np.count_nonzero(counts))
     labels = np.zeros(n, np.int64)
@@ -118,7 +114,7 @@ def _holds_table(entry: Any) -> bool:
     return isinstance(entry, tuple) and len(getattr(entry[0], "shape", ())) == 2
 
 
-def whole(chunk: Any) -> tuple[Any, ...]:
+def chunk_parts(chunk: Any) -> tuple[Any, ...]:
     """A chunk with all its parts, None for those that are not given."""
     if not isinstance(chunk, (tuple, list)):
         raise InputTypeError(f"it must be {CHUNK}, not of type {type(chunk).__name__}.")
@@ -128,8 +124,8 @@ def whole(chunk: Any) -> tuple[Any, ...]:
 
 
 @contextmanager
-def in_chunk(number: int) -> Iterator[None]:
-    """Say of what is wrong in which chunk it is."""
+def naming_chunk(number: int) -> Iterator[None]:
+    """Name the chunk in an error message."""
     try:
         yield
     except InputError as error:
@@ -138,7 +134,7 @@ def in_chunk(number: int) -> Iterator[None]:
 
 @contextmanager
 def as_input_error() -> Iterator[None]:
-    """Have what scikit-learn's checks find raised as an error of ours, in one sentence."""
+    """Raise errors of scikit-learn's checks as an `InputError` of one sentence."""
     try:
         yield
     except InputError:
@@ -148,8 +144,8 @@ def as_input_error() -> Iterator[None]:
         raise kind(" ".join(str(error).split())) from error
 
 
-def no_parts(given: dict[str, Any], of: str) -> None:
-    """Refuse what is given beside rows that have it already."""
+def refuse_parts(given: dict[str, Any], of: str) -> None:
+    """Refuse arguments that the rows have already."""
     for name, value in given.items():
         if value is not None:
             raise InputError(f"belongs to {of}", "leave it out.", parameter=name)

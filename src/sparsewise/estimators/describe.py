@@ -13,8 +13,9 @@ from sparsewise._util.text import printable, shortened
 from sparsewise.criteria.base import EXACT
 from sparsewise.criteria.information import BY_LOSS, NAMES
 from sparsewise.errors import InputWarning, Parameter, Words
-from sparsewise.estimators.base import OUT_OF_RANGE, SparseLinearModel
-from sparsewise.estimators.selection_rule import Decision, decide
+from sparsewise.estimators.base import SparseLinearModel
+from sparsewise.estimators.selection_rule import SelectionRule, selection_rule
+from sparsewise.estimators.uncertainty import OUT_OF_RANGE, is_out_of_range
 from sparsewise.results import Stop
 from sparsewise.summary.contents import (
     NOTE,
@@ -45,13 +46,13 @@ OBVIOUS = (
 
 def describe(model: SparseLinearModel) -> Description:
     """All there is to say of a fitted estimator."""
-    solution, decision = model.solution_, decide(model)
-    is_exact, loss = _is_exact(model, decision), _loss(model, model.solution_.residual_norm**2)
-    no_std = _no_std(model, decision, is_exact)
-    criteria = dict(_criteria(model, decision, loss))
+    solution, rule = model.solution_, selection_rule(model)
+    is_exact, loss = _is_exact(model, rule), _loss(model, model.solution_.residual_norm**2)
+    no_std = _no_std(model, rule, is_exact)
+    criteria = dict(_criteria(model, rule, loss))
     targets = tuple(_responses(model))
     return Description(
-        target=shortened([one.name for one in targets]) or model._target,
+        target=shortened([one.name for one in targets]) or model._state_.columns.target,
         candidates=model.n_features_in_,
         intercept=_intercept(model, is_exact),
         features=tuple(_features(model, is_exact)),
@@ -59,12 +60,12 @@ def describe(model: SparseLinearModel) -> Description:
         r2=share(loss, model.criteria_.total),
         loss=loss,
         noise=None if model.noise_ is None else typical(model.noise_),
-        log_evidence=decision.log_evidence,
-        price=decision.price,
-        criterion=decision.criterion,
+        log_evidence=rule.log_evidence,
+        price=rule.price,
+        criterion=rule.criterion,
         criteria=criteria,
-        validation_curve=decision.folds,
-        facts=tuple(_facts(model, decision, is_exact, no_std, criteria)),
+        validation_curve=rule.validation_curve,
+        facts=tuple(_facts(model, rule, is_exact, no_std, criteria)),
         stop=solution.stop,
         path=tuple(_path(model, is_exact)),
         passes=solution.n_passes,
@@ -79,10 +80,10 @@ def _loss(model: SparseLinearModel, squared: float) -> float:
     return rounded(squared, model.criteria_.total, model.criteria_.exact)
 
 
-def _is_exact(model: SparseLinearModel, decision: Decision) -> bool:
+def _is_exact(model: SparseLinearModel, rule: SelectionRule) -> bool:
     """Whether there is no noise to speak of: the evidence has no bound then."""
     is_none = model.noise_ is not None and not np.any(model.noise_)
-    if is_none or decision.sigma_given:
+    if is_none or rule.sigma_given:
         return is_none
     rows = model.n_rows_ - model.fit_intercept
     return model.solution_.is_noiseless(model.criteria_.total, rows)
@@ -94,7 +95,8 @@ def _responses(model: SparseLinearModel) -> Iterator[Response]:
         return
     q = len(model.coef_)
     noise: list[Any] = [None] * q if model.noise_ is None else model.noise_.tolist()
-    each = zip(model._targets(q), model._losses_, model._totals_, noise, strict=True)
+    state = model._state_
+    each = zip(state.columns.targets(q), state.losses, state.totals, noise, strict=True)
     for name, squared, total, sigma in each:
         loss = rounded(float(squared), float(total), model.criteria_.exact)
         yield Response(name, share(loss, float(total)), loss, sigma)
@@ -105,17 +107,17 @@ def _intercept(model: SparseLinearModel, is_exact: bool) -> Coefficient | None:
     if not model.fit_intercept:
         return None
     values, std = np.asarray(model.intercept_, np.float64), model.intercept_std_
-    shift = model._exact_.means_ @ model.solution_.coef[model.solution_.support]
+    shift = model._state_.means_ @ model.solution_.coef[model.solution_.support]
     size = np.maximum(np.abs(values + shift), np.abs(shift))
     values = np.where(np.abs(values) <= math.sqrt(EXACT) * size, 0.0, values)
     return Coefficient("(intercept)", _plain(values), _known(std, is_exact))
 
 
 def _features(model: SparseLinearModel, is_exact: bool) -> Iterator[Coefficient]:
-    stds = model.coef_std_
+    stds, name = model.coef_std_, model._state_.columns.feature
     for j in model.solution_.support.tolist():
         std = None if stds is None else stds[..., j]
-        yield Coefficient(model._name(j), _plain(model.coef_[..., j]), _known(std, is_exact))
+        yield Coefficient(name(j), _plain(model.coef_[..., j]), _known(std, is_exact))
 
 
 def _known(std: Any, is_exact: bool) -> Any:
@@ -130,7 +132,7 @@ def _plain(values: Any) -> Any:
 
 
 def _criteria(
-    model: SparseLinearModel, decision: Decision, loss: float
+    model: SparseLinearModel, rule: SelectionRule, loss: float
 ) -> Iterator[tuple[str, float]]:
     """The criteria of a least-squares model, those that are defined."""
     if not model.solution_.least_squares or model.criteria_.total == 0:
@@ -139,8 +141,8 @@ def _criteria(
         value = float(model.criteria_[name].value(loss, model.solution_.df))
         if not math.isnan(value):
             yield name, value
-    if decision.left_out is not None:
-        yield "loo", decision.left_out
+    if rule.loo is not None:
+        yield "loo", rule.loo
 
 
 def _path(model: SparseLinearModel, is_exact: bool) -> Iterator[PathRow]:
@@ -156,7 +158,7 @@ def _path(model: SparseLinearModel, is_exact: bool) -> Iterator[PathRow]:
         last = solution.support.size, solution.residual_norm**2, math.nan
         met.append((None, solution.ending, (), *last))
     for number, action, columns, size, squared, log_evidence in met:
-        names, loss = tuple(map(model._name, columns)), _loss(model, squared)
+        names, loss = tuple(map(model._state_.columns.feature, columns)), _loss(model, squared)
         evidence = None if is_exact or math.isnan(log_evidence) else log_evidence
         yield PathRow(number, action, names, size, loss, share(loss, total), evidence)
 
@@ -166,7 +168,7 @@ def _path(model: SparseLinearModel, is_exact: bool) -> Iterator[PathRow]:
 
 def _facts(
     model: SparseLinearModel,
-    decision: Decision,
+    rule: SelectionRule,
     is_exact: bool,
     no_std: Words,
     criteria: dict[str, float],
@@ -178,17 +180,18 @@ def _facts(
     if model.coef_.ndim == 2 and len(model.coef_) > 1:
         yield from _shared(model)
     for parameter in ("include", "exclude"):
-        if columns := model._columns(parameter):
-            yield f"{parameter}d", shortened([printable(model._name(j)) for j in columns])
+        if columns := _constrained(model, parameter):
+            names = [printable(model._state_.columns.feature(j)) for j in columns]
+            yield f"{parameter}d", shortened(names)
     if total > 0:
-        yield "choice", decision.rule
-        yield from decision.facts
+        yield "choice", rule.sentence
+        yield from rule.facts
     # The evidence is worth telling even of a constant target, but not of an exact fit.
-    if (total > 0) if decision.log_evidence is None else not is_exact:
+    if (total > 0) if rule.log_evidence is None else not is_exact:
         yield from solution.facts()
     if criteria and not is_exact:
-        yield "criteria", ", ".join(_values(criteria, decision.criterion or "ric"))
-    yield "noise", _noise(model, decision, is_exact)
+        yield "criteria", ", ".join(_values(criteria, rule.criterion or "ric"))
+    yield "noise", _noise(model, rule, is_exact)
     yield from _subset(model)
     if total == 0:
         what = "constant: the model is its mean" if model.fit_intercept else "zero: so is the model"
@@ -197,6 +200,11 @@ def _facts(
         yield "stopped", solution.stop.reason
     for warning in model.warnings_:
         yield NOTE, _clause(warning)
+
+
+def _constrained(model: SparseLinearModel, parameter: str) -> list[int]:
+    """The columns that `include` or `exclude` lists."""
+    return model._state_.columns.numbers(getattr(model, parameter), parameter)
 
 
 def _shared(model: SparseLinearModel) -> Iterator[Fact]:
@@ -212,7 +220,7 @@ def _shared(model: SparseLinearModel) -> Iterator[Fact]:
 
 def _by_target(model: SparseLinearModel, words: list[str]) -> str:
     """Something of each target, by name."""
-    pairs = zip(model._targets(len(words)), words, strict=True)
+    pairs = zip(model._state_.columns.targets(len(words)), words, strict=True)
     return shortened([f"{printable(name)}: {word}" for name, word in pairs], MOST_TARGETS)
 
 
@@ -245,7 +253,7 @@ def _std(model: SparseLinearModel, no_std: Words) -> Words:
     if not chosen:
         only = "conditional on the selection: as if no feature had any effect"
         return only if model.fit_intercept else ""
-    if set(model._columns("include")).issuperset(chosen):
+    if set(_constrained(model, "include")).issuperset(chosen):
         return "of the least-squares fit; all features were asked for"
     return (
         "conditional on the selection: as if these features had been given; having been "
@@ -253,38 +261,37 @@ def _std(model: SparseLinearModel, no_std: Words) -> Words:
     )
 
 
-def _no_std(model: SparseLinearModel, decision: Decision, is_exact: bool) -> Words:
+def _no_std(model: SparseLinearModel, rule: SelectionRule, is_exact: bool) -> Words:
     """Why the coefficients have no standard deviations; empty if they do."""
     if is_exact:
         return "the fit is exact"
     if model.coef_std_ is not None:
         return ""
-    if model._out_of_range:
+    if is_out_of_range(model._state_):
         return OUT_OF_RANGE
     if model.solution_.least_squares:
         return NOTHING_LEFT
     # Without a row to spare the noise is not known, but a fit may be exact all the same.
     squared = model.solution_.residual_norm**2
-    return decision.unfitted if _loss(model, squared) else "the fit is exact"
+    return rule.shrinkage if _loss(model, squared) else "the fit is exact"
 
 
 def _rows(model: SparseLinearModel) -> str:
     rows = model.n_rows_
     told = f"{rows:.0f}" if float(rows).is_integer() else f"{rows:g}, the sum of the weights"
-    where = "condensed" if hasattr(model, "_gathered_") else ""
-    where = getattr(model, "_note_", where)
-    return f"{told}, {where}" if where else told
+    note = model._state_.note
+    return f"{told}, {note}" if note else told
 
 
-def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
-    if is_exact and decision.log_evidence is not None:
+def _noise(model: SparseLinearModel, rule: SelectionRule, is_exact: bool) -> str:
+    if is_exact and rule.log_evidence is not None:
         return "σ = 0: the fit is exact, but for rounding, and the evidence without bound"
     if is_exact:
         return "σ = 0: the fit is exact, but for rounding"
     if model.noise_ is None:
         return f"unknown: {NOTHING_LEFT}"
-    fitted = "that of the residual" if decision.log_evidence is None else "inferred"
-    origin = "as given" if decision.sigma_given else fitted
+    fitted = "that of the residual" if rule.log_evidence is None else "inferred"
+    origin = "as given" if rule.sigma_given else fitted
     values = [f"{value:.4g}" for value in np.ravel(model.noise_)]
     if len(values) > 1:
         return f"σ of {_by_target(model, values)}; {origin}"
@@ -293,11 +300,11 @@ def _noise(model: SparseLinearModel, decision: Decision, is_exact: bool) -> str:
 
 def _subset(model: SparseLinearModel) -> Iterator[Fact]:
     """Whether other features, as many, fit better, or how to ask that."""
-    found = vars(model)  # attributes that are there only if they were asked for
-    if "certificate_" in found:
-        names = [printable(model._name(j)) for j in range(model.n_features_in_)]
+    attributes = model._state_.attributes
+    if "certificate_" in attributes:
+        names = [printable(model._state_.columns.feature(j)) for j in range(model.n_features_in_)]
         yield "subset", model.certificate_.sentence(names)
-    elif "uncertified_" in found:
+    elif "uncertified_" in attributes:
         reason = model.uncertified_.rstrip(".")
         yield "subset", f"not certified: {reason[:1].lower()}{reason[1:]}"
     elif model.certify is False and model.solution_.support.size and model.criteria_.total > 0:

@@ -1,35 +1,38 @@
-"""Data frames out: of the kind that is asked for, or came in."""
+"""Data frames: of which kind X is, and columns as a frame of that kind."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
+from sparsewise._typing import Array
+
 Frame = Any
-"""A pandas or Polars data frame."""
+"""A pandas or Polars data frame, or a dict of columns."""
 
 
 def frame_kind(X: Any) -> str:
-    """pandas or polars: the kind of frame X is; polars for everything else."""
-    pandas = sys.modules.get("pandas")  # whoever holds a frame has imported it
-    return "pandas" if pandas is not None and isinstance(X, pandas.DataFrame) else "polars"
+    """The kind of data frame that X is: "pandas", "polars", or "" for anything else."""
+    for kind in ("pandas", "polars"):
+        package = sys.modules.get(kind)  # a frame can't exist before its package is imported
+        if package is not None and isinstance(X, package.DataFrame):
+            return kind
+    return ""
 
 
-def wanted_kind(estimator: Any) -> str | None:
-    """The kind of frame that `set_output`, or scikit-learn's configuration, asks for."""
-    from sklearn import get_config
+def as_frame(columns: dict[str, Array], kind: str) -> Frame:
+    """Columns as a data frame of this kind; as they are for no kind.
 
-    default = get_config()["transform_output"]
-    kind = getattr(estimator, "_sklearn_output_config", {}).get("transform", default)
-    return kind if kind in ("pandas", "polars") else None
-
-
-def as_frame(columns: dict[str, list[Any]], kind: str) -> Frame:
-    """Named columns as a frame of this kind."""
+    Numbers that are unknown are NaN, in Polars null.
+    """
+    if not kind:
+        return columns
+    # Text as lists, whose types both packages infer.
+    lists = {name: c.tolist() if c.dtype == object else c for name, c in columns.items()}
     if kind == "pandas":
         import pandas
 
-        return pandas.DataFrame(columns)
+        return pandas.DataFrame(lists)
     import polars
 
-    return polars.DataFrame(columns, strict=False)
+    return polars.DataFrame(lists, nan_to_null=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -10,19 +10,8 @@ from sparsewise._typing import Array
 from sparsewise._util.predictive_std import observation_std
 from sparsewise.design.base import TILE_BYTES
 from sparsewise.errors import InputError
-
-
-class Exact(NamedTuple):
-    """In double precision, what single precision rounds: predictions are made of these.
-
-    Of several targets there are a level, an intercept and a noise for each.
-    """
-
-    means_: Array
-    level: Any
-    intercept_: Any
-    noise_: Any
-    covariance_: Array | None
+from sparsewise.estimators.state import FittedState
+from sparsewise.suffstats.dask_collections import by_rows
 
 
 class Predictor(NamedTuple):
@@ -32,18 +21,41 @@ class Predictor(NamedTuple):
     ----------
     coef : ndarray of shape (k,), or (k, q) of several targets
         Coefficients of the chosen features.
-    exact : Exact
-        Their means, and the rest.
-    level : float
+    means : ndarray of shape (k,)
+        Their means.
+    level, intercept, noise : float, or ndarray of shape (q,)
+        The mean of the target, the constant, and the standard deviation of the noise.
+    covariance : ndarray of shape (k, k) or None
+        Of the coefficients.
+    level_variance : float
         What the mean of the target adds to the variance, in units of σ².
     dtype : numpy.dtype
         In which predictions are returned.
     """
 
     coef: Array
-    exact: Exact
-    level: float
+    means: Array
+    level: Any
+    intercept: Any
+    noise: Any
+    covariance: Array | None
+    level_variance: float
     dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, state: FittedState, dtype: np.dtype[Any]) -> Self:
+        """The predictor of a fitted model, for rows in this precision."""
+        solution = state.solution_
+        return cls(
+            solution.coef[solution.support].astype(np.float64),
+            state.means_,
+            state.level,
+            state.intercept_,
+            state.noise_,
+            state.covariance_,
+            state.has_intercept / state.n_rows_,
+            np.result_type(dtype, state.coef_.dtype),
+        )
 
     def expected(
         self, rows: Any, chosen: Any = slice(None), return_std: bool = False
@@ -60,43 +72,45 @@ class Predictor(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             for first in range(0, len(mean), width):
                 part = slice(first, first + width)
-                mean[part], std[part] = self._of_some(rows[part][:, chosen], return_std)
+                mean[part], std[part] = self._of_block(rows[part][:, chosen], return_std)
         if not (np.isfinite(mean).all() and np.isfinite(std).all()):
             wrong = f"A prediction is beyond the range of {self.dtype}"
             raise InputError(wrong, "give rows closer to those of fit.")
         return mean, std
 
-    def _of_some(self, Z: Any, return_std: bool) -> tuple[Array, Array]:
+    def _of_block(self, Z: Any, return_std: bool) -> tuple[Array, Array]:
         """In double precision, whatever comes in and goes out: features may be far from zero.
 
-        For the same reason about the means, as in training, though with intercept_ the sum is
+        For the same reason about the means, as in training, though with the intercept the sum is
         equal on paper.
         """
-        exact, Z = self.exact, Z.astype(np.float64)
+        Z, no_std = Z.astype(np.float64), np.empty((0, *self.coef.shape[1:]))
         if not isinstance(Z, np.ndarray):
             if not return_std:
-                return Z @ self.coef + exact.intercept_, self._nothing
+                return Z @ self.coef + self.intercept, no_std
             Z = Z.toarray()
-        Z -= exact.means_
-        mean = Z @ self.coef + exact.level
-        if not return_std or exact.noise_ is None or exact.covariance_ is None:
-            return mean, self._nothing
-        return mean, observation_std(Z, exact.covariance_, exact.noise_, self.level)
+        Z -= self.means
+        mean = Z @ self.coef + self.level
+        if not return_std or self.noise is None or self.covariance is None:
+            return mean, no_std
+        return mean, observation_std(Z, self.covariance, self.noise, self.level_variance)
 
-    @property
-    def _nothing(self) -> Array:
-        """In place of standard deviations that nobody wants."""
-        return np.empty((0, *self.coef.shape[1:]))
+    def expected_of_dask(self, array: Any, chosen: Array, return_std: bool) -> Any:
+        """The same of a Dask array, for Dask to compute when it is asked to."""
+        functions = [self.mean, self.std] if return_std else [self.mean]
+        each = self.coef.shape[1:]
+        lazy = [by_rows(function, array, chosen, self.dtype, each) for function in functions]
+        return tuple(lazy) if return_std else lazy[0]
 
     def mean(self, block: Array) -> Array:
-        """Expected targets of rows that nobody has looked at, of the chosen features alone."""
-        return self._afar(block, return_std=False)[0]
+        """Expected targets of rows that have not been checked, of the chosen features alone."""
+        return self._of_unchecked(block, return_std=False)[0]
 
     def std(self, block: Array) -> Array:
         """Their standard deviations."""
-        return self._afar(block, return_std=True)[1]
+        return self._of_unchecked(block, return_std=True)[1]
 
-    def _afar(self, block: Array, return_std: bool) -> tuple[Array, Array]:
+    def _of_unchecked(self, block: Array, return_std: bool) -> tuple[Array, Array]:
         if not np.isfinite(block).all():
             wrong = "has NaN or infinite entries in a chosen feature"
             raise InputError(wrong, "drop or fill them first.", parameter="X")

@@ -13,10 +13,12 @@ from sparsewise.algorithms import ALGORITHMS, Algorithm
 from sparsewise.algorithms.forward_backward_path import forward_path
 from sparsewise.criteria.early_stopping import early_stopping
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, alone
+from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel
+from sparsewise.estimators.feature_names import Columns
+from sparsewise.estimators.requirements import Requirements
+from sparsewise.estimators.state import Fit, Fitted
 from sparsewise.model_selection import choice
 from sparsewise.model_selection.data import Data
-from sparsewise.results import Solution
 
 PURSUITS = {name: one for name, one in ALGORITHMS.items() if one.takes("sparsity")}
 """Algorithms that can be asked for so many features."""
@@ -56,6 +58,37 @@ class PursuitRegressor(SparseLinearModel):
     ----------
     sparsity_ : int or None
         The most features: as asked for, or as the RIC chose; None where none of them set it.
+    coef_ : ndarray of shape (m,), or (q, m)
+        Coefficients, zero for features that were not chosen; of q targets a row for each.
+    intercept_ : float, or ndarray of shape (q,)
+        The constant.
+    noise_ : float, ndarray of shape (q,), or None
+        Standard deviation of the noise; None where no row is left to tell it.
+    covariance_ : ndarray of shape (k, k) or None
+        Of the chosen coefficients, given that these features are the right ones; None where they
+        are shrunk, or the noise is not known. Of several targets, that of one whose noise is the
+        root mean square of `noise_` (of those that have any): it is proportional to the variance of
+        the noise.
+    coef_std_, intercept_std_ : as coef_ and intercept_, or None
+        Standard deviations of coefficients and intercept, with the same proviso.
+    path_ : data frame, or dict of ndarray
+        Every step: action, feature, size, RSS, and the criteria; a frame if X was one.
+    criteria_ : Criteria
+        The formulas, with the numbers of rows and features in place.
+    solution_ : Solution
+        What the algorithm returned: support, path, reason for stopping.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    warnings_ : tuple of InputWarning
+        What `fit` has warned of; `summary` says it, too.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    target_names_ : ndarray of str
+        Names of the targets, where y was a data frame.
 
     Examples
     --------
@@ -83,20 +116,23 @@ class PursuitRegressor(SparseLinearModel):
     delta: float | None = None
     batch: int = 2
 
-    @property
-    def _one_target(self) -> str | None:
-        return alone(self.algorithm)
+    sparsity_ = Fitted()
 
-    def _solve(self, data: Data) -> Solution:
+    def _requirements(self) -> Requirements:
+        return super()._requirements().for_algorithm(self.algorithm)
+
+    def _solve(self, data: Data, columns: Columns) -> Fit:
         run = PURSUITS[self.algorithm]
         parameters = self._stops(data, run)
-        self.sparsity_ = parameters.get("sparsity")
+        sparsity = parameters.get("sparsity")
         if run.takes("batch"):
             parameters["batch"] = min(self.batch, *data.design.shape)
         if run.starts_full:
-            most = max(choice.most_features(data), self.sparsity_ or 0)
-            return choice.from_full(data, most, run, **parameters)
-        return data.run(run.function, **parameters)
+            most = max(choice.most_features(data), sparsity or 0)
+            solution = choice.from_full(data, most, run, **parameters)
+        else:
+            solution = data.run(run.function, **parameters)
+        return Fit(solution, {"sparsity_": sparsity})
 
     def _stops(self, data: Data, run: Algorithm) -> dict[str, Any]:
         """The parameters that end the algorithm."""

@@ -32,7 +32,6 @@ from sparsewise.engine.bayes.evidence import Evidence
 from sparsewise.engine.bayes.kernel_noise import Inferred, follow, infer_kernel_noise
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.dtypes import check_real
-from sparsewise.estimators.inputs import check_one_target
 from sparsewise.estimators.kernel_functions import (
     PROFILES,
     Scaled,
@@ -40,6 +39,7 @@ from sparsewise.estimators.kernel_functions import (
     median_distance,
     spreads,
 )
+from sparsewise.estimators.requirements import check_one_target
 from sparsewise.estimators.state import in_precision, reset_on_failure
 from sparsewise.problem.problem import Problem, problem
 from sparsewise.results import BayesianSolution, Check, Solution, Stop

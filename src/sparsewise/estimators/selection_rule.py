@@ -1,4 +1,4 @@
-"""What decided on the features, asked of each estimator."""
+"""The rule by which each estimator selected its features, in words."""
 
 from __future__ import annotations
 
@@ -21,55 +21,55 @@ from sparsewise.estimators.stepwise import StepwiseRegressor
 from sparsewise.summary.contents import Fact, ValidationCurve
 
 
-class Decision(NamedTuple):
-    """What decided on the features.
+class SelectionRule(NamedTuple):
+    """How the features were selected.
 
     Attributes
     ----------
-    rule : str
-        As a sentence.
+    sentence : str
+        The rule in words.
     criterion : str or None
-        The criterion that has chosen, if one has.
-    folds : ValidationCurve or None
-        What cross-validation told, if that has chosen.
-    left_out : float or None
-        The mean squared error of rows left out one at a time, if that has chosen.
+        The criterion that selected the model, if one did.
+    validation_curve : ValidationCurve or None
+        The errors by size, if cross-validation selected the model.
+    loo : float or None
+        The leave-one-out error, if that selected the model.
     log_evidence, price : float or None, float
-        The log evidence, if it has chosen, and what a feature had to raise it by.
+        The log evidence, if it selected the model, and what a feature had to raise it by.
     sigma_given : bool
         Whether the noise was given.
     facts : tuple of Fact
         What else there is to say of the rule.
-    unfitted : str or tuple
-        Why coefficients that are no least-squares fit are none.
+    shrinkage : str or tuple
+        Why the coefficients are not those of least squares, if they are not.
     """
 
-    rule: str
+    sentence: str
     criterion: str | None = None
-    folds: ValidationCurve | None = None
-    left_out: float | None = None
+    validation_curve: ValidationCurve | None = None
+    loo: float | None = None
     log_evidence: float | None = None
     price: float = 0.0
     sigma_given: bool = False
     facts: tuple[Fact, ...] = ()
-    unfitted: Words = ""
+    shrinkage: Words = ""
 
 
 @singledispatch
-def decide(model: SparseLinearModel) -> Decision:
-    """What decided on the features; an estimator says more if it is registered below."""
-    return Decision(f"that of {model.solution_.algorithm}")
+def selection_rule(model: SparseLinearModel) -> SelectionRule:
+    """How a fitted estimator selected its features; each registers its own words below."""
+    return SelectionRule(f"that of {model.solution_.algorithm}")
 
 
-@decide.register
-def _(model: SparseBayesRegressor) -> Decision:
+@selection_rule.register
+def _(model: SparseBayesRegressor) -> SelectionRule:
     price = "any that raised the log evidence was taken"
     if model.price_ > 0:
         price = f"each feature had to raise the log evidence by {model.price_:.4g}"
     if model.price is None:
         m = model.criteria_.features
         price += f" = log {m}, being one of {m}" if m > 1 else " = log 2"
-    return Decision(
+    return SelectionRule(
         price,
         log_evidence=model.log_evidence_,
         price=model.price_,
@@ -77,10 +77,10 @@ def _(model: SparseBayesRegressor) -> Decision:
     )
 
 
-@decide.register
-def _(model: BasisPursuitRegressor) -> Decision:
+@selection_rule.register
+def _(model: BasisPursuitRegressor) -> SelectionRule:
     """What is least, and under which condition."""
-    unfitted = ("the coefficients are shrunk (", Parameter("debias", True), " refits them)")
+    shrinkage = ("the coefficients are shrunk (", Parameter("debias", True), " refits them)")
     is_focuss = isinstance(model.weights, str) and model.weights == "focuss"
     facts: tuple[Fact, ...] = ()
     if model.standardize and not is_focuss and model.solution_.support.size:
@@ -88,7 +88,7 @@ def _(model: BasisPursuitRegressor) -> Decision:
         facts = (("costs", same),)
     if model.residual_ is None:
         rule = f"the lasso, least ½‖r‖² + λ Σ w|x| at λ = {model.penalty:g}"
-        return Decision(rule, facts=facts, unfitted=unfitted)
+        return SelectionRule(rule, facts=facts, shrinkage=shrinkage)
     least = "Σ|x|^0.8" if is_focuss else "Σ w|x|"
     noise = ""
     if model.residual is None:
@@ -96,40 +96,40 @@ def _(model: BasisPursuitRegressor) -> Decision:
         s = model.residual_ / math.sqrt(model.n_rows_)
         noise = f": s √n, as large as the noise (s = {s:.4g}{given})"
     rule = f"least {least} with a residual of norm at most {model.residual_:.4g}{noise}"
-    return Decision(rule, facts=facts, unfitted=unfitted)
+    return SelectionRule(rule, facts=facts, shrinkage=shrinkage)
 
 
-@decide.register
-def _(model: StepwiseRegressor) -> Decision:
+@selection_rule.register
+def _(model: StepwiseRegressor) -> SelectionRule:
     """The rule, and how many sizes it chose from."""
     way = "path forward and back" if model.direction == "both" else f"{model.direction} path"
     if model.delta is not None:
         delta = float(model.delta_ or 0.0)
         bic = "" if model.delta == model.delta_ else _price_in_the_bic(delta, model.n_rows_)
         rule = "every feature had to lower the squared residual by more than delta², delta = "
-        return Decision(f"{rule}{delta:.4g}{bic}")
+        return SelectionRule(f"{rule}{delta:.4g}{bic}")
     if model.sparsity is not None:
         most = count(model.sparsity, "feature")
-        return Decision(f"at most {most}, as asked for, on the {way}")
+        return SelectionRule(f"at most {most}, as asked for, on the {way}")
     name = NAMES[model.criterion]
     if model.criterion == "cv":
         errors = model.cv_errors_
         folds = ValidationCurve(errors.sizes, errors.mean, errors.std, model.one_standard_error)
-        return Decision(_folds(model), "cv", folds, facts=_capped(model))
+        return SelectionRule(_folds(model), "cv", folds, facts=_capped(model))
     if model.direction == "both" and model.criterion in BY_LOSS:
         change = "raises" if model.criterion == "adjusted_r2" else "lowers"
         rule = f"no single feature more or less {change} {name}"
-        return Decision(rule, model.criterion, facts=_capped(model))
+        return SelectionRule(rule, model.criterion, facts=_capped(model))
     among = f"of {_span(model.solution_.path.sizes)} on the {way}"
     if model.criterion == "loo":
         rule = f"least {name} (mean square {model.loo_:.5g}) {among}"
-        return Decision(rule, "loo", left_out=model.loo_, facts=_capped(model))
+        return SelectionRule(rule, "loo", loo=model.loo_, facts=_capped(model))
     most = "largest" if model.criterion == "adjusted_r2" else "least"
-    return Decision(f"{most} {name} {among}", model.criterion, facts=_capped(model))
+    return SelectionRule(f"{most} {name} {among}", model.criterion, facts=_capped(model))
 
 
-@decide.register
-def _(model: PursuitRegressor) -> Decision:
+@selection_rule.register
+def _(model: PursuitRegressor) -> SelectionRule:
     """What was asked of a pursuit."""
     asked = []
     if model.sparsity is not None:
@@ -141,8 +141,8 @@ def _(model: PursuitRegressor) -> Decision:
     exchanges = ALGORITHMS[model.algorithm].family is Family.EXCHANGE
     if not asked or (model.sparsity is None and exchanges):
         asked.append("as many features as have the least RIC on the path of omp")
-    unfitted = f"{model.algorithm} does not refit the coefficients (omp does)"
-    return Decision(" and ".join(asked), unfitted=unfitted)
+    shrinkage = f"{model.algorithm} does not refit the coefficients (omp does)"
+    return SelectionRule(" and ".join(asked), shrinkage=shrinkage)
 
 
 def _capped(model: StepwiseRegressor) -> tuple[Fact, ...]:
@@ -161,8 +161,8 @@ def _capped(model: StepwiseRegressor) -> tuple[Fact, ...]:
     )
 
 
-@decide.register
-def _(model: SparseRegressor) -> Decision:
+@selection_rule.register
+def _(model: SparseRegressor) -> SelectionRule:
     """What each feature was charged, and which other models came close."""
     m, charge = model.criteria_.features, f"each feature costs {model.charge_:.4g}"
     if model.criterion == "cv":
@@ -183,12 +183,12 @@ def _(model: SparseRegressor) -> Decision:
             told += f"as {formula} in one"
         rule = f"least {name}: {charge}{told}"
         rule += f", being one of {m}" if "m" in formula else ""
-    return Decision(
+    return SelectionRule(
         rule,
         model.criterion,
         sigma_given=model.sigma is not None,
         facts=tuple(_runner_up(model)),
-        unfitted="the coefficients are shrunk",
+        shrinkage="the coefficients are shrunk",
     )
 
 
@@ -201,7 +201,7 @@ def _runner_up(model: SparseRegressor) -> Iterator[Fact]:
     best = others[0]
     more, less = sorted(set(best.support) - chosen), sorted(chosen - set(best.support))
     changes = [
-        f"{word} {shortened([printable(model._name(j)) for j in columns])}"
+        f"{word} {shortened([printable(model._state_.columns.feature(j)) for j in columns])}"
         for word, columns in (("with", more), ("without", less))
         if columns
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,11 +15,12 @@ from sparsewise._util.parameters import check_number
 from sparsewise.algorithms import ALGORITHMS, Family
 from sparsewise.algorithms.sbl import UPDATES
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel, alone, known
-from sparsewise.estimators.state import in_precision
+from sparsewise.estimators.base import LIKE_LASSO, SparseLinearModel
+from sparsewise.estimators.feature_names import Columns
+from sparsewise.estimators.requirements import Requirements
+from sparsewise.estimators.state import Fit, in_precision
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.residual_variance import check_rows
-from sparsewise.results import BayesianSolution
 
 BAYESIAN = {name: one for name, one in ALGORITHMS.items() if one.family is Family.BAYESIAN}
 
@@ -71,6 +72,37 @@ class SparseBayesRegressor(SparseLinearModel):
         What each feature had to raise the log evidence by.
     log_evidence_ : float
         Log marginal likelihood, of what the intercept and flat priors leave.
+    coef_ : ndarray of shape (m,), or (q, m)
+        Coefficients, zero for features that were not chosen; of q targets a row for each.
+    intercept_ : float, or ndarray of shape (q,)
+        The constant.
+    noise_ : float, ndarray of shape (q,), or None
+        Standard deviation of the noise; None where no row is left to tell it.
+    covariance_ : ndarray of shape (k, k) or None
+        Of the chosen coefficients, given that these features are the right ones; None where they
+        are shrunk, or the noise is not known. Of several targets, that of one whose noise is the
+        root mean square of `noise_` (of those that have any): it is proportional to the variance of
+        the noise.
+    coef_std_, intercept_std_ : as coef_ and intercept_, or None
+        Standard deviations of coefficients and intercept, with the same proviso.
+    path_ : data frame, or dict of ndarray
+        Every step: action, feature, size, RSS, and the criteria; a frame if X was one.
+    criteria_ : Criteria
+        The formulas, with the numbers of rows and features in place.
+    solution_ : Solution
+        What the algorithm returned: support, path, reason for stopping.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    warnings_ : tuple of InputWarning
+        What `fit` has warned of; `summary` says it, too.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    target_names_ : ndarray of str
+        Names of the targets, where y was a data frame.
 
     Examples
     --------
@@ -101,13 +133,11 @@ class SparseBayesRegressor(SparseLinearModel):
     price: float | None = None
     noise_prior: tuple[float, float] | None = None
     noise_floor: float = 0.0
-    solution_: BayesianSolution = field(init=False)
 
-    @property
-    def _one_target(self) -> str | None:
-        return alone(self.algorithm)
+    def _requirements(self) -> Requirements:
+        return super()._requirements().for_algorithm(self.algorithm)
 
-    def _solve(self, data: Data) -> BayesianSolution:
+    def _solve(self, data: Data, columns: Columns) -> Fit:
         run = BAYESIAN[self.algorithm]
         parameters: dict[str, Any] = {
             "sigma": None if self.sigma is None else check_number(self.sigma, "sigma"),
@@ -126,14 +156,13 @@ class SparseBayesRegressor(SparseLinearModel):
                 )
             parameters["updates"] = self.updates
         check_rows(data)
-        solution: BayesianSolution = data.run(run, **parameters)
-        return solution
+        return Fit(data.run(run, **parameters))
 
-    def _path_columns(self) -> dict[str, list[Any]]:
-        columns = super()._path_columns()
-        first = self.solution_.start_evidence(self.n_rows_ - self.fit_intercept)
-        evidences = (step.log_evidence for step in self.solution_.path)
-        return columns | {"log_evidence": known([first, *evidences])}
+    def _path_columns(self) -> dict[str, Array]:
+        state = self._state_
+        first = state.solution_.start_evidence(state.n_rows_ - state.has_intercept)
+        evidences = [first, *(step.log_evidence for step in state.solution_.path)]
+        return super()._path_columns() | {"log_evidence": np.array(evidences, float)}
 
     @property
     def sigma_(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -11,16 +11,18 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number
 from sparsewise._util.text import count
 from sparsewise.algorithms import Algorithm, solve
 from sparsewise.algorithms.solve import EFFORT
 from sparsewise.criteria.ric import CHARGES
 from sparsewise.errors import InputError
-from sparsewise.estimators.base import LIKE_LASSO, known
-from sparsewise.estimators.by_folds import ByFolds
-from sparsewise.estimators.chunks import number_of_folds
-from sparsewise.model_selection.cv_penalty import ChargeErrors, cross_validate_charges
+from sparsewise.estimators.base import LIKE_LASSO
+from sparsewise.estimators.cross_validated import CrossValidatedModel
+from sparsewise.estimators.feature_names import Columns
+from sparsewise.estimators.state import Fit
+from sparsewise.model_selection.cv_penalty import cross_validate_charges
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.residual_variance import check_rows
 from sparsewise.model_selection.shrinkage import shrunk
@@ -34,7 +36,7 @@ IN_FOLDS = 4
 
 
 @dataclass(eq=False, repr=False)
-class SparseRegressor(ByFolds):
+class SparseRegressor(CrossValidatedModel):
     """The few features that matter, and what they tell: nothing has to be set.
 
     The features are those of the model of least
@@ -97,6 +99,37 @@ class SparseRegressor(ByFolds):
         What each start came to, best first: its features (by column), and its score.
     cv_errors_ : ChargeErrors
         By charge, with ``criterion="cv"``.
+    coef_ : ndarray of shape (m,), or (q, m)
+        Coefficients, zero for features that were not chosen; of q targets a row for each.
+    intercept_ : float, or ndarray of shape (q,)
+        The constant.
+    noise_ : float, ndarray of shape (q,), or None
+        Standard deviation of the noise; None where no row is left to tell it.
+    covariance_ : ndarray of shape (k, k) or None
+        Of the chosen coefficients, given that these features are the right ones; None where they
+        are shrunk, or the noise is not known. Of several targets, that of one whose noise is the
+        root mean square of `noise_` (of those that have any): it is proportional to the variance of
+        the noise.
+    coef_std_, intercept_std_ : as coef_ and intercept_, or None
+        Standard deviations of coefficients and intercept, with the same proviso.
+    path_ : data frame, or dict of ndarray
+        Every step: action, feature, size, RSS, and the criteria; a frame if X was one.
+    criteria_ : Criteria
+        The formulas, with the numbers of rows and features in place.
+    solution_ : Solution
+        What the algorithm returned: support, path, reason for stopping.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    warnings_ : tuple of InputWarning
+        What `fit` has warned of; `summary` says it, too.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    target_names_ : ndarray of str
+        Names of the targets, where y was a data frame.
 
     Examples
     --------
@@ -111,7 +144,7 @@ class SparseRegressor(ByFolds):
 
     penalty: ClassVar[str] = LIKE_LASSO
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ByFolds._parameter_constraints,
+        **CrossValidatedModel._parameter_constraints,
         "criterion": [StrOptions(set(CRITERIA))],
         "sigma": [Interval(Real, 0, None, closed="neither"), None],
         "effort": [Interval(Integral, 1, None, closed="left")],
@@ -135,7 +168,6 @@ class SparseRegressor(ByFolds):
     random_state: int | np.random.RandomState | None = None
     callback: Callable[[Start], bool | None] | None = None
     verbose: bool = False
-    solution_: MultistartSolution = field(init=False)
 
     @classmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
@@ -150,36 +182,33 @@ class SparseRegressor(ByFolds):
             raise InputError(f"{record.name} chooses by {known}, not by {criterion}.")
         return cls(**parameters)
 
-    def _solve(self, data: Data) -> MultistartSolution:
+    def _solve(self, data: Data, columns: Columns) -> Fit:
         check_rows(data)
-        seed = self._seed()
         charge: Any = self.criterion
+        seed, attributes = self._seed(), {}
         if self.criterion == "cv":
             few = min(self.effort, IN_FOLDS)
-            self.cv_errors_: ChargeErrors = cross_validate_charges(
+            errors = cross_validate_charges(
                 data,
                 lambda fold, charge: self._search(fold, charge, effort=few, seed=seed),
                 self.cv,
                 self.one_standard_error,
                 self.n_jobs,
             )
-            charge = self.cv_errors_.chosen
-        tell = None if self.callback is None and not self.verbose else self._tell
-        return self._search(data, charge, effort=self.effort, seed=seed, callback=tell)
-
-    @property
-    def _folds(self) -> int | None:
-        return number_of_folds(self.cv) if self.criterion == "cv" else None
+            charge, attributes = errors.chosen, {"cv_errors_": errors}
+        watch = None if self.callback is None and not self.verbose else self._report
+        solution = self._search(data, charge, effort=self.effort, seed=seed, callback=watch)
+        return Fit(solution, attributes)
 
     def _search(self, data: Data, charge: str | float, **how: Any) -> MultistartSolution:
         """The model at this charge."""
         sigma = None if self.sigma is None else check_number(self.sigma, "sigma")
-        found: MultistartSolution = data.run(solve, criterion=charge, sigma=sigma, **how)
-        if sigma is None and data.is_exact(found.residual_norm**2):
-            none = None if found.sigmas is None else np.zeros_like(found.sigmas)
-            covariance = np.zeros_like(found.covariance)
-            return replace(found, sigma=0.0, sigmas=none, covariance=covariance)
-        return found if self.debias else shrunk(data, found)
+        solution: MultistartSolution = data.run(solve, criterion=charge, sigma=sigma, **how)
+        if sigma is None and data.is_exact(solution.residual_norm**2):
+            sigmas = None if solution.sigmas is None else np.zeros_like(solution.sigmas)
+            covariance = np.zeros_like(solution.covariance)
+            return replace(solution, sigma=0.0, sigmas=sigmas, covariance=covariance)
+        return solution if self.debias else shrunk(data, solution)
 
     def _seed(self) -> int:
         """A number for the search."""
@@ -188,18 +217,16 @@ class SparseRegressor(ByFolds):
             return int(state or 0)
         return int(check_random_state(state).randint(2**31 - 1))
 
-    def _tell(self, start: Start) -> bool | None:
+    def _report(self, start: Start) -> bool | None:
         if self.verbose:
             size = count(len(start.support), "feature")
             print(f"start: score {start.score:.6g}, {size}", flush=True)
         return None if self.callback is None else self.callback(start)
 
-    def _path_columns(self) -> dict[str, list[Any]]:
+    def _path_columns(self) -> dict[str, Array]:
         columns = super()._path_columns()
-        total = self.criteria_.total
-        share = np.minimum(np.array(columns["rss"]) / (total or 1.0), 1.0)
-        costs = self.solution_.goal.cost(share, self.solution_.path.dfs)
-        return columns | {"score": known(costs)}
+        share = np.minimum(columns["rss"] / (self.criteria_.total or 1.0), 1.0)
+        return columns | {"score": self.solution_.goal.cost(share, self.solution_.path.dfs)}
 
     @property
     def sigma_(self) -> Any:

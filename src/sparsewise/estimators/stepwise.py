@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -13,32 +12,29 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsewise import plan
 from sparsewise._typing import Array
-from sparsewise._util.parameters import check_number
 from sparsewise._util.text import printable
-from sparsewise.algorithms import Algorithm, backward, foba, forward, rmp0, stepwise
-from sparsewise.criteria.base import Formula
-from sparsewise.criteria.early_stopping import ExtendTo, as_far_as, early_stopping
-from sparsewise.criteria.information import BY_LOSS, GCV
-from sparsewise.errors import InputError, Parameter
+from sparsewise.algorithms import Algorithm, stepwise
+from sparsewise.criteria.information import BY_LOSS
 from sparsewise.estimators.available import UnavailableError
-from sparsewise.estimators.base import LIKE_LASSO, known
-from sparsewise.estimators.by_folds import ByFolds
-from sparsewise.estimators.chunks import number_of_folds
-from sparsewise.estimators.r_trace import Trace
+from sparsewise.estimators.base import LIKE_LASSO, path_columns
+from sparsewise.estimators.cross_validated import CrossValidatedModel
+from sparsewise.estimators.feature_names import Columns
+from sparsewise.estimators.requirements import Inputs, Requirements
+from sparsewise.estimators.state import Fit, Fitted, FittedState
+from sparsewise.estimators.stepwise_search import StepwiseSearch, check_combination
 from sparsewise.model_selection import choice
-from sparsewise.model_selection.cross_validation import CVErrors, cross_validate
+from sparsewise.model_selection.cross_validation import CVErrors
 from sparsewise.model_selection.data import Data
-from sparsewise.model_selection.leave_one_out import NEEDS_ROWS, leave_one_out
+from sparsewise.model_selection.leave_one_out import NEEDS_ROWS
 from sparsewise.model_selection.residual_variance import residual_variance
-from sparsewise.model_selection.tabular_data import TabularData
-from sparsewise.results import Solution, Stop
+from sparsewise.results import Solution
 
 CRITERIA = (*BY_LOSS, "loo", "cv")
 """What can choose the number of features."""
 
 
 @dataclass(eq=False, repr=False)
-class StepwiseRegressor(ByFolds):
+class StepwiseRegressor(CrossValidatedModel):
     """Least squares on few features, added and dropped one at a time.
 
     By default the risk inflation criterion chooses, since it needs to know nothing of the shape of
@@ -59,9 +55,9 @@ class StepwiseRegressor(ByFolds):
     fit any target, it has half as many features as rows, at most; with RIC, for which that is no
     danger, all rows but one.
 
-    The frame of the path is made when `path_` is first read, with the leave-one-out error of every
-    model on it, unless rows were condensed. Until then the estimator refers to the X of the fit;
-    copies and pickles never do.
+    The path is made when `path_` is first read, with the leave-one-out error of every model on it,
+    unless rows were condensed. Until then the estimator refers to the X of the fit. A pickle never
+    does: read `path_` first for these errors to be in it.
 
     Parameters
     ----------
@@ -119,6 +115,37 @@ class StepwiseRegressor(ByFolds):
         By size, with ``criterion="cv"``.
     loo_ : float
         The mean squared error of rows left out, of the choice, with ``criterion="loo"``.
+    coef_ : ndarray of shape (m,), or (q, m)
+        Coefficients, zero for features that were not chosen; of q targets a row for each.
+    intercept_ : float, or ndarray of shape (q,)
+        The constant.
+    noise_ : float, ndarray of shape (q,), or None
+        Standard deviation of the noise; None where no row is left to tell it.
+    covariance_ : ndarray of shape (k, k) or None
+        Of the chosen coefficients, given that these features are the right ones; None where they
+        are shrunk, or the noise is not known. Of several targets, that of one whose noise is the
+        root mean square of `noise_` (of those that have any): it is proportional to the variance of
+        the noise.
+    coef_std_, intercept_std_ : as coef_ and intercept_, or None
+        Standard deviations of coefficients and intercept, with the same proviso.
+    path_ : data frame, or dict of ndarray
+        Every step: action, feature, size, RSS, and the criteria; a frame if X was one.
+    criteria_ : Criteria
+        The formulas, with the numbers of rows and features in place.
+    solution_ : Solution
+        What the algorithm returned: support, path, reason for stopping.
+    certificate_ : Certificate
+        With `certify`, if any feature was chosen.
+    means_ : ndarray of shape (k,)
+        Means of the chosen features.
+    n_rows_ : float
+        The sum of the weights.
+    warnings_ : tuple of InputWarning
+        What `fit` has warned of; `summary` says it, too.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    target_names_ : ndarray of str
+        Names of the targets, where y was a data frame.
 
     Examples
     --------
@@ -135,9 +162,8 @@ class StepwiseRegressor(ByFolds):
     """
 
     penalty: ClassVar[str] = LIKE_LASSO
-    _function = stepwise.__name__
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ByFolds._parameter_constraints,
+        **CrossValidatedModel._parameter_constraints,
         "direction": [StrOptions(set(choice.PATHS))],
         "criterion": [StrOptions(set(CRITERIA))],
         "sparsity": [Interval(Integral, 0, None, closed="left"), None],
@@ -162,6 +188,9 @@ class StepwiseRegressor(ByFolds):
     n_jobs: int | None = None
     verbose: bool = False
 
+    delta_ = Fitted()
+    loo_ = Fitted()
+
     @classmethod
     def from_algorithm(cls, record: Algorithm, **parameters: Any) -> Self:
         """The direction of an algorithm's own name, otherwise both.
@@ -175,264 +204,66 @@ class StepwiseRegressor(ByFolds):
             parameters["criterion"] = "cv"
         return cls(direction, **parameters)
 
-    def _solve(self, data: Data) -> Solution:
-        self._check_parameters()
-        self.delta_ = self._bic_delta(data) if self.delta == "bic" else self.delta
-        if self.delta_ is not None:
-            delta: Any = self.delta_
-            return self._by_delta(data, choice.most_features(data), check_number(delta, "delta"))
-        if self.sparsity is not None:
-            size = int(self.sparsity)
-            is_backward = self.direction == "backward"
-            most = max(size, choice.most_features(data)) if is_backward else size
-            return self._by_size(data, size, most, Stop.SPARSITY)
-        most = choice.most_features(data, self.criterion, self._max_features(data))
-        if self.criterion == "cv":
-            return self._by_folds(data, most)
-        if self.direction == "both" and self.criterion in BY_LOSS:
-            return self._like_r(data, most)
-        return self._along_path(data, most)
+    def _requirements(self) -> Requirements:
+        error = UnavailableError(*NEEDS_ROWS) if self._rule == "loo" else None
+        return super()._requirements()._replace(needs_rows=error, function=stepwise.__name__)
 
     @property
-    def _chooses_by(self) -> str | None:
-        """The criterion, unless something else says when to stop."""
-        return self.criterion if self.sparsity is None and self.delta is None else None
+    def _rule(self) -> str:
+        return self.criterion if self.sparsity is None and self.delta is None else ""
 
-    @property
-    def _folds(self) -> int | None:
-        return number_of_folds(self.cv) if self._chooses_by == "cv" else None
+    def _solve(self, data: Data, columns: Columns) -> Fit:
+        check_combination(self)
+        return StepwiseSearch(self, data, columns).fit()
 
-    @property
-    def _needs_rows(self) -> InputError | None:
-        return UnavailableError(*NEEDS_ROWS) if self._chooses_by == "loo" else None
+    def _fitted(self, inputs: Inputs) -> FittedState:
+        state = super()._fitted(inputs)
+        if self.verbose and state.solution_.algorithm != stepwise.__name__:  # which prints its own
+            print("\n".join(step_lines(state, self.criterion)), flush=True)
+        return state
 
-    # ------------------------------------------------------------------ ways to choose
-
-    def _by_delta(self, data: Data, most: int, delta: float) -> Solution:
-        if self.direction == "backward":
-            return choice.from_full(data, most, backward, delta=delta)
-        if self.direction == "both":
-            return self._begin(data, most, rmp0, delta=delta)
-        algorithm: Any = forward if self.direction == "forward" else foba
-        return data.run(algorithm, delta=delta)
-
-    def _by_size(
-        self, data: Data, size: int, most: int, stop: Stop, extend_to: ExtendTo | None = None
-    ) -> Solution:
-        """The best model of this size, on a path of at most `most`."""
-        fewest = len(data.include)
-        most = min(max(most, fewest), *data.design.shape)
-        run = choice.PATHS[self.direction](data, most, extend_to)
-        steps = choice.at_most(choice.best_by_size(run.path), max(size, fewest))
-        return choice.chosen(run, run.path.after(steps), stop)
-
-    def _by_folds(self, data: Data, most: int) -> Solution:
-        """As many features as predict the folds best."""
-        path = choice.PATHS[self.direction]
-        self.cv_errors_: CVErrors = cross_validate(
-            data, path, self.cv, self.one_standard_error, self.n_jobs, self.max_features
-        )
-        chosen, followed = self.cv_errors_.chosen, self.cv_errors_.followed
-        return self._by_size(data, chosen, most, Stop.BEST, as_far_as(followed, most))
-
-    def _along_path(self, data: Data, most: int) -> Solution:
-        """One path to the end; the model of least cost on it."""
-        criterion = self._criterion(data)
-        run = choice.PATHS[self.direction](data, most, self._outlook(criterion, most))
-        if self.criterion == "loo":
-            self._loo_ = leave_one_out(data, run.path)
-            best = choice.least(self._loo_, run.path)
-            self.loo_ = float(self._loo_[best])
-        else:
-            best = choice.cheapest(criterion, run.path)
-        model = run.path.after(best)
-        choice.warn_if_still_better(data, model.loss, model.support.size, self.criterion)
-        return choice.chosen(run, model)
-
-    def _like_r(self, data: Data, most: int) -> Solution:
-        """Add or drop whichever lowers the criterion."""
-        criterion = self._criterion(data)
-        names = self._targets(len(data.totals)) if data.multi_target else self._target
-        trace = Trace(self.criterion, names, self._name, self.fit_intercept)
-
-        def bounded(loss: float, df: float) -> float:
-            return float(criterion.cost(loss, df)) if df <= most else np.inf
-
-        watch = trace if self.verbose else None
-        if self._start() == "full" and data.saturates:
-            columns = self._on_the_way_back(data, most, criterion)
-            run = choice.from_columns(data, columns, stepwise, criterion=bounded, watch=watch)
-        else:
-            run = self._begin(data, most, stepwise, criterion=bounded, watch=watch)
-        loss, size = run.residual_norm**2, run.support.size
-        choice.warn_if_still_better(data, loss, size, self.criterion)
-        return run
-
-    def _on_the_way_back(self, data: Data, most: int, criterion: Formula) -> list[int]:
-        """What "backward" would choose: single steps lead nowhere from what fits any target."""
-        path = choice.backward_path(data, most, self._outlook(criterion, most)).path
-        return path.after(choice.cheapest(criterion, path)).support.tolist()
-
-    def _begin(
-        self,
-        data: Data,
-        most: int,
-        algorithm: Callable[..., Solution],
-        **parameters: Any,
-    ) -> Solution:
-        start = self._start()
-        if start == "full":
-            return choice.from_full(data, most, algorithm, **parameters)
-        columns = self._columns("start") if start == "listed" else []
-        return choice.from_columns(data, columns, algorithm, **parameters)
-
-    def _start(self) -> str:
-        """Where to begin: auto, full, empty, or with the features listed."""
-        if self.start is None:
-            return "full"
-        return self.start if isinstance(self.start, str) else "listed"
-
-    # ------------------------------------------------------------------ what these need
-
-    def _check_parameters(self) -> None:
-        stops = [
-            name for name in ("sparsity", "delta", "max_features") if vars(self)[name] is not None
-        ]
-        if len(stops) > 1:
-            both = Parameter(stops[0]), " and ", Parameter(stops[1])
-            raise InputError((*both, " both say when to stop: give one of them."))
-        is_backward = self.direction == "backward"
-        begins, other = ("full", "forward") if is_backward else ("empty", "backward")
-        start = self._start()
-        if self.direction != "both" and start not in ("auto", begins):
-            instead = f' use "{other}" or "both".' if start in ("empty", "full") else ' use "both".'
-            given = Parameter("start", None if start == "listed" else start)
-            raise InputError(
-                (Parameter("direction", self.direction), f" begins with the {begins} model"),
-                ("with ", given, instead),
-            )
-        by_path = self.sparsity is not None or self.criterion not in BY_LOSS
-        if self.direction == "both" and by_path and self.delta is None and start != "auto":
-            chosen = None if self.sparsity is not None else self.criterion
-            by = Parameter("criterion", chosen) if chosen else Parameter("sparsity")
-            raise InputError(
-                "has no say where all sizes are compared, on a path forward and all the way back",
-                ("leave it out, or choose by BIC, say, not by ", by, "."),
-                parameter="start",
-            )
-
-    def _max_features(self, data: Data) -> int | None:
-        """The most features of a path, if that was asked for: those of include are among them."""
-        most, included = self.max_features, len(data.include)
-        if most is not None and most < included:
-            wrong = f"allows {most}, but ", Parameter("include"), f" names {included}: raise it."
-            raise InputError(wrong, parameter="max_features")
-        return most
-
-    def _criterion(self, data: Data) -> Formula:
-        """The criterion of loss and degrees of freedom; for "loo" one that is close to it."""
-        if self.criterion == "loo":
-            return GCV(data.criteria())
-        return data.criteria(self._variance(data))[self.criterion]
-
-    def _outlook(self, criterion: Formula, most: int) -> ExtendTo | None:
-        """How far a path is worth following; to `max_features`, if that is given."""
-        return early_stopping(criterion, most) if self.max_features is None else None
-
-    def _bic_delta(self, data: Data) -> float:
-        """δ with δ² = s² log n, the price of a feature in the BIC.
-
-        With the noise variance known, BIC = ‖r‖²/s² + k log n (Schwarz 1978).
-        """
-        variance = residual_variance(data)
-        if variance is None:
-            wrong = f"{data.rows:g} rows can't tell the noise of {data.candidates} features: give "
-            other = Parameter("SparseBayesRegressor")
-            raise InputError((wrong, Parameter("delta"), ", or use ", other, "."))
-        return math.sqrt(variance * math.log(data.rows))
-
-    def _variance(self, data: Data) -> float | None:
-        """What Mallows' Cp compares with."""
-        if self.criterion != "cp":
-            return None
-        variance = residual_variance(data)
-        if variance is None:
-            others = Parameter("criterion", "ric"), " or ", Parameter("criterion", "cv")
-            raise InputError(
-                f"cp needs more rows than features to tell the noise, but {data.rows:g} rows have "
-                f"{data.candidates} features",
-                ("use ", *others, "."),
-            )
-        return variance
-
-    def _full_variance(self, data: Data) -> float | None:
-        met = super()._full_variance(data)
-        # Others may do without until the path is asked for, if it takes long.
+    def _full_variance(self, data: Data, solution: Solution) -> float | None:
+        met = super()._full_variance(data, solution)
+        # Otherwise it is computed with the path, if it takes long.
         shape = data.design.shape[0], data.candidates
         now = self.criterion in ("cp", "loo") or plan.factorises_at_once(shape)
         return residual_variance(data) if met is None and now else met
 
-    # ------------------------------------------------------------------ the path
-
-    def _keep(self, data: Data) -> None:
-        super()._keep(data)
-        if not hasattr(self, "_loo_"):
-            self._data_ = data.kept()
-        if self.verbose and self.solution_.algorithm != stepwise.__name__:  # which prints its own
-            print("\n".join(self._steps()), flush=True)
-
-    def _steps(self) -> Iterator[str]:
-        """The path as text, a line for each step."""
+    def _path_columns(self) -> dict[str, Array]:
+        state = self._state_
+        assert state.loo is not None
+        errors = state.loo.along(state.solution_.path, state.criteria_.variance is None)
+        if state.loo.variance is not None:
+            state.criteria_ = replace(state.criteria_, variance=state.loo.variance)
         columns = super()._path_columns()
-        columns |= self._cv_columns(columns["size"])
-        if hasattr(self, "_loo_"):
-            columns["loo"] = known(self._loo_)
-        names = [printable(name or "") for name in columns["feature"]]
-        width = max(map(len, names))
-        what = self.criterion if self.criterion in columns else "bic"
-        for i, name in enumerate(names):
-            value = "-" if columns[what][i] is None else f"{columns[what][i]:.6g}"
-            yield (
-                f"{columns['action'][i]:<5}  {name:<{width}}  {columns['size'][i]:>4}  "
-                f"rss = {columns['rss'][i]:<10.6g}  {what} = {value}"
-            )
+        return columns | {"loo": errors} | cv_columns(state, columns["size"])
 
-    def _path_columns(self) -> dict[str, list[Any]]:
-        loo = known(self._leave_one_out())
-        columns = super()._path_columns()
-        return columns | {"loo": loo} | self._cv_columns(columns["size"])
 
-    def _cv_columns(self, sizes: list[int]) -> dict[str, list[float | None]]:
-        """The error of folds left out, and its standard error, for models of these sizes."""
-        errors: CVErrors | None = getattr(self, "cv_errors_", None)
-        if errors is None:
-            return {}
-        at = {int(size): i for i, size in enumerate(errors.sizes)}
-        where = [at.get(size) for size in sizes]
-        return {
-            name: [None if i is None else float(values[i]) for i in where]
-            for name, values in (("cv", errors.mean), ("cv_std", errors.std))
-        }
+def cv_columns(state: FittedState, sizes: Array) -> dict[str, Array]:
+    """The error of folds left out, and its standard error, for models of these sizes."""
+    errors: CVErrors | None = state.attributes.get("cv_errors_")
+    if errors is None:
+        return {}
+    at = {int(size): i for i, size in enumerate(errors.sizes)}
+    where = [at.get(size, -1) for size in sizes.tolist()]
+    return {
+        name: np.append(values, np.nan)[where]
+        for name, values in (("cv", errors.mean), ("cv_std", errors.std))
+    }
 
-    def _leave_one_out(self) -> Array:
-        """The leave-one-out error of every model on the path; NaN if X was changed, or condensed.
 
-        What else takes the whole table, and no fit needs, is made with it: s² of Mallows' Cp.
-        """
-        if not hasattr(self, "_loo_"):
-            path = self.solution_.path
-            unknown = np.full(1 + len(path), np.nan)
-            data = self._data_
-            usable = isinstance(data, TabularData) and data.is_finite()
-            self._loo_ = leave_one_out(data, path) if usable else unknown
-            is_same = np.isfinite(self._loo_).any() or not isinstance(data, TabularData)
-            if self.criteria_.variance is None and is_same:
-                variance = residual_variance(data)
-                self.criteria_ = replace(self.criteria_, variance=variance)
-            del self._data_
-        return self._loo_
-
-    def __getstate__(self) -> dict[str, Any]:
-        if hasattr(self, "_data_"):
-            self._leave_one_out()
-        return super().__getstate__()
+def step_lines(state: FittedState, criterion: str) -> Iterator[str]:
+    """The path as text, a line for each step."""
+    columns = path_columns(state)
+    columns |= cv_columns(state, columns["size"])
+    if state.loo is not None and state.loo.errors is not None:
+        columns["loo"] = state.loo.errors
+    names = [printable(name or "") for name in columns["feature"]]
+    width = max(map(len, names))
+    label = criterion if criterion in columns else "bic"
+    for i, name in enumerate(names):
+        value = "-" if np.isnan(columns[label][i]) else f"{columns[label][i]:.6g}"
+        yield (
+            f"{columns['action'][i]:<5}  {name:<{width}}  {columns['size'][i]:>4}  "
+            f"rss = {columns['rss'][i]:<10.6g}  {label} = {value}"
+        )

@@ -175,7 +175,7 @@ class LinearModel:
         chosen = np.flatnonzero(estimator.get_support())
         features = [str(names[int(j)]) for j in chosen]
         has_intercept = bool(estimator.fit_intercept)
-        exact = getattr(estimator, "_exact_", estimator)  # single precision has rounded the others
+        exact = getattr(estimator, "_state_", estimator)  # single precision has rounded the others
         covariance = exact.covariance_
         if covariance is not None:
             lower = np.asarray(covariance, dtype=np.float64)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from sparsewise._typing import Array
-from sparsewise._util.progress import Counted, waiting
 from sparsewise.criteria.early_stopping import AHEAD, as_far_as, effortless, worth
 from sparsewise.engine.halting import interrupted
+from sparsewise.model_selection import folds
 from sparsewise.model_selection.choice import PathOf, at_most, best_by_size, most_features
 from sparsewise.model_selection.data import Data
-from sparsewise.model_selection.folds import good_enough, held_out_errors, in_folds, mean_and_error
-from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Path, Solution
 
 
@@ -59,25 +56,22 @@ def cross_validate(
     Paths are followed to `max_features`; if that is None, to twice as many features as the least
     error has, and 100 more, or as far as takes no time.
     """
-    rows, splits = in_folds(data, cv)
-    # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
-    at_once = Parallel(n_jobs=n_jobs, prefer="threads")
+    rows, splits = folds.in_folds(data, cv)
     included, last = len(data.include), -1
     extend_to = max_features
     if extend_to is None:
         extend_to = max(worth(included), effortless(data.rows, data.candidates))
     while extend_to > last:
         wanted = extend_to
-        with waiting("cross-validating", len(splits), unasked=True) as wait:
-            run = delayed(Counted(_fold_errors, wait))
-            folds = at_once(run(rows, path, *split, wanted, max_features) for split in splits)
-        by_fold = np.array([errors[: min(map(len, folds))] for errors in folds])
-        mean, std = mean_and_error(by_fold)
+        run = partial(_fold_errors, rows, path, wanted=wanted, max_features=max_features)
+        errors = folds.over_folds(splits, n_jobs, run)
+        by_fold = np.array([of_fold[: min(map(len, errors))] for of_fold in errors])
+        mean, std = folds.mean_and_error(by_fold)
         last = included + mean.size - 1
         if last < wanted or max_features is not None:  # there are no more features to follow
             break
         extend_to = worth(included + int(np.argmin(mean)))
-    fine = good_enough(data, mean, std, one_standard_error)
+    fine = folds.good_enough(data, mean, std, one_standard_error)
     sizes = included + np.arange(mean.size)
     return CVErrors(sizes, by_fold, mean, std, int(sizes[np.argmax(fine)]), wanted)
 
@@ -93,29 +87,20 @@ def _fold_errors(
     """The mean squared error in the rows `test` of the best model of each size on the others."""
     fold, held = data.part(train), data.part(test)
     most = most_features(fold, max_features=max_features)
-    run, included = _without_dependent(path, fold, most, wanted)
+
+    def follow(some: Data) -> tuple[Solution, int]:
+        less = len(fold.include) - len(some.include)
+        extend_to = as_far_as(wanted - less, most - less)
+        return path(some, most - less, extend_to), len(some.include)
+
+    # Features of include that are left out of a fold count all the same.
+    run, included = folds.without_dependent(follow, fold)
     if interrupted():  # half a path says nothing of the sizes it has not reached
         raise KeyboardInterrupt
     # A path that begins with all features has met all sizes, wanted or not.
     last = max(min(most, wanted) - len(data.include) + included, *run.path.sizes)
     columns, coefs = _coefficients(run.path, included, last)
-    return held_out_errors(data, fold, held, columns, coefs)
-
-
-def _without_dependent(path: PathOf, fold: Data, most: int, wanted: int) -> tuple[Solution, int]:
-    """The path, and how many of the features of include are on it from the start.
-
-    Some may say nothing in these rows, being constant there, say: they count, but are left out.
-    """
-    try:
-        return path(fold, most, as_far_as(wanted, most)), len(fold.include)
-    except DependentColumnsError as error:
-        included = [j for j in fold.include if j not in error.columns]
-        less = len(fold.include) - len(included)
-        if not less:
-            raise
-        rest = replace(fold, include=included)
-        return path(rest, most - less, as_far_as(wanted - less, most - less)), len(included)
+    return folds.held_out_errors(data, fold, held, columns, coefs)
 
 
 def _coefficients(path: Path, least: int, most: int) -> tuple[Array, Array]:

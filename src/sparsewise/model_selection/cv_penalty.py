@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from sparsewise._typing import Array
-from sparsewise._util.progress import Counted, waiting
 from sparsewise.criteria.ric import CHARGES, by_charge
 from sparsewise.engine.halting import interrupted
+from sparsewise.model_selection import folds
 from sparsewise.model_selection.data import Data
-from sparsewise.model_selection.folds import good_enough, held_out_errors, in_folds, mean_and_error
-from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Solution
 
 Search = Callable[[Data, float], Solution]
@@ -60,16 +57,12 @@ def cross_validate_charges(
     data: Data, search: Search, cv: Any, one_standard_error: bool, n_jobs: int | None
 ) -> ChargeErrors:
     """Errors at each charge, and the best; or the largest charge within a standard error of it."""
-    (rows, splits), charges = in_folds(data, cv), charges_between(data)
-    # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
-    at_once = Parallel(n_jobs=n_jobs, prefer="threads")
-    with waiting("cross-validating", len(splits), unasked=True) as wait:
-        run = delayed(Counted(_fold_errors, wait))
-        folds = at_once(run(rows, search, charges, train, test) for train, test in splits)
-    by_fold = np.array([errors for errors, _ in folds])
-    mean, std = mean_and_error(by_fold)
-    fine = np.flatnonzero(good_enough(data, mean, std, one_standard_error))
-    sizes = np.mean([sizes for _, sizes in folds], axis=0)
+    (rows, splits), charges = folds.in_folds(data, cv), charges_between(data)
+    fold_errors = folds.over_folds(splits, n_jobs, partial(_fold_errors, rows, search, charges))
+    by_fold = np.array([errors for errors, _ in fold_errors])
+    mean, std = folds.mean_and_error(by_fold)
+    fine = np.flatnonzero(folds.good_enough(data, mean, std, one_standard_error))
+    sizes = np.mean([sizes for _, sizes in fold_errors], axis=0)
     return ChargeErrors(charges, by_fold, mean, std, sizes, float(charges[fine[-1]]))
 
 
@@ -78,21 +71,10 @@ def _fold_errors(
 ) -> tuple[Array, list[int]]:
     """The mean squared errors in the rows `test`, and how many features each charge let in."""
     fold, held = data.part(train), data.part(test)
-    models = [_without_dependent(search, fold, charge) for charge in charges.tolist()]
+    models = [folds.without_dependent(search, fold, charge) for charge in charges.tolist()]
     if interrupted():  # half a search says little of a charge
         raise KeyboardInterrupt
     columns = np.unique(np.concatenate([model.support for model in models]))
     coefs = np.stack([model.coef[columns] for model in models], axis=1).astype(np.float64)
-    errors = held_out_errors(data, fold, held, columns, coefs)
+    errors = folds.held_out_errors(data, fold, held, columns, coefs)
     return errors, [model.support.size for model in models]
-
-
-def _without_dependent(search: Search, fold: Data, charge: float) -> Solution:
-    """The model, without features of include that say nothing in these rows: constant ones, say."""
-    try:
-        return search(fold, charge)
-    except DependentColumnsError as error:
-        included = [j for j in fold.include if j not in error.columns]
-        if len(included) == len(fold.include):
-            raise
-        return search(replace(fold, include=included), charge)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from sparsewise._typing import Array
+from sparsewise._util.progress import Counted, waiting
 from sparsewise._util.text import count
 from sparsewise.errors import InputError, Parameter
 from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.tabular_data import TabularData
+from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.suffstats import policy
 from sparsewise.suffstats.condensed import Condensed
+
+Result = TypeVar("Result")
 
 ROUNDING = 1e4
 """By how much more than those of a fit the squared errors of predictions may be rounding."""
@@ -66,6 +73,32 @@ def _condense_folds(table: TabularData, fold: Array) -> tuple[Data, list[tuple[A
     labels = range(fold.min(), fold.max() + 1)
     splits = [([j for j in labels if j != i], [i]) for i in labels if i >= 0]
     return CondensedData(condensed=condensed, **model), splits
+
+
+def over_folds(
+    splits: list[tuple[Any, Any]], n_jobs: int | None, errors_of: Callable[[Any, Any], Result]
+) -> list[Result]:
+    """What a function of rows to learn from and rows to predict returns for each fold."""
+    # What takes time, in compiled code and BLAS, lets other threads run; processes would copy X.
+    at_once = Parallel(n_jobs=n_jobs, prefer="threads")
+    with waiting("cross-validating", len(splits), unasked=True) as wait:
+        run = delayed(Counted(errors_of, wait))
+        results: list[Result] = at_once(run(train, test) for train, test in splits)
+    return results
+
+
+def without_dependent(search: Callable[..., Result], fold: Data, *args: Any) -> Result:
+    """A search in a fold, without included features that are dependent in its rows.
+
+    Some may be constant there, say.
+    """
+    try:
+        return search(fold, *args)
+    except DependentColumnsError as error:
+        included = [j for j in fold.include if j not in error.columns]
+        if len(included) == len(fold.include):
+            raise
+        return search(replace(fold, include=included), *args)
 
 
 def held_out_errors(data: Data, fold: Data, held: Data, columns: Array, coefs: Array) -> Array:

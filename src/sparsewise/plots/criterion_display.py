@@ -372,10 +372,10 @@ def _default_criterion(description: Description, path: Mapping[str, Array]) -> s
 
 def _columns(model: SparseLinearModel) -> dict[str, Array]:
     """The numerical columns of the path by name."""
-    path = model.path_
+    path = model._path_columns()
     return {
-        name: np.array(list(path[name]), dtype=float)
-        for name in path.columns
+        name: values.astype(float)
+        for name, values in path.items()
         if name == "size" or name in TITLES
     }
 

@@ -48,7 +48,7 @@ def target_spreads(model: SparseLinearModel) -> Array | None:
     """The same for each of several targets, or None; 1 for a constant target."""
     if model.coef_.ndim == 1:
         return None
-    stds = np.sqrt(model._totals_ / model.n_rows_)
+    stds = np.sqrt(model._state_.totals / model.n_rows_)
     return np.asarray(np.where(stds > 0, stds, 1.0))
 
 

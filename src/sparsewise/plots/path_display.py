@@ -137,7 +137,7 @@ class PathDisplay:
             sizes=np.array([each.support.size for each in models]),
             squared_residuals=np.array([one.squared_residual for one in models]),
             chosen=chosen,
-            feature_names=[model._name(int(j)) for j in features],
+            feature_names=[model._state_.columns.feature(int(j)) for j in features],
             spreads=spreads(model)[features],
             intercept=model.fit_intercept,
             multi_target=units_of_targets is not None,

@@ -98,7 +98,7 @@ class ResidualDisplay:
         if observed.size != expected.size:
             wrong = f"has shape {observed.shape}, but predictions of X have {expected.shape}."
             raise InputError(wrong, parameter="y")
-        names = None if expected.ndim == 1 else model._targets(expected.shape[1])
+        names = None if expected.ndim == 1 else model._state_.columns.targets(expected.shape[1])
         display = cls(y_true=observed.reshape(expected.shape), y_pred=expected, target_names=names)
         return display.plot(ax, kind=kind, scatter_kwargs=scatter_kwargs, line_kwargs=line_kwargs)
 

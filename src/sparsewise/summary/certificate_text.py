@@ -57,43 +57,43 @@ class Certified:
 
     def fields(self) -> dict[str, Any]:
         """Return all there is to know, ready for JSON: None for what is infinite or unknown."""
-        found, names = self.certificate, self.names
-        swap, better = found.swap, found.better
+        certificate, names = self.certificate, self.names
+        swap, better = certificate.swap, certificate.better
         return {
-            "status": found.status,
-            "sentence": found.sentence(names),
+            "status": certificate.status,
+            "sentence": certificate.sentence(names),
             "table": self.label,
             "target": self.target,
-            "features": [names[j] for j in found.columns],
-            "include": [names[j] for j in found.include],
+            "features": [names[j] for j in certificate.columns],
+            "include": [names[j] for j in certificate.include],
             "candidates": len(names),
             "rows": self.rows,
             "intercept": self.intercept,
-            "r2": self.explained(found.residual_norm),
-            "residual_norm": found.residual_norm,
-            "bound": finite(found.bound),
-            "margin": finite(found.margin),
-            "exchanged": found.exchanged,
-            "singular_value": found.singular_value,
-            "source": found.source,
-            "min_abs": found.min_abs,
-            "proof": found.proof,
+            "r2": self.explained(certificate.residual_norm),
+            "residual_norm": certificate.residual_norm,
+            "bound": finite(certificate.bound),
+            "margin": finite(certificate.margin),
+            "exchanged": certificate.exchanged,
+            "singular_value": certificate.singular_value,
+            "source": certificate.source,
+            "min_abs": certificate.min_abs,
+            "proof": certificate.proof,
             "better": None if better is None else [names[j] for j in better],
             "better_r2": self.explained(self.better_residual),
             "swap": swap
             and {"out": names[swap.out], "into": names[swap.into], "fall": finite(swap.fall)},
-            "swap_optimal": found.swap_optimal,
-            "ties": [[names[j] for j in columns] for columns in found.ties],
-            "reason": found.reason or None,
+            "swap_optimal": certificate.swap_optimal,
+            "ties": [[names[j] for j in columns] for columns in certificate.ties],
+            "reason": certificate.reason or None,
             "time_limit": finite(self.time_limit),
         }
 
 
 def show_certificate(certified: Certified, page: Page) -> None:
     """Print the verdict on a choice of features, the figures behind it, and how it was found."""
-    found = certified.certificate
-    choice = shortened(certified.named(found.columns))
-    sentence = found.sentence([printable(name) for name in certified.names])
+    certificate = certified.certificate
+    choice = shortened(certified.named(certificate.columns))
+    sentence = certificate.sentence([printable(name) for name in certified.names])
     page.title(f"{choice}: {sentence}")
     page.heading("Fit")
     amounts, title = _amounts(certified)
@@ -102,12 +102,12 @@ def show_certificate(certified: Certified, page: Page) -> None:
         _choices(certified, amounts),
     )
     page.heading("Figures")
-    page.table({"figure": "left", "value": "right"}, _figures(found))
+    page.table({"figure": "left", "value": "right"}, _figures(certificate))
     page.facts(
         [
-            *([("bound", _origin(found))] if _has_bound(found) else []),
+            *([("bound", _origin(certificate))] if _has_bound(certificate) else []),
             ("proof", _proof(certified)),
-            *([("ties", _as_good(certified))] if found.ties else []),
+            *([("ties", _as_good(certified))] if certificate.ties else []),
             *(("swaps", sentence) for sentence in _swaps(certified)),
             *([("targets", _weighed(certified))] if certified.targets > 1 else []),
             *([] if certified.intercept else [("note", WITHOUT_INTERCEPT)]),
@@ -132,9 +132,9 @@ def _weighed(certified: Certified) -> str:
 
 def _residuals(certified: Certified) -> list[float]:
     """Return the residual of the choice, and of what is better if that is known; 0 if rounding."""
-    found = [certified.certificate.residual_norm, certified.better_residual]
+    norms = [certified.certificate.residual_norm, certified.better_residual]
     return [
-        norm if rounded(certified.left(norm), 1.0) else 0.0 for norm in found if norm is not None
+        norm if rounded(certified.left(norm), 1.0) else 0.0 for norm in norms if norm is not None
     ]
 
 
@@ -152,8 +152,8 @@ def _amounts(certified: Certified) -> tuple[list[str], str]:
 
 def _choices(certified: Certified, amounts: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the choice, and what is better if that is known: features, residual, R²."""
-    found = certified.certificate
-    rows = [("yours", found.columns), ("better", found.better or ())]
+    certificate = certified.certificate
+    rows = [("yours", certificate.columns), ("better", certificate.better or ())]
     for (title, columns), residual, amount in zip(
         rows, _residuals(certified), amounts, strict=False
     ):
@@ -161,44 +161,45 @@ def _choices(certified: Certified, amounts: Sequence[str]) -> Iterator[tuple[str
         yield title, ", ".join(certified.named(columns)), amount, r_squared(explained)
 
 
-def _figures(found: Certificate) -> Iterator[tuple[str, str]]:
+def _figures(certificate: Certificate) -> Iterator[tuple[str, str]]:
     """Yield the figures that the bound is made of."""
-    yield "residual (norm)", f"{found.residual_norm:.4g}"
-    yield "bound: certain below", "any" if math.isinf(found.bound) else f"{found.bound:.4g}"
-    yield "smallest coefficient (columns of norm 1)", f"{found.min_abs:.4g}"
-    if _has_bound(found):
-        yield "singular value, at least", f"{found.singular_value:.4g}"
+    yield "residual (norm)", f"{certificate.residual_norm:.4g}"
+    bound = certificate.bound
+    yield "bound: certain below", "any" if math.isinf(bound) else f"{bound:.4g}"
+    yield "smallest coefficient (columns of norm 1)", f"{certificate.min_abs:.4g}"
+    if _has_bound(certificate):
+        yield "singular value, at least", f"{certificate.singular_value:.4g}"
 
 
-def _has_bound(found: Certificate) -> bool:
+def _has_bound(certificate: Certificate) -> bool:
     """Return whether there was anything to be ruled out by a bound."""
-    return found.exchanged > 0 and math.isfinite(found.bound)
+    return certificate.exchanged > 0 and math.isfinite(certificate.bound)
 
 
-def _origin(found: Certificate) -> str:
+def _origin(certificate: Certificate) -> str:
     """Return where the bound comes from."""
-    exchanged = found.exchanged
+    exchanged = certificate.exchanged
     others = "any other" if exchanged == 1 else f"any {exchanged} others"
     return (
         f"lowest where {count(exchanged, 'feature')} would be exchanged; the singular value, "
-        f"of the choice and {others}, comes from {found.source}"
+        f"of the choice and {others}, comes from {certificate.source}"
     )
 
 
 def _proof(certified: Certified) -> str:
     """Return how the verdict was found, or why there is none."""
-    found = certified.certificate
-    if found.status == "optimal":
-        return _proof_of_the_best(found)
-    if found.better is not None:
+    certificate = certified.certificate
+    if certificate.status == "optimal":
+        return _proof_of_the_best(certificate)
+    if certificate.better is not None:
         how = "the better subset was found by"
-        if found.proof == "search":
+        if certificate.proof == "search":
             return f"{how} the exact search: no other of this size fits better"
-        by = "exchanging one feature" if found.swap else "the exact search"
+        by = "exchanging one feature" if certificate.swap else "the exact search"
         return f"{how} {by}; others may be better still"
-    if found.reason:
-        return f"none: {found.reason}"
-    if found.exchanged == 0:
+    if certificate.reason:
+        return f"none: {certificate.reason}"
+    if certificate.exchanged == 0:
         return "none: leave out what adds nothing, and certify the rest"
     if len(certified.names) > MOST_COLUMNS:
         return f"none: the exact search takes at most {MOST_COLUMNS} candidates"
@@ -207,14 +208,14 @@ def _proof(certified: Certified) -> str:
     return f"none in {certified.time_limit:g} s of exact search: --time-limit SECONDS allows more"
 
 
-def _proof_of_the_best(found: Certificate) -> str:
-    if found.ties:
+def _proof_of_the_best(certificate: Certificate) -> str:
+    if certificate.ties:
         return "by search: no other subset of this size fits better"
-    if found.proof == "search":
+    if certificate.proof == "search":
         return "by search: every other subset of this size was looked at or ruled out"
-    if found.exchanged == 0:
+    if certificate.exchanged == 0:
         return "there are no other columns to choose from"
-    if math.isinf(found.bound):
+    if math.isinf(certificate.bound):
         return "every exchange was looked at: no other choice of this size fits as well"
     return "by the bound: no other choice of at most as many features fits as well"
 
@@ -226,14 +227,14 @@ def _as_good(certified: Certified) -> str:
 
 def _swaps(certified: Certified) -> Iterator[str]:
     """Yield what exchanging one feature for another can do, if that was looked at."""
-    found = certified.certificate
-    if found.swap_optimal:
+    certificate = certified.certificate
+    if certificate.swap_optimal:
         yield "no exchange of one feature for another fits better"
-    if found.swap is not None:
-        into, out = certified.named([found.swap.into, found.swap.out])
-        part = found.swap.fall / certified.total / certified.total if certified.total else 0.0
+    if certificate.swap is not None:
+        into, out = certified.named([certificate.swap.into, certificate.swap.out])
+        part = certificate.swap.fall / certified.total / certified.total if certified.total else 0.0
         if math.isfinite(part) and part > 0:
-            fall = numerals([found.swap.fall])[0]
+            fall = numerals([certificate.swap.fall])[0]
             rise = f" and raises R² by {part:.2g}"
             yield f"{into} in place of {out} lowers the squared residual by {fall}{rise}"
         else:  # squares are out of range

@@ -1,4 +1,4 @@
-"""Linear estimators that folds of rows may choose for."""
+"""Linear estimators whose features may be chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from sparsewise.errors import InputError, Parameter
-from sparsewise.estimators.base import SparseLinearModel
-from sparsewise.estimators.state import reset_on_failure
+from sparsewise.estimators.base import SparseLinearModel, check_parameters
+from sparsewise.estimators.chunks import number_of_folds
+from sparsewise.estimators.requirements import Requirements
+from sparsewise.estimators.state import Fitted, reset_on_failure
 
 
-class ByFolds(SparseLinearModel):
+class CrossValidatedModel(SparseLinearModel):
     """An estimator with ``criterion="cv"``, whose folds may keep groups of rows together."""
 
     criterion: str
     cv: Any
 
+    cv_errors_ = Fitted()
+
     @property
-    def _chooses_by(self) -> str | None:
-        """The criterion that chooses, if one does."""
+    def _rule(self) -> str:
+        """The criterion that chooses; empty if something else does."""
         return self.criterion
+
+    def _requirements(self) -> Requirements:
+        needs = super()._requirements()
+        return needs._replace(n_folds=number_of_folds(self.cv)) if self._rule == "cv" else needs
 
     def fit(
         self,
@@ -49,11 +57,11 @@ class ByFolds(SparseLinearModel):
         estimator
             The estimator itself.
         """
-        with reset_on_failure(self):
-            self._check_settings()
-            if groups is not None and self._chooses_by != "cv":
-                by_cv = Parameter("criterion", "cv")
-                wrong = "keeps rows together in folds, and there are none but with ", by_cv, "."
-                raise InputError(wrong, parameter="groups")
-            self._fit(self._data(X, y, sample_weight, groups))
-        return self
+        if groups is not None:
+            with reset_on_failure(self):
+                check_parameters(self)
+                if self._rule != "cv":
+                    by_cv = Parameter("criterion", "cv")
+                    wrong = "keeps rows together in folds, and there are none but with ", by_cv, "."
+                    raise InputError(wrong, parameter="groups")
+        return self._fit(X, y, sample_weight, groups)
