@@ -26,7 +26,8 @@ def made(n=30, m=50, k=4, noise=0.05, kind=float, **words):
     criterion, sigma = words.pop("criterion", "ric"), words.pop("sigma", None)
     relative = None if sigma is None else (sigma / data.scale) ** 2
     goal = score(criterion, n, m - len(words.get("exclude", ())), noise=relative, dtype=A.dtype)
-    return Multistart(data, goal, **words), A, y
+    tell = words.pop("tell", None)
+    return Multistart(data.constrained(**words), goal, tell=tell), A, y
 
 
 def run(search, effort=8, seed=0):
@@ -146,7 +147,7 @@ def test_dependent_columns_are_left_out_of_a_model():
 def test_dependent_columns_that_must_be_included_are_not():
     A = np.ones((5, 2))
     with pytest.raises(DependentColumnsError):
-        Multistart(problem(A, np.arange(5.0)), score("ric", 5, 2), include=[0, 1])
+        Multistart(problem(A, np.arange(5.0), include=[0, 1]), score("ric", 5, 2))
 
 
 def test_columns_dependent_together_but_not_one_by_one(monkeypatch):
@@ -154,10 +155,11 @@ def test_columns_dependent_together_but_not_one_by_one(monkeypatch):
     search, _, _ = made()
     plain = multistart.ActiveSet
 
-    def picky(data, *, start, **words):
+    def picky(data, **words):
+        start = data.constraints.start
         if len(start) > 2:
             raise DependentColumnsError([], len(start))
-        return plain(data, start=start, **words)
+        return plain(data, **words)
 
     monkeypatch.setattr(multistart, "ActiveSet", picky)
     assert search.model([5, 6, 7, 8]).support == {5, 6}
@@ -206,7 +208,7 @@ def test_nothing_to_find():
 
 def test_nothing_left_to_explain():
     A = np.eye(4)
-    search = Multistart(problem(A, A[0]), score("ric", 4, 4), include=[0])
+    search = Multistart(problem(A, A[0], include=[0]), score("ric", 4, 4))
     assert run(search) is sw.Stop.EXACT_FIT
     assert not search.found
 
