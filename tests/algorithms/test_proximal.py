@@ -61,8 +61,8 @@ def test_weights_free_and_barred_columns(method, kind):
     A, y, _ = sample(1, 25, 50, kind)
     w = np.random.default_rng(2).uniform(0.3, 3, 50)
     include, exclude = [7, 8], [0]
-    data = problem(A, y)
-    costs = check_weights(data, w, include, exclude)
+    data = problem(A, y, include=include, exclude=exclude)
+    costs = check_weights(data, w)
     reference = solve_conic(data, costs, 0.4)
     penalty = reference.penalty * data.scale / costs.top
     found = method(

@@ -26,9 +26,10 @@ def made(n=30, m=50, k=4, noise=0.05, kind=float, **words):
     data = problem(A, y)
     criterion, sigma = words.pop("criterion", "ric"), words.pop("sigma", None)
     relative = None if sigma is None else (sigma / data.scale) ** 2
-    sample = Sample.of(data, noise=relative)
-    goal = by_charge(criterion, sample)
-    return Multistart(data, goal, **words), A, y
+    tell = words.pop("tell", None)
+    data = data.constrained(**words)
+    goal = by_charge(criterion, Sample.of(data, noise=relative))
+    return Multistart(data, goal, tell=tell), A, y
 
 
 def ric(rows, features):
@@ -152,7 +153,7 @@ def test_dependent_columns_are_left_out_of_a_model():
 def test_dependent_columns_that_must_be_included_are_not():
     A = np.ones((5, 2))
     with pytest.raises(DependentColumnsError):
-        Multistart(problem(A, np.arange(5.0)), ric(5, 2), include=[0, 1])
+        Multistart(problem(A, np.arange(5.0), include=[0, 1]), ric(5, 2))
 
 
 def test_columns_dependent_together_but_not_one_by_one(monkeypatch):
@@ -160,10 +161,11 @@ def test_columns_dependent_together_but_not_one_by_one(monkeypatch):
     search, _, _ = made()
     plain = multistart.ActiveSet
 
-    def picky(data, *, start, **words):
+    def picky(data, **words):
+        start = data.constraints.start
         if len(start) > 2:
             raise DependentColumnsError([], len(start))
-        return plain(data, start=start, **words)
+        return plain(data, **words)
 
     monkeypatch.setattr(multistart, "ActiveSet", picky)
     assert search.model([5, 6, 7, 8]).support == {5, 6}
@@ -212,7 +214,7 @@ def test_nothing_to_find():
 
 def test_nothing_left_to_explain():
     A = np.eye(4)
-    search = Multistart(problem(A, A[0]), ric(4, 4), include=[0])
+    search = Multistart(problem(A, A[0], include=[0]), ric(4, 4))
     assert run(search) is sw.Stop.EXACT_FIT
     assert not search.found
 

@@ -29,11 +29,11 @@ from sparsewise import (
     SparseBayesRegressor,
     SparseRegressor,
     StepwiseRegressor,
+    plan,
 )
 from sparsewise.errors import InputError
 from sparsewise.model_selection.leave_one_out import leave_one_out
 from sparsewise.model_selection.tabular_data import TabularData
-from sparsewise.suffstats import policy
 from tests.estimators.conftest import (
     L1,
     SETTINGS,
@@ -396,7 +396,7 @@ def test_tall_and_wide_arrays_that_are_not_copied(monkeypatch):
     monkeypatch.setattr("sparsewise.problem.preprocessing.COPIED", 100)
     for name, model in expected.items():
         assert_same(make(name).fit(X, Y), model, X)
-    monkeypatch.setattr(policy, "LARGE_ARRAY", policy.LARGE_ARRAY._replace(columns=1))
+    monkeypatch.setattr(plan, "CONDENSE_LARGE_ARRAY", plan.CONDENSE_LARGE_ARRAY._replace(columns=1))
     for name, model in expected.items():
         assert_same(make(name).fit(X, Y), model, X)
 

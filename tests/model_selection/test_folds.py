@@ -11,13 +11,12 @@ from sklearn.model_selection import (
     ShuffleSplit,
 )
 
-from sparsewise import SparseRegressor, StepwiseRegressor
+from sparsewise import SparseRegressor, StepwiseRegressor, plan
 from sparsewise.model_selection import folds
 from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.folds import fold_of_rows, in_folds
 from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem import preprocessing as reduction
-from sparsewise.suffstats import policy
 
 N, M = 200, 6
 PARTITIONS = {
@@ -106,10 +105,12 @@ def test_a_small_table_stays_as_it_is(monkeypatch):
 
 def test_a_tall_table_is_condensed_for_its_folds_alone(monkeypatch):
     monkeypatch.setattr(reduction, "COPIED", 1 << 30)
-    monkeypatch.setattr(policy, "FOLDS", limits := policy.FOLDS._replace(entries=N * M))
+    monkeypatch.setattr(
+        plan, "CONDENSE_FOLDS", limits := plan.CONDENSE_FOLDS._replace(entries=N * M)
+    )
     assert not whole().reduced.condensed
     assert isinstance(in_folds(whole(), 4)[0], CondensedData)
-    monkeypatch.setattr(policy, "FOLDS", limits._replace(rows=N // M + 1))
+    monkeypatch.setattr(plan, "CONDENSE_FOLDS", limits._replace(rows=N // M + 1))
     assert isinstance(in_folds(whole(), 4)[0], TabularData)
-    monkeypatch.setattr(policy, "FOLDS", limits._replace(rows=1, columns=M - 1))
+    monkeypatch.setattr(plan, "CONDENSE_FOLDS", limits._replace(rows=1, columns=M - 1))
     assert isinstance(in_folds(whole(), 4)[0], TabularData)

@@ -43,7 +43,6 @@ from sparsewise.estimators.requirements import check_one_target
 from sparsewise.estimators.state import in_precision, reset_on_failure
 from sparsewise.problem.problem import Problem, problem
 from sparsewise.results import BayesianSolution, Check, Solution, Stop
-from sparsewise.suffstats import policy
 from sparsewise.suffstats.triangle import condense_design
 
 
@@ -420,7 +419,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         room = check_number(self.cache_size, "cache_size") * 1e6 / np.dtype(np.float64).itemsize
         if n * m <= room:
             return design.stored(), y
-        if policy.pays(policy.UNREAD, n, m) and m * m <= room:
+        if plan.condenses(plan.CONDENSE_UNREAD, n, m) and m * m <= room:
             design, (y,) = condense_design(design, y[None])
         return design, y
 

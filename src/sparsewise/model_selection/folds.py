@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.progress import Counted, waiting
 from sparsewise._util.text import count
@@ -17,7 +18,6 @@ from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem.problem import DependentColumnsError
-from sparsewise.suffstats import policy
 from sparsewise.suffstats.condensed import Condensed
 
 Result = TypeVar("Result")
@@ -49,7 +49,9 @@ def in_folds(data: Data, cv: Any) -> tuple[Data, list[tuple[Any, Any]]]:
 def _condenses(table: TabularData) -> bool:
     """Whether the triangles of folds are quickly made, compared with paths on their rows."""
     is_array = isinstance(table.X, np.ndarray)
-    return table.reduced.condensed or (is_array and policy.pays(policy.FOLDS, *table.X.shape))
+    return table.reduced.condensed or (
+        is_array and plan.condenses(plan.CONDENSE_FOLDS, *table.X.shape)
+    )
 
 
 def fold_of_rows(splits: list[tuple[Array, Array]], n: int) -> Array | None:

@@ -17,7 +17,6 @@ from sparsewise.design import Centred, DaskDesign, DenseDesign, Design, Rows, We
 from sparsewise.design.base import BLOCK_BYTES, precision
 from sparsewise.design.centred import Reflection
 from sparsewise.errors import InputError
-from sparsewise.suffstats import policy
 from sparsewise.suffstats.triangle import Triangle, number_of_rows
 
 COPIED = 8 * BLOCK_BYTES
@@ -89,7 +88,7 @@ def reduce(X: Any, y: Array, weights: Array | None, intercept: bool) -> Reduced:
     rows = n if weights is None else number_of_rows(float(weights.sum()))
     if is_large(X):
         X = as_design(X)
-        if policy.pays(policy.LARGE_ARRAY, n, m, y.size // n):
+        if plan.condenses(plan.CONDENSE_LARGE_ARRAY, n, m, y.size // n):
             reduced = _reduce_to_triangle(X, y, weights, intercept, rows)
             if reduced is not None:
                 return reduced

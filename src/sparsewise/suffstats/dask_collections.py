@@ -22,8 +22,8 @@ from sparsewise.design.choose import is_dask as is_dask
 from sparsewise.design.dask import DaskDesign, counted
 from sparsewise.design.dask import as_dask_array as as_dask_array
 from sparsewise.errors import ClusterError, InputError
+from sparsewise.plan import CONDENSE_BEYOND_WORKERS, CONDENSE_ON_WORKERS, condenses
 from sparsewise.suffstats.condensed import Condensed, check_one_each, check_targets, column_names
-from sparsewise.suffstats.policy import MORE_THAN_WORKERS_HOLD, WORKERS, pays
 
 TOGETHER = 8
 """Triangles that are merged by one task."""
@@ -37,8 +37,8 @@ def is_tall(X: Any, y: Any = None) -> bool:
     Further targets are further columns of the triangle.
     """
     (n, m), q = X.shape, np.shape(y)[1] if np.ndim(y) == 2 else 1
-    return pays(WORKERS, n, m, q) or (
-        pays(MORE_THAN_WORKERS_HOLD, n, m, q) and X.nbytes > workers().memory
+    return condenses(CONDENSE_ON_WORKERS, n, m, q) or (
+        condenses(CONDENSE_BEYOND_WORKERS, n, m, q) and X.nbytes > workers().memory
     )
 
 
@@ -116,7 +116,7 @@ def _of_triangle(array: Any, y: Any) -> tuple[Design, Array]:
 
 def tall_note(n: float, m: int) -> str:
     """What there is to say of data of this shape that were condensed."""
-    why = "is tall" if n >= WORKERS.rows * m else "has few columns"
+    why = "is tall" if n >= CONDENSE_ON_WORKERS.rows * m else "has few columns"
     return f"condensed into a triangle by {workers().name}, since {n:.15g} × {m} {why}"
 
 
@@ -179,7 +179,7 @@ def _in_rows(array: Any, others: Sequence[Any]) -> Any:
         return array.rechunk({1: m})
     if array.numblocks[1] > 1:
         array = array.rechunk({0: "auto", 1: m})
-    least = WORKERS.rows * m
+    least = CONDENSE_ON_WORKERS.rows * m
     return array.rechunk({0: least}) if max(array.chunks[0]) < least else array
 
 

@@ -31,7 +31,6 @@ from sparsewise.problem.targets import Targets
 from sparsewise.results import MultistartSolution, Start, Stop, Stretch, each_sigma
 from sparsewise.subsets.exchanges import changes_of_one, lowest_of_equals
 from sparsewise.subsets.fit import Fit
-from sparsewise.suffstats import policy
 from sparsewise.suffstats.triangle import condense_design
 
 LARGE_NOISE = 0.1
@@ -446,7 +445,7 @@ def search(
 
 def condense_problem(data: Problem) -> Problem:
     """The same problem in as few rows as tell the same, if these are much fewer."""
-    worth = policy.pays(policy.SEARCH, *data.shape, len(data.Y))
+    worth = plan.condenses(plan.CONDENSE_SEARCH, *data.shape, len(data.Y))
     if not worth or data.design.is_operator or data.is_zero:
         return data
     return data.in_rows_of(*condense_design(data.design, data.Y))

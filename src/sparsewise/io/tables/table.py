@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from sparsewise import plan
 from sparsewise._util.progress import waiting
 from sparsewise._util.text import count
 from sparsewise.errors import InputError, Parameter
@@ -23,7 +24,6 @@ from sparsewise.io.tables.profile import ParsedRows, Profile
 from sparsewise.io.tables.reading import RawTable
 from sparsewise.io.tables.schema import FitSchema, ModelSchema, Schema
 from sparsewise.io.tables.stored_files import Report, Stored, changed
-from sparsewise.suffstats import policy
 from sparsewise.suffstats.condensed import Condensed
 
 Labels = npt.NDArray[Any]
@@ -139,7 +139,7 @@ class Table:
     @property
     def condenses(self) -> bool:
         """Whether triangles are much smaller than the rows, and these far away or too large."""
-        pays = policy.pays(policy.UNREAD, self.rows, len(self.names), len(self.targets))
+        pays = plan.condenses(plan.CONDENSE_UNREAD, self.rows, len(self.names), len(self.targets))
         return pays and (self.stored.distributed or self.bytes > stored_files.IN_MEMORY)
 
     def positions(self, names: Iterable[str]) -> list[int]:
