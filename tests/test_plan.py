@@ -47,7 +47,6 @@ NO_DECISIONS = {
     "model_selection/table.py: BLOCK": "size of a buffer",
     "plots/residual_display.py: MOST": "more points are a blot",
     "subsets/exchanges.py: BLOCK": "size of a buffer",
-    "subsets/leaps_and_bounds.py: CLOSE": "units of rounding",
     "suffstats/condensed.py: MOST_BYTES": "larger triangles are refused",
 }
 """Sizes that decide nothing: what they are instead."""
