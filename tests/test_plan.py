@@ -42,25 +42,14 @@ NO_DECISIONS = {
     "io/tables/stored_files.py: PIECE": "size of a buffer",
     "io/tables/stored_files.py: READ": "size of a buffer",
     "io/tables/stored_files.py: ROW_GROUP": "size of a buffer",
-    "io/tables/stream.py: CHUNK": "size of a buffer",
-    "kernels/__init__.py: EARLY": "how much is interpreted before numba has compiled",
-    "model_selection/table.py: BLOCK": "size of a buffer",
+    "io/tables/table.py: CHUNK": "size of a buffer",
+    "kernels/__init__.py: BUDGET": "how much is interpreted before numba has compiled",
+    "model_selection/tabular_data.py: BLOCK": "size of a buffer",
     "plots/residual_display.py: MOST": "more points are a blot",
     "subsets/exchanges.py: BLOCK": "size of a buffer",
     "suffstats/condensed.py: MOST_BYTES": "larger triangles are refused",
 }
 """Sizes that decide nothing: what they are instead."""
-
-WAITING = {
-    "io/tables/stored_files.py: IN_MEMORY",
-    "model_selection/folds.py: MANY",
-    "suffstats/dask_collections.py: NARROW",
-    "suffstats/dask_collections.py: NARROWEST",
-}
-"""When to condense: to be one policy, in the plan."""
-
-NOT_READ = ("experiments",)
-"""Declarations of experiments name sizes of problems."""
 
 
 # --- where thresholds are -------------------------------------------------------------------------
@@ -129,10 +118,10 @@ def test_thresholds_are_in_the_plan():
     found = set()
     for path in sorted(SOURCES.rglob("*.py")):
         name = path.relative_to(SOURCES).as_posix()
-        if name not in AT_HOME and name.split("/")[0] not in NOT_READ:
+        if name not in AT_HOME:
             found |= {f"{name}: {one}" for one in thresholds(path.read_text())}
-    assert found - {*NO_DECISIONS, *WAITING} == set(), "put it into plan.py, with a function"
-    assert {*NO_DECISIONS, *WAITING} - found == set(), "it is gone: so is its exception"
+    assert found - set(NO_DECISIONS) == set(), "put it into plan.py, with a function"
+    assert set(NO_DECISIONS) - found == set(), "it is gone: so is its exception"
 
 
 def test_every_threshold_has_a_reason():

@@ -107,6 +107,9 @@ def condenses(limits: CondenseLimits, n: float, m: int, targets: int = 1) -> boo
     return columns <= limits.columns
 
 
+TABLE_IN_MEMORY = 1 << 27
+"""Bytes up to which a table is read as a whole: those of a text, or 8 for each cell of Parquet."""
+
 # --- which columns are looked at together ---------------------------------------------------------
 
 JOINTLY = 1 << 28

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sparsewise import plan
 from sparsewise.cli import options
 from sparsewise.io.tables import stored_files as stored
 from sparsewise.plots import ResidualDisplay, residual_display
@@ -48,7 +49,7 @@ def streamed(monkeypatch, run):
 
     def command(*args):
         with monkeypatch.context() as patch:
-            patch.setattr(stored, "IN_MEMORY", 0)
+            patch.setattr(plan, "TABLE_IN_MEMORY", 0)
             patch.setattr(stored, "READ", 8 * 14 * 90)
             patch.setattr(stored, "COLUMNS", 4)
             patch.setattr(stored, "PIECE", 8 * 14 * 40)
@@ -229,7 +230,7 @@ def test_nothing_is_written_for_rows_that_a_model_cannot_use(
     write = "write_parquet" if last.suffix == ".parquet" else "write_csv"
     getattr(FRAME[:3].with_columns(bmi=pl.lit(None, pl.Float64)), write)(last)
     out.write_text("as it was")
-    monkeypatch.setattr(stored, "IN_MEMORY", 0)
+    monkeypatch.setattr(plan, "TABLE_IN_MEMORY", 0)
     message = 'missing values (of 445 rows): "bmi" 3; the model needs them all'
     assert message in refuse("predict", model, folder)
     assert message in refuse("predict", model, folder, "--out", out)
@@ -252,12 +253,12 @@ def test_nothing_is_written_for_rows_that_a_model_cannot_use(
 def test_bad_arguments(refuse, monkeypatch, folder, args, message):
     words = args if "--features" in args or not args else [*args, *LESS]
     assert message in refuse("fit", folder, "--target", "y", *words)
-    monkeypatch.setattr(stored, "IN_MEMORY", 0)
+    monkeypatch.setattr(plan, "TABLE_IN_MEMORY", 0)
     assert message in refuse("fit", folder, "--target", "y", *words)
 
 
 def test_features_that_cannot_be_told_apart_are_named(refuse, monkeypatch, folder):
-    monkeypatch.setattr(stored, "IN_MEMORY", 0)
+    monkeypatch.setattr(plan, "TABLE_IN_MEMORY", 0)
     args = ("--target", "y", "--categorical", "group", "--exclude", "site,w,gaps")
     every = "group=a,group=b,group=c"
     assert '"group=c" can\'t be told' in refuse("fit", folder, *args, "--include", every)
@@ -265,7 +266,7 @@ def test_features_that_cannot_be_told_apart_are_named(refuse, monkeypatch, folde
 
 def test_rows_that_are_too_many_for_memory(refuse, monkeypatch, folder):
     """Leaving out one row at a time needs them all."""
-    monkeypatch.setattr(stored, "IN_MEMORY", 0)
+    monkeypatch.setattr(plan, "TABLE_IN_MEMORY", 0)
     monkeypatch.setattr(options, "_memory", lambda: 50_000)
     line = refuse("fit", folder, "--target", "y", *LESS, "--criterion", "loo")
     assert "too much for memory, and this can't be done without" in line
@@ -287,10 +288,11 @@ def test_a_wide_table_is_gathered(streamed, run, tmp_path):
 BEGIN = """
 import signal, sys
 import sparsewise.io.tables.stored_files as stored
+from sparsewise import plan
 from sparsewise._util import progress
 from sparsewise.cli import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
-stored.IN_MEMORY, stored.READ, progress.PATIENCE = 0, 2**14, 0.0
+plan.TABLE_IN_MEMORY, stored.READ, progress.PATIENCE = 0, 2**14, 0.0
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -328,7 +330,7 @@ def test_ctrl_c_while_rows_are_read_is_one_sentence(
 ):
     model = tmp_path / "model.json"
     run("fit", folder, "--target", "y", *LESS, "--save", model)
-    monkeypatch.setattr(stored, "IN_MEMORY", 0)
+    monkeypatch.setattr(plan, "TABLE_IN_MEMORY", 0)
     place = {
         "looked at": "sparsewise.io.tables.table._profile",
         "condensed": "sparsewise.io.tables.table.Table.chunk",

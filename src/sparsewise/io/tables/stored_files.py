@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, ClassVar
 
 import polars as pl
 
+from sparsewise import plan
 from sparsewise._util.text import listing, quoted, shortened
 from sparsewise.errors import InputError
 from sparsewise.io.tables.formats import (
@@ -41,9 +42,6 @@ from sparsewise.io.tables.reading import (
     typed_frame,
 )
 from sparsewise.io.tables.schema import Schema
-
-IN_MEMORY = 2**27
-"""Bytes up to which a table is read as a whole: those of a text, or 8 for each cell of Parquet."""
 
 READ = 2**27
 """Bytes of the numbers of Parquet that are read at a time: less would read its pages more often."""
@@ -410,11 +408,11 @@ def open_table(
     sources : sequence of str
         Files, folders, patterns such as ``data/*.parquet``; ``"-"`` is standard input.
     in_memory : int, optional
-        Bytes up to which a table counts as small; `IN_MEMORY` if not given.
+        Bytes up to which a table counts as small; `plan.TABLE_IN_MEMORY` if not given.
     form : Form, optional
         How texts are written, where that is not to be found out.
     """
-    most, form = IN_MEMORY if in_memory is None else in_memory, form or Form()
+    most, form = plan.TABLE_IN_MEMORY if in_memory is None else in_memory, form or Form()
     label = shortened(list(sources), most=3)
     paths = [path for source in sources for path in _paths(source)]
     repeated = [path for number, path in enumerate(paths) if path in paths[:number]]

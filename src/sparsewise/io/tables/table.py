@@ -17,7 +17,7 @@ from sparsewise._util.progress import waiting
 from sparsewise._util.text import count
 from sparsewise.errors import InputError, Parameter
 from sparsewise.io.model import Source
-from sparsewise.io.tables import imputing, stored_files, validation
+from sparsewise.io.tables import imputing, validation
 from sparsewise.io.tables.imputing import FloatArray, Narrowing
 from sparsewise.io.tables.names import positions
 from sparsewise.io.tables.profile import ParsedRows, Profile
@@ -140,7 +140,7 @@ class Table:
     def condenses(self) -> bool:
         """Whether triangles are much smaller than the rows, and these far away or too large."""
         pays = plan.condenses(plan.CONDENSE_UNREAD, self.rows, len(self.names), len(self.targets))
-        return pays and (self.stored.distributed or self.bytes > stored_files.IN_MEMORY)
+        return pays and (self.stored.distributed or self.bytes > plan.TABLE_IN_MEMORY)
 
     def positions(self, names: Iterable[str]) -> list[int]:
         """Return where features stand; a column of text stands for its levels.
