@@ -1,4 +1,14 @@
-"""How many steps to guess before a pass over A checks them."""
+"""How many steps to guess before a pass over A checks them.
+
+A small matrix is stepped through as a whole inside one compiled call. For larger ones a pass over
+A is what costs, and one pass can serve several steps: the next s columns are predicted from a pool
+of those with the best scores, then all predictions are checked against every column with one
+product A*Q (`SparseModel._from_pool`, `stepwise.confirm`). A prediction stands if it is the best
+of all columns at its turn; the first that is not ends the stretch. The steps are those of one pass
+a step, by construction. A block pass costs about three passes of one vector, so s is 1 or at least
+8: it doubles while all predictions stand, and single steps follow a wrong one. With a callback, s
+is 1.
+"""
 
 from __future__ import annotations
 

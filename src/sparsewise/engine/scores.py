@@ -1,4 +1,16 @@
-"""The score of every column: corr = A*r and energy = ‖(I - P_S) a_j‖², kept by one pass a step."""
+"""The score of every column: corr = A*r and energy = ‖(I - P_S) a_j‖², kept by one pass a step.
+
+Additions and deletions don't touch the scores until these are needed: directions that came in lie
+at the end of Q, those that left lie right behind it, and one block pass takes in either. The
+reflections of a backward stage reach Q the same way; a pure backward run never makes a Q at all.
+
+An energy that has fallen below `trust`·√(energy when last measured) has lost half of its digits:
+the column is measured again from its projection, at O(nk), so that a column is dependent only if
+it really is. corr is recomputed once ‖r‖ has fallen a thousandfold. Each addition computes the
+energy of its column exactly and compares: a difference that rounding can't explain recomputes all
+scores (DRIFTED). Scores within a relative `tie` count as equal: the lowest column wins, on every
+machine.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Certificates that a subset is the best of its size, for the output of any algorithm."""
+"""Certificates that a subset is the best of its size, for the output of any algorithm.
+
+`certify` sees a design, a target and a list of columns, never an algorithm: it refits by QR, bounds
+singular values from blocks of inner products (never an m×m array) and compares. Exchanges of one
+column follow from the score update: dropping i and adding j changes corr and energy by one
+direction each, in a form without cancellation. The exact search (`kernels/leaps.py`) holds a stack
+of triangles, one for each node from the root, so that going down costs O(m²) and going up nothing.
+Whatever a search or an exchange finds is refitted before it is reported. Several targets are rows
+of x, r and t; the bounds are those of I ⊗ A, whose singular values are A's.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""The noise: given, or inferred together with the model it belongs to."""
+"""The noise: given, or inferred together with the model it belongs to.
+
+The evidence has no useful maximum over σ² once m >= n: columns that fit noise cost it little, so σ
+falls, more of them enter, and so on to zero. A uniform prior on *which* of the m columns a feature
+is makes each cost log m, and with that price they stay out. Many local maxima remain, and one that
+misses most features takes them for noise: so the search begins at the model of least RIC that a
+few starts find (on large designs, at a forward path if that is clear), updates γ and σ² in turn,
+and begins again from the empty model at the σ² found. The best of these, and of the empty model,
+is kept. The algorithm then runs with the caller's own price; if that is lower, σ² may rise with
+the evidence but not fall: σ² >= (‖r‖² + ‖D x‖²)/ν always (`InferredNoise`).
+"""
 
 from __future__ import annotations
 

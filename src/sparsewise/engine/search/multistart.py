@@ -1,4 +1,20 @@
-"""Search from several starts: joint updates, the way back, forward and back; the best of all."""
+"""Search from several starts: joint updates, the way back, forward and back; the best of all.
+
+Every greedy path and every local maximum of the evidence misses some models, so `solve` searches
+from several starts. A start gives each column a prior variance, equal at first, then at random.
+MacKay's updates change all of them together, with σ² in every other start, and leave some dozens
+of columns (`engine/bayes/joint_updates.py`). From there the backward path leads to the empty
+model, and every model on it is scored; the best is polished by forward and backward steps at the
+threshold it implies, and by exchanges, until none helps. Which exchanges may help follows from
+corr and energy alone (`ActiveSet.replacements`).
+
+What follows from a model on the backward path depends on that model only, so it is looked up when
+it was met before. The search ends when the best model was found twice and chance can't explain it.
+
+Joint updates cost n m min(n, m) operations each. Where these are too many, candidates are the
+columns that a forward path takes or nearly takes (`forward_screening`), and whatever a later
+stage, which sees all of A, finds besides joins them.
+"""
 
 from __future__ import annotations
 
