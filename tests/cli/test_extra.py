@@ -35,7 +35,7 @@ for model in (sw.SparseRegressor(), sw.StepwiseRegressor(), sw.SparseBayesRegres
 # Where somebody waits at a terminal, the work goes on without a bar.
 progress.PATIENCE, progress.is_watched = 0.0, lambda: True
 with progress.waiting("working", 2) as wait:
-    wait.tell(1)
+    wait.update(1)
 assert not {"polars", "rich"} & sys.modules.keys()
 """
 MAIN = "from sparsewise.cli import main; sys.exit(main(sys.argv[1:]))"

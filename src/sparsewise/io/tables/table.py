@@ -155,6 +155,10 @@ class Table:
             features += [level for level in independent if level in self.names] or [name]
         return positions(features, self.names)
 
+    def features_named(self, names: Iterable[str]) -> list[str]:
+        """Return the features that these names stand for."""
+        return [self.names[j] for j in self.positions(names)]
+
     # ------------------------------------------------------------------ rows as numbers
 
     def features(self, rows: ParsedRows) -> pl.DataFrame:
