@@ -379,14 +379,13 @@ def _unsealed(content: Any) -> dict[str, Any]:
 
 
 def _check_version(version: Any) -> None:
-    if type(version) is int and version == VERSION:
-        return
-    if type(version) is int and version > VERSION:
+    if type(version) is not int or version < VERSION:
+        raise InputError(f"the model's format version is unknown: this sparsewise reads {VERSION}")
+    if version > VERSION:
         raise InputError(
             f"the model was written by a newer sparsewise: its format version is "
             f"{str(version)[:9]}, and this one reads {VERSION}; update sparsewise"
         )
-    raise InputError(f"the model's format version is unknown: this sparsewise reads {VERSION}")
 
 
 def _broken(why: str) -> InputError:

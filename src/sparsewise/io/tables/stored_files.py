@@ -460,10 +460,9 @@ def _paths(source: str) -> list[str]:
 
 def _exceeds(paths: Sequence[str], most: int) -> bool:
     """Whether files together take more bytes than that."""
-    total = 0
     for path in paths:
-        total += _bytes(path, most - total)
-        if total > most:
+        most -= _bytes(path, most)
+        if most < 0:
             return True
     return False
 
