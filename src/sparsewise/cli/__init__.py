@@ -55,14 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.run(args) or 0
         if sys.stdout is not None:
             sys.stdout.flush()
-    except InputError as error:
+    except (InputError, ClusterError) as error:
         if debug:
             raise
-        return _complain(sentence(error), code=2)
-    except ClusterError as error:
-        if debug:
-            raise
-        return _complain(sentence(error), code=1)
+        return _complain(sentence(error), code=2 if isinstance(error, InputError) else 1)
     except KeyboardInterrupt as stop:
         return _complain(str(stop), code=130) if stop.args else 130
     except BrokenPipeError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsewise._util.files import write_file
 from sparsewise._util.text import quoted
-from sparsewise.cli.options import reading
+from sparsewise.cli.options import check_place, reading
 from sparsewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".pdf", ".svg")
 
 
-def check_format(option: str, path: str) -> None:
+def check_figure(option: str, path: str | None) -> None:
     """Raise an error for what can't be drawn, before there is anything to lose."""
+    check_place(option, path)
+    if path is None:
+        return
     if Path(path).suffix.lower() not in FORMATS:
         raise InputError(f"{option} needs a file that ends in {', '.join(FORMATS)}: {quoted(path)}")
     try:

@@ -7,6 +7,7 @@ import json
 
 from sparsewise.algorithms import Family
 from sparsewise.algorithms.solve import EFFORT
+from sparsewise.cli import figures
 from sparsewise.cli.methods import DEFAULT, DEFAULTS, choosers, family, starters, takers
 from sparsewise.cli.options import Command, add_table, at_least, check_place, not_negative, positive
 from sparsewise.cli.spelling import OPTIONS, as_option
@@ -161,34 +162,20 @@ def _epilog() -> str:
     )
 
 
-def check_outputs(args: argparse.Namespace) -> None:
-    """Raise an error for files that can't be written, before there is anything to lose."""
-    figures = {"--plot": args.plot, "--plot-residuals": getattr(args, "plot_residuals", None)}
-    for option, path in figures.items():
-        check_place(option, path)
-        if path is not None:
-            from sparsewise.cli.figures import check_format
-
-            check_format(option, path)
-
-
 def run(args: argparse.Namespace) -> int:
     """Run ``sparsewise fit``."""
     check_place("--save", args.save)
-    check_outputs(args)
+    figures.check_figure("--plot", args.plot)
+    figures.check_figure("--plot-residuals", args.plot_residuals)
     fit = fit_table(args)
     try:
         # Before anything is printed: whoever reads the first lines and leaves wants the files, too.
         if args.save is not None:
             save(fit, args.save)
         if args.plot is not None:
-            from sparsewise.cli.figures import draw_fit
-
-            draw_fit(fit.model, args.plot)
+            figures.draw_fit(fit.model, args.plot)
         if args.plot_residuals is not None:
-            from sparsewise.cli.figures import draw_residuals
-
-            draw_residuals(fit.model, fit.table, args.plot_residuals)
+            figures.draw_residuals(fit.model, fit.table, args.plot_residuals)
     finally:
         if args.json:
             model = fit.description.fields(as_option)

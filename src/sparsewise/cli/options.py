@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sparsewise._util.text import count, listing, quoted
 from sparsewise.cli.methods import check_targets
+from sparsewise.cli.spelling import FILE_OPTIONS
 from sparsewise.errors import InputError, Parameter
 
 if TYPE_CHECKING:
@@ -104,9 +105,7 @@ def form(args: argparse.Namespace) -> Form:
     """Return how texts are written, and which sheet is meant, by the arguments."""
     from sparsewise.io.tables import Form
 
-    return Form(
-        encoding=args.encoding, delimiter=args.delimiter, decimal=args.decimal, sheet=args.sheet
-    )
+    return Form(**{name: getattr(args, name) for name in FILE_OPTIONS})
 
 
 def add_table(parser: argparse.ArgumentParser, features: str) -> Any:
@@ -195,7 +194,7 @@ def load(
     refuse_both(start, split_names(args.exclude), "begun with")
     names = {"features": features, "chosen": [*include, *start], "fold": args.fold_column}
     table = select(stored, args, **names)
-    return table, [table.names[j] for j in table.positions(include)]
+    return table, table.features_named(include)
 
 
 def select(stored: Stored, args: argparse.Namespace, **names: Any) -> Table:

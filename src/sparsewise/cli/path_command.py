@@ -9,7 +9,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from sparsewise._util.files import as_csv
-from sparsewise.cli.fit_command import add_arguments, check_outputs
+from sparsewise.cli import figures
+from sparsewise.cli.fit_command import add_arguments
 from sparsewise.cli.methods import DEFAULTS, given_parameters
 from sparsewise.cli.options import Command
 from sparsewise.cli.spelling import as_option
@@ -43,13 +44,11 @@ def add(command: Command) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run ``sparsewise path``."""
-    check_outputs(args)
+    figures.check_figure("--plot", args.plot)
     fit = fit_table(args, default=None if given_parameters(args) else METHOD, path_only=True)
     try:
         if args.plot is not None:  # before anything is printed, as for fit
-            from sparsewise.cli.figures import draw_path
-
-            draw_path(fit.model, args.plot)
+            figures.draw_path(fit.model, args.plot)
     finally:
         _show(fit, args)
     return 130 if fit.interrupted else 0

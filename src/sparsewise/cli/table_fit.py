@@ -35,7 +35,6 @@ class TableFit:
     model: SparseLinearModel
     description: Description
     table: Table
-    weights: str | None  # the column of weights
     notes: tuple[str, ...]
     interrupted: bool
 
@@ -54,8 +53,8 @@ class TableFit:
         for note in self.notes:
             yield "note", note
         rows = count(self.table.rows, "row")
-        if self.weights is not None:
-            rows += f" of weight {self.model.n_rows_:g} by {printable(self.weights)}"
+        if (weights := self.table.schema.weights) is not None:
+            rows += f" of weight {self.model.n_rows_:g} by {printable(weights)}"
         passes = count(self.description.passes, "pass", "passes")
         yield (
             "table",
@@ -115,7 +114,7 @@ def fit_table(
         table, include = load(args, method, cluster)
         rows = _rows(table, model)
     if start != "auto":
-        model.set_params(start=start if isinstance(start, str) else _features(table, start))
+        model.set_params(start=start if isinstance(start, str) else table.features_named(start))
     certify = SHORT_SEARCH if not path_only and _can_be_certified(table) else False
     model.set_params(include=include or None, certify=certify)
     with (
@@ -142,12 +141,7 @@ def fit_table(
     description = describe(model)
     if isinstance(table.target, str):  # of several, the model knows the names
         description = replace(description, target=table.target)
-    return TableFit(method, model, description, table, args.weights, tuple(notes), interrupted)
-
-
-def _features(table: Table, names: list[str]) -> list[str]:
-    """Return the features that these names stand for."""
-    return [table.names[j] for j in table.positions(names)]
+    return TableFit(method, model, description, table, tuple(notes), interrupted)
 
 
 def _rows(table: Table, model: SparseLinearModel) -> tuple[Any, ...]:

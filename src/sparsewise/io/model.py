@@ -132,11 +132,8 @@ class LinearModel:
     facts: Mapping[str, Scalar] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        content = _fields(self)
-        if not self.encoding:
-            content["encoding"] = tuple(map(Source, self.features))
-        for name, value in _checked(content).items():
-            object.__setattr__(self, name, value)
+        encoding = self.encoding or tuple(map(Source, self.features))
+        vars(self).update(_checked(vars(self) | {"encoding": encoding}))
 
     @classmethod
     def from_estimator(
@@ -173,7 +170,8 @@ class LinearModel:
         if names is None:
             names = [f"x{j}" for j in range(coef.shape[-1])]
         chosen = np.flatnonzero(estimator.get_support())
-        features = [str(names[int(j)]) for j in chosen]
+        features = tuple(str(names[int(j)]) for j in chosen)
+        used = (one for one in encoding or () if not set(features).isdisjoint(one.features))
         has_intercept = bool(estimator.fit_intercept)
         exact = getattr(estimator, "_state_", estimator)  # single precision has rounded the others
         covariance = exact.covariance_
@@ -182,17 +180,15 @@ class LinearModel:
             covariance = np.tril(lower) + np.tril(lower, -1).T  # exactly symmetric
         return cls(
             target=target if isinstance(target, str) else tuple(target),
-            features=tuple(features),
+            features=features,
             coef=coef[..., chosen],
-            intercept=_number_or_array(
-                exact.intercept_ if has_intercept else np.zeros(coef.shape[:-1])
-            ),
-            means=np.asarray(exact.means_, float) if has_intercept else np.zeros(chosen.size),
+            intercept=exact.intercept_ if has_intercept else np.zeros(coef.shape[:-1])[()],
+            means=exact.means_ if has_intercept else np.zeros(chosen.size),
             covariance=covariance,
-            noise=None if exact.noise_ is None else _number_or_array(exact.noise_),
+            noise=exact.noise_,
             rows=float(estimator.n_rows_),
             has_intercept=has_intercept,
-            encoding=tuple(_used(encoding or (), features)),
+            encoding=tuple(used),
             method=method,
             facts={**(facts or {}), "sparsewise": __version__},
         )
@@ -302,33 +298,19 @@ class LinearModel:
             raise InputError(f"{name}: {error}") from None
 
 
-def _number_or_array(value: Any) -> Any:
-    """A float, or an array of several."""
-    return np.asarray(value, np.float64) if np.ndim(value) else float(value)
-
-
 def _sum(parts: list[float]) -> float:
     """Summed exactly; what is beyond numbers is left to `predict` to refuse."""
     return math.fsum(parts) if max(map(abs, parts)) < 1e300 else sum(parts)
 
 
-def _used(encoding: Iterable[Source], features: Sequence[str]) -> Iterable[Source]:
-    chosen = set(features)
-    return (source for source in encoding if not chosen.isdisjoint(source.features))
-
-
 # --- to JSON --------------------------------------------------------------------------------------
-
-
-def _fields(model: LinearModel) -> dict[str, Any]:
-    return {entry.name: getattr(model, entry.name) for entry in fields(model)}
 
 
 def _plain(model: LinearModel) -> dict[str, Any]:
     """The fields as JSON takes them."""
     content = {
         name: value.tolist() if isinstance(value, np.ndarray) else value
-        for name, value in _fields(model).items()
+        for name, value in vars(model).items()
     }
     return content | {"encoding": [_plain_source(source) for source in model.encoding]}
 
@@ -397,14 +379,13 @@ def _unsealed(content: Any) -> dict[str, Any]:
 
 
 def _check_version(version: Any) -> None:
-    if type(version) is int and version == VERSION:
-        return
-    if type(version) is int and version > VERSION:
+    if type(version) is not int or version < VERSION:
+        raise InputError(f"the model's format version is unknown: this sparsewise reads {VERSION}")
+    if version > VERSION:
         raise InputError(
             f"the model was written by a newer sparsewise: its format version is "
             f"{str(version)[:9]}, and this one reads {VERSION}; update sparsewise"
         )
-    raise InputError(f"the model's format version is unknown: this sparsewise reads {VERSION}")
 
 
 def _broken(why: str) -> InputError:
@@ -561,14 +542,11 @@ def _facts(values: Any) -> dict[str, Scalar]:
 
 def _fact(value: Any, name: str) -> Scalar:
     value = value.item() if isinstance(value, np.generic) else value
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    # Larger whole numbers might not be read back.
-    if isinstance(value, int) and abs(value) < 2**63:
-        return value
-    raise _broken(f"the fact {quoted(name)} must be text, a finite number, or true or false")
+    usable = value is None or isinstance(value, bool | str)
+    usable |= isinstance(value, float) and math.isfinite(value)
+    usable |= isinstance(value, int) and abs(value) < 2**63  # larger ones might not be read back
+    _require(usable, f"the fact {quoted(name)} must be text, a finite number, or true or false")
+    return value
 
 
 def _floats(X: npt.ArrayLike) -> FloatArray:

@@ -155,8 +155,8 @@ def check_not_other(head: bytes, label: str) -> None:
             raise InputError(f"{label} is {what}: {advice}")
 
 
-def check_text(data: bytes, label: str) -> None:
-    """Raise an error for what is no text in UTF-8."""
+def check_text(data: bytes, label: str) -> bytes:
+    """Return text in UTF-8; anything else is an error."""
     if b"\0" in data:
         raise InputError(
             f"{label} is no text, as it has bytes of zero: save the table as CSV, Parquet or "
@@ -164,6 +164,7 @@ def check_text(data: bytes, label: str) -> None:
         )
     try:
         data.decode()
+        return data
     except UnicodeDecodeError as error:
         # Of one byte for each character, only that of Windows has letters from 80 to 9f.
         windows = any(0x80 <= byte < 0xA0 for byte in data[error.start : error.start + HEAD])
@@ -175,19 +176,18 @@ def check_text(data: bytes, label: str) -> None:
 
 
 class Packing(NamedTuple):
-    """A way to compress files: how these begin, what it is called, who reads it."""
+    """A way to compress files: how these begin, what it is called, which modules open them."""
 
     beginning: bytes
     name: str
     modules: tuple[str, ...]
-    opener: str
 
 
 PACKINGS = (
-    Packing(b"\x1f\x8b", "gzip", ("gzip",), "GzipFile"),
-    Packing(b"BZh", "bzip2", ("bz2",), "BZ2File"),
-    Packing(b"\xfd7zXZ\0", "xz", ("lzma",), "LZMAFile"),
-    Packing(b"\x28\xb5\x2f\xfd", "zstd", ("compression.zstd", "backports.zstd"), "ZstdFile"),
+    Packing(b"\x1f\x8b", "gzip", ("gzip",)),
+    Packing(b"BZh", "bzip2", ("bz2",)),
+    Packing(b"\xfd7zXZ\0", "xz", ("lzma",)),
+    Packing(b"\x28\xb5\x2f\xfd", "zstd", ("compression.zstd", "backports.zstd")),
 )
 
 
@@ -206,12 +206,8 @@ def unpacked(raw: BinaryIO, label: str) -> Iterator[BinaryIO]:
         return
     module = _module(packing, label)
     try:
-        if packing.name == "gzip":
-            with module.GzipFile(fileobj=raw) as file:
-                yield file
-        else:
-            with getattr(module, packing.opener)(raw) as file:
-                yield file
+        with module.open(raw) as file:
+            yield file
     except InputError:
         raise
     except Exception as error:

@@ -15,6 +15,7 @@ from sparsewise.io.tables.names import as_argument
 from sparsewise.io.tables.profile import ParsedRows
 
 FloatArray = npt.NDArray[np.float64]
+Bits = npt.NDArray[np.uint64]
 
 ROOM = 1 << 26
 """Bytes for what is counted while all rows are read once."""
@@ -52,7 +53,7 @@ class Narrowing:
     columns: tuple[str, ...]
     weights: str | None
     booleans: frozenset[str]
-    leading: npt.NDArray[np.uint64]
+    leading: Bits
     below: FloatArray
     bits_known: int = 0
     half: FloatArray | None = None
@@ -84,38 +85,31 @@ class Narrowing:
         """
         counts = np.zeros((len(self.columns), 2, 1 << self.bits))
         for rows in pieces:
-            often = None
+            often = np.ones(rows.profile.complete)
             if self.weights is not None:
                 often = rows.numbers(self.weights, self.booleans).to_numpy()
             for i, name in enumerate(self.columns):
                 values = rows.numbers(name, self.booleans).to_numpy()
-                there = ~np.isnan(values) if often is None else ~np.isnan(values) & (often > 0)
-                weights = None if often is None else often[there]
-                self._count(counts[i], self.leading[i], _as_ordered(values[there]), weights)
+                there = ~np.isnan(values) & (often > 0)
+                self._count(counts[i], self.leading[i], _as_ordered(values[there]), often[there])
         return counts
 
-    def _count(
-        self,
-        counts: FloatArray,
-        leading: npt.NDArray[np.uint64],
-        values: npt.NDArray[np.uint64],
-        weights: FloatArray | None,
-    ) -> None:
+    def _count(self, counts: FloatArray, leading: Bits, values: Bits, weights: FloatArray) -> None:
         known, following = np.uint64(self.bits_known), np.uint64(64 - self.bits)
         for count, bits in zip(counts, leading, strict=True):
             alike = np.ones(len(values), bool)
             if self.bits_known:  # a shift by all 64 bits is undefined
                 alike = values >> np.uint64(64 - self.bits_known) == bits
             next_bits = values[alike] << known >> following
-            often = None if weights is None else weights[alike]
-            count += np.bincount(next_bits.astype(np.int64), often, count.size)
+            count += np.bincount(next_bits.astype(np.int64), weights[alike], count.size)
 
     def narrowed(self, counts: FloatArray) -> Narrowing:
         """Return what is known with these counts of all rows."""
         half = self.half if self.half is not None else counts[:, :1].sum(axis=2) / 2
         for name, weight in zip(self.columns, half[:, 0], strict=True):
             if not weight > 0:
-                raise _nothing_counts(name)
+                wrong = f"column {quoted(name)} has no value that counts: leave it out with "
+                raise InputError((wrong, Parameter("exclude", as_argument([name]))))
         until = self.below[:, :, None] + np.cumsum(counts, axis=2)
         # The lower value is the first that half of the weight is up to, the upper one the first
         # that more is up to.
@@ -140,18 +134,13 @@ def medians(state: Narrowing, count: Callable[[Narrowing], FloatArray]) -> dict[
     return state.medians()
 
 
-def _nothing_counts(name: str) -> InputError:
-    wrong = f"column {quoted(name)} has no value that counts: leave it out with "
-    return InputError((wrong, Parameter("exclude", as_argument([name]))))
-
-
-def _as_ordered(values: FloatArray) -> npt.NDArray[np.uint64]:
+def _as_ordered(values: FloatArray) -> Bits:
     """Return whole numbers in the same order: the sign bit set, or all bits turned."""
     bits = (values + 0.0).view(np.uint64)  # there is but one zero
     sign = np.uint64(1 << 63)
     return np.where(bits & sign, ~bits, bits | sign)
 
 
-def _from_ordered(keys: npt.NDArray[np.uint64]) -> FloatArray:
+def _from_ordered(keys: Bits) -> FloatArray:
     sign = np.uint64(1 << 63)
     return np.where(keys & sign, keys ^ sign, ~keys).view(np.float64)

@@ -28,19 +28,19 @@ MOST_REMEMBERED = 100_000
 
 
 class Cell(NamedTuple):
-    """A cell: what is written there, in which row of which file."""
+    """A cell: what is written there, and in which row; of which file, where there are several."""
 
     text: str
     row: int
     file: str
 
-    def where(self, several: bool) -> str:
-        """Return its row, and its file where there are several."""
-        return f"row {self.row} of {self.file}" if several else f"row {self.row}"
+    def __str__(self) -> str:
+        return f"row {self.row} of {self.file}" if self.file else f"row {self.row}"
 
-    def example(self, several: bool) -> str:
-        """Return it as the first of a kind."""
-        return f"the first is {quoted(self.text)} in {self.where(several)}"
+    @property
+    def example(self) -> str:
+        """The cell as the first of a kind."""
+        return f"the first is {quoted(self.text)} in {self}"
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,10 @@ class ColumnProfile:
         """What it holds that is no number."""
         return "" if self.is_boolean else self.kind
 
-    def content(self, several: bool) -> str:
-        """Return what it holds in place of numbers, with an example."""
-        return f"{self.refused} ({'' if self.first is None else self.first.example(several)})"
+    @property
+    def content(self) -> str:
+        """What it holds in place of numbers, with an example."""
+        return f"{self.refused} ({'' if self.first is None else self.first.example})"
 
 
 @dataclass(frozen=True)
@@ -143,15 +144,12 @@ class Profile:
         Those of a weight above 0 among them.
     columns : mapping
         What each column holds.
-    several : bool
-        Whether the table has several files, so that a row is told with its file.
     """
 
     rows: int = 0
     complete: int = 0
     counted: int = 0
     columns: Mapping[str, ColumnProfile] = field(default_factory=dict)
-    several: bool = False
 
     def __add__(self, later: Profile) -> Profile:
         columns = {
@@ -231,7 +229,8 @@ def _profile(
             return None
         row = mask.arg_max()
         assert row is not None
-        return Cell(str(column.texts[row])[:60], piece.first_row + row + 1, piece.label)
+        file = piece.label if schema.several else ""
+        return Cell(str(column.texts[row])[:60], piece.first_row + row + 1, file)
 
     missing = int((column.missing & filled).sum())
     if column.kind:

@@ -171,8 +171,7 @@ def text_frame(
 
 def _cleaned(data: bytes, label: str) -> bytes:
     """Return text in UTF-8, with lines that end as we know them."""
-    data = data.removeprefix(BYTE_ORDER_MARK)
-    check_text(data, label)
+    data = check_text(data.removeprefix(BYTE_ORDER_MARK), label)
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
@@ -209,10 +208,8 @@ def header_of(data: bytes, label: str, form: Form) -> tuple[str, list[str]]:
             headers[separator] = next(_records(data, separator))
         except csv.Error as error:  # a wide header may be too long for one cell, say
             trouble = str(error)
-    if not headers:
-        raise InputError(f"can't read the header of {label}: {trouble}")
-    likely = max(_likely(headers, form), key=lambda sign: len(headers[sign]))
-    separator = likely if form.delimiter is None else form.delimiter
+    likely = max(_likely(headers, form), key=lambda sign: len(headers[sign]), default=",")
+    separator = form.delimiter or likely
     if separator not in headers:
         raise InputError(f"can't read the header of {label}: {trouble}")
     if form.delimiter is None:

@@ -46,6 +46,8 @@ class Schema:
         The columns to be explained; none where a model predicts them.
     fold : str, optional
         The column that says to which fold each row belongs.
+    several : bool
+        Whether the table has several files, so that a row is told with its file.
     """
 
     columns: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ class Schema:
     skip_unknown: bool = False
     targets: tuple[str, ...] = ()
     fold: str | None = None
+    several: bool = False
 
 
 # --- for a fit ------------------------------------------------------------------------------------
@@ -67,88 +70,66 @@ class FitSchema(Schema):
 
     Parameters
     ----------
-    available : tuple of str
+    available : sequence of str
         The columns of the table.
     features : sequence of str, optional
         The candidates; all columns that are left if not given.
     exclude : sequence of str
         What to leave out of the candidates.
-    categorical : frozenset of str
+    chosen : sequence of str
+        Names that must be among the candidates.
+    categorical : sequence of str
         Columns of which each level is a feature.
-    sources : tuple of str
-        The columns that features are made of.
     drop_missing : bool
         Whether rows with a missing value are left out.
     impute : {"median", "indicator"}, optional
         What missing values of features are filled in by.
+
+    Attributes
+    ----------
+    sources : tuple of str
+        The columns that features are made of.
     notes : tuple of str
         What was left out.
     """
 
-    available: tuple[str, ...]
+    available: Sequence[str]
     features: Sequence[str] | None = None
     exclude: Sequence[str] = ()
-    categorical: frozenset[str] = frozenset()
-    sources: tuple[str, ...] = ()
+    chosen: Sequence[str] = ()
+    categorical: Sequence[str] = ()
     drop_missing: bool = False
     impute: str | None = None
-    notes: tuple[str, ...] = ()
+    sources: tuple[str, ...] = field(init=False)
+    notes: tuple[str, ...] = field(init=False)
 
-    @classmethod
-    def of(
-        cls,
-        available: Sequence[str],
-        *,
-        target: str | Sequence[str] | None,
-        features: Sequence[str] | None = None,
-        exclude: Sequence[str] = (),
-        chosen: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        weights: str | None = None,
-        fold: str | None = None,
-        drop_missing: bool = False,
-        impute: str | None = None,
-    ) -> FitSchema:
-        """Choose among the columns of a table; parameters as for `select`."""
-        if impute is not None:
-            look_up([impute], IMPUTE, "way to impute")
-        if target is None:
+    def __post_init__(self) -> None:
+        if self.impute is not None:
+            look_up([self.impute], IMPUTE, "way to impute")
+        if not self.targets:
             raise InputError(
-                f"is needed: one of the columns {listing(available)}", parameter="target"
+                f"is needed: one of the columns {listing(self.available)}", parameter="target"
             )
-        targets = (target,) if isinstance(target, str) else tuple(target)
-        role = "the target" if len(targets) == 1 else "a target"
-        roles = [(role, name) for name in targets]
-        others = [("the weights", weights), ("the folds", fold)]
+        role = "the target" if len(self.targets) == 1 else "a target"
+        roles = [(role, name) for name in self.targets]
+        others = [("the weights", self.weights), ("the folds", self.fold)]
         roles += [(role, name) for role, name in others if name is not None]
         taken = [name for _, name in roles]
-        look_up([*taken, *categorical], available, "column")
-        if repeated := _repeated(targets):
+        look_up([*taken, *self.categorical], self.available, "column")
+        if repeated := _repeated(self.targets):
             raise InputError(f"names {listing(repeated)} more than once", parameter="target")
-        _check_roles(roles, (*(features or ()), *chosen), categorical)
-        schema = cls(
-            weights=weights,
-            targets=targets,
-            fold=fold,
-            available=tuple(available),
-            features=features,
-            exclude=exclude,
-            categorical=frozenset(categorical),
-            drop_missing=drop_missing,
-            impute=impute,
-        )
-        for name in chosen:
-            schema._source(name)
-        sources, notes = schema._sources(taken)
+        _check_roles(roles, (*(self.features or ()), *self.chosen), self.categorical)
+        for name in self.chosen:
+            self._source(name)
+        sources, notes = self._sources(taken)
         if not sources:
-            besides = "the target" if len(targets) == 1 else "the targets"
+            besides = "the target" if len(self.targets) == 1 else "the targets"
             raise InputError(f"no features are left: the table needs a column besides {besides}")
         columns = tuple(dict.fromkeys([*taken, *sources]))
-        return replace(
-            schema,
+        vars(self).update(
             columns=columns,
-            text=frozenset(columns).intersection({*categorical, fold}),
-            imputed=frozenset(sources if impute else ()),
+            text=frozenset(columns).intersection({*self.categorical, self.fold}),
+            imputed=frozenset(sources if self.impute else ()),
             sources=sources,
             notes=notes,
         )
@@ -265,7 +246,7 @@ class ModelSchema(Schema):
     encoding: tuple[Source, ...]
 
     @classmethod
-    def of(cls, encoding: Sequence[Source], blank: bool) -> ModelSchema:
+    def of(cls, encoding: Sequence[Source], blank: bool, several: bool) -> ModelSchema:
         """Return what the encoding of a model needs; incomplete rows are refused, or blank."""
         levels = {source.name: source.levels for source in encoding if source.levels}
         return cls(
@@ -274,6 +255,7 @@ class ModelSchema(Schema):
             levels=levels,
             imputed=frozenset(source.name for source in encoding if source.fill is not None),
             skip_unknown=blank,
+            several=several,
             encoding=tuple(encoding),
         )
 
@@ -287,12 +269,12 @@ class ModelSchema(Schema):
     def check(self, profile: Profile, label: str) -> None:
         """Raise an error for rows that the model can't use."""
         refused = profile.refused
-        validation.check_commas(refused, profile.several)
+        validation.check_commas(refused)
         for name, column in refused.items():
-            file = column.first.file if column.first is not None else label
+            file = (column.first and column.first.file) or label
             raise InputError(
-                f"column {quoted(name)} of {file} holds {column.content(profile.several)}, "
-                "where the model needs numbers"
+                f"column {quoted(name)} of {file} holds {column.content}, where the model needs "
+                "numbers"
             )
         validation.check_rows(profile, label)
         if not self.skip_unknown:

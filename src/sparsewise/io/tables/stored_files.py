@@ -253,7 +253,7 @@ def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[
         while data := text.read(BLOCK):
             rest += data.replace(b"\r", b"\n") if old_line_ends else data
             if end := _last_row_end(rest):
-                yield _checked(rest[:end], path), raw.tell() - place
+                yield check_text(rest[:end], path), raw.tell() - place
                 rest, place = rest[end:], raw.tell()
             elif len(rest) > LONGEST_RECORD:
                 raise InputError(
@@ -261,18 +261,15 @@ def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[
                     "quotation mark never closed?"
                 )
         if rest:
-            yield _checked(rest, path), raw.tell() - place
+            yield check_text(rest, path), raw.tell() - place
 
 
-def _skip(file: BinaryIO, number: int) -> None:
-    """Read so many bytes and forget them: what is unpacked can't go to a place at once."""
-    while number > 0 and (data := file.read(min(number, BLOCK))):
-        number -= len(data)
-
-
-def _checked(data: bytes, label: str) -> bytes:
-    check_text(data, label)
-    return data
+def _skip(file: BinaryIO, number: int) -> int:
+    """Read so many bytes and forget them, for what is unpacked can't seek; return how many came."""
+    left = number
+    while left > 0 and (data := file.read(min(left, BLOCK))):
+        left -= len(data)
+    return number - left
 
 
 def _last_row_end(data: bytes) -> int:
@@ -463,34 +460,25 @@ def _paths(source: str) -> list[str]:
 
 def _exceeds(paths: Sequence[str], most: int) -> bool:
     """Whether files together take more bytes than that."""
-    total = 0
     for path in paths:
-        total += _bytes(path, most - total)
-        if total > most:
+        most -= _bytes(path, most)
+        if most < 0:
             return True
     return False
 
 
 def _bytes(path: str, most: int) -> int:
-    """Return what a table takes: its text, or 8 bytes for each cell; counted to little more."""
+    """Return what a table takes: its text, or 8 bytes for each cell; counted to one more."""
     try:
         kind, packing = detect(path)
         if packing is not None:
             with open_text(path, Form()) as (text, _):
-                return _counted(text, most)
+                return _skip(text, most + 1)
         if kind in (PARQUET, ARROW):
             return TypedFile.opened(path, kind).size
         return os.path.getsize(path)
     except (InputError, OSError):
         return 0  # whoever reads it says what is wrong
-
-
-def _counted(file: BinaryIO, most: int) -> int:
-    """Return how many bytes there are, as soon as they are more than that."""
-    total = 0
-    while total <= most and (data := file.read(BLOCK)):
-        total += len(data)
-    return total
 
 
 def _check_formats(files: Sequence[File], form: Form) -> None:

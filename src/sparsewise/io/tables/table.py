@@ -155,6 +155,10 @@ class Table:
             features += [level for level in independent if level in self.names] or [name]
         return positions(features, self.names)
 
+    def features_named(self, names: Iterable[str]) -> list[str]:
+        """Return the features that these names stand for."""
+        return [self.names[j] for j in self.positions(names)]
+
     # ------------------------------------------------------------------ rows as numbers
 
     def features(self, rows: ParsedRows) -> pl.DataFrame:
@@ -175,17 +179,15 @@ class Table:
     def chunk(self, rows: ParsedRows) -> Chunk:
         """Return complete rows as numbers."""
         schema = self.schema
-        targets = pl.DataFrame({name: self._numbers(rows, name) for name in schema.targets})
+        numbers = partial(rows.numbers, booleans=self.booleans)
+        targets = pl.DataFrame({name: numbers(name) for name in schema.targets})
         weights = folds = None
         if schema.weights is not None:
-            weights = self._numbers(rows, schema.weights).to_numpy()
+            weights = numbers(schema.weights).to_numpy()
         if schema.fold is not None:
             labels = rows.columns[schema.fold].values.filter(rows.complete)
             folds = np.array(labels.to_list(), dtype=str)
         return Chunk(self.features(rows), targets, weights, folds)
-
-    def _numbers(self, rows: ParsedRows, name: str) -> pl.Series:
-        return rows.numbers(name, self.booleans)
 
     def chunks(self, report: Report | None = None) -> Iterator[Chunk]:
         """Yield all rows, some after the other; `report` is told how much was read."""
@@ -347,12 +349,17 @@ def select(
         of zeros and ones besides by "indicator". Of a categorical column, missing is a level.
     """
     stored = Stored.of(stored)
-    default = stored.default_target if target is None else target
-    schema = FitSchema.of(stored.columns, target=default, **names)
+    target = stored.default_target or () if target is None else target
+    schema = FitSchema(
+        available=stored.columns,
+        targets=(target,) if isinstance(target, str) else tuple(target),
+        several=stored.several,
+        **names,
+    )
     stored.check_columns(schema.columns)
     stored = stored.keeping(schema)
     profiles: list[Profile] = stored.each(partial(_profile, schema), report)
-    profile = replace(sum(profiles, Profile()), several=stored.several)
+    profile = sum(profiles, Profile())
 
     def medians(columns: Collection[str]) -> dict[str, float]:
         state = Narrowing.begin(columns, schema.weights, profile.booleans)
@@ -404,11 +411,11 @@ def encode(
         Is told how much was read.
     """
     stored = Stored.of(stored)
-    schema = ModelSchema.of(encoding, missing == "blank")
+    schema = ModelSchema.of(encoding, missing == "blank", stored.several)
     for file in stored.files:
         schema.check_columns(file.names, file.label)
     stored = stored.keeping(schema)
-    profile = replace(_profile(schema, stored, report=report), several=stored.several)
+    profile = _profile(schema, stored, report=report)
     schema.check(profile, stored.label)
     table = Table(
         stored=stored,

@@ -28,10 +28,10 @@ COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 def check_numbers(profile: Profile, roles: Sequence[tuple[str, str]]) -> None:
     """Raise an error for columns that hold no numbers, with the way out."""
     refused = profile.refused
-    check_commas(refused, profile.several)
+    check_commas(refused)
     for role, name in roles:
         if name in refused:
-            content = refused[name].content(profile.several)
+            content = refused[name].content
             raise InputError(f"the {role} {quoted(name)} holds {content}: use numbers")
     if not refused:
         return
@@ -43,14 +43,14 @@ def check_numbers(profile: Profile, roles: Sequence[tuple[str, str]]) -> None:
     others = encode if groups else (f", or turn {them} into numbers first",)
     if len(refused) == 1:
         [(name, column)] = refused.items()
-        wrong = f"column {quoted(name)} holds {column.content(profile.several)}"
+        wrong = f"column {quoted(name)} holds {column.content}"
     else:
         kinds = dict.fromkeys(column.refused for column in refused.values())
         wrong = f"the columns {listing(refused)} hold {' and '.join(kinds)}"
     raise InputError((wrong, *leave_out, *others))
 
 
-def check_commas(refused: Mapping[str, ColumnProfile], several: bool) -> None:
+def check_commas(refused: Mapping[str, ColumnProfile]) -> None:
     """Raise an error for columns of numbers with a comma, as far as the first of each tells."""
     firsts = {
         name: column.first
@@ -62,7 +62,7 @@ def check_commas(refused: Mapping[str, ColumnProfile], several: bool) -> None:
     columns = f"column {listing(firsts)} holds"
     if len(firsts) > 1:
         columns = f"the columns {listing(firsts)} hold"
-    example = next(iter(firsts.values())).example(several)
+    example = next(iter(firsts.values())).example
     wrong = f"{columns} numbers with a comma ({example}): if decimals follow it, read them with "
     raise InputError((wrong, Parameter("decimal", ",")))
 
@@ -165,7 +165,7 @@ def check_size(profile: Profile) -> None:
         if column.too_large is not None:
             raise InputError(
                 f"column {quoted(name)} has a value beyond {parsing.LARGEST:g} in "
-                f"{column.too_large.where(profile.several)}: correct it, or use another unit"
+                f"{column.too_large}: correct it, or use another unit"
             )
 
 
@@ -173,9 +173,9 @@ def check_weights(profile: Profile, name: str) -> None:
     """Raise an error for weights of which some are negative, or all zero."""
     negative = profile.columns[name].negative
     if negative is not None:
-        where = negative.where(profile.several)
         raise InputError(
-            f"the weights {quoted(name)} are negative in {where}: they tell how often a row counts"
+            f"the weights {quoted(name)} are negative in {negative}: they tell how often a row "
+            "counts"
         )
     if not profile.counted:
         raise InputError(f"the weights {quoted(name)} are all 0: no row would count")
@@ -188,6 +188,6 @@ def check_levels(profile: Profile, encoding: Sequence[Source]) -> None:
         if unknown is not None:
             raise InputError(
                 f"column {quoted(source.name)} has the level {quoted(unknown.text)} in "
-                f"{unknown.where(profile.several)}, which the model does not know; it knows "
+                f"{unknown}, which the model does not know; it knows "
                 f"{listing(source.levels or ())}"
             )
