@@ -21,7 +21,7 @@ from sparsewise.design.base import AboutMeans, Design, working_type
 from sparsewise.design.choose import as_floats, is_dask_array
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.shifted import Shifted
-from sparsewise.errors import InputError, InputTypeError
+from sparsewise.errors import InputTypeError
 
 COLUMNS_BYTES = 1 << 30
 """Most bytes of a block. A task costs some ms, so there is one block per thread up to this size."""
@@ -67,10 +67,6 @@ class DaskDesign(Design):
     is_remote = True
 
     def __init__(self, array: Any) -> None:
-        if array.ndim != 2:
-            raise InputError(
-                f"must have two dimensions (rows, columns), not {array.ndim}.", parameter="A"
-            )
         self.array = counted(array)
         super().__init__(self.array.shape, working_type(self.array.dtype, "A"))
         self._held: ColumnBlocks | None = None

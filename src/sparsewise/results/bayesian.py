@@ -206,13 +206,9 @@ class BayesianSolution(UncertainSolution):
                 and evidence_error <= tolerance * (1.0 + abs(again.log_evidence)) + again.blur
                 and (not settled or (increase <= allowed and by_noise <= in_all))
             )
-        return BayesianCheck(
+        return fit.extended(
+            BayesianCheck,
             ok=ok,
-            residual_norm=fit.residual_norm,
-            residual_error=fit.residual_error,
-            normal_equations=fit.normal_equations,
-            support_ok=fit.support_ok,
-            residual_norms=fit.residual_norms,
             posterior_error=posterior_error,
             log_evidence_error=evidence_error,
             possible_increase=increase,

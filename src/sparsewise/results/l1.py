@@ -93,10 +93,9 @@ class L1Solution(Solution):
         gap = 0.0 if self.debiased else gap
         limit = max(self.accuracy, 1e2 * data.tolerances_in(self.coef.dtype).eps)
         ok = basic.ok and max(bound_exceeded, dual_exceeded, gap) <= limit
-        return L1Check(
-            ok, basic.residual_norm, basic.residual_error, basic.normal_equations,
-            basic.support_ok, basic.residual_norms, bound_exceeded, dual_exceeded, gap,
-        )  # fmt: skip
+        return basic.extended(
+            L1Check, ok=ok, infeasibility=bound_exceeded, dual_infeasibility=dual_exceeded, gap=gap
+        )
 
     def _constrained(self, data: Problem) -> tuple[float, float]:
         """By how much |a_j*ν| exceeds w_j, and the gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖).
