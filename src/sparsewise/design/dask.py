@@ -91,12 +91,6 @@ class DaskDesign(Design):
         blocks = by.hold(columns.ravel(), partial(_as_contiguous, dtype=self.dtype), size)
         return ColumnBlocks(blocks, [None] * count, firsts, by)
 
-    def _about(self, shifts: list[Any]) -> DaskDesign:
-        """The same blocks with these shifts subtracted from their columns."""
-        other = copy(self)
-        other._held, other._measured, other._whole = self.held._replace(shifts=shifts), None, None
-        return other
-
     def columns(self, J: Array | slice) -> Array:
         at = np.arange(self.shape[1])[J]
         firsts = self.held.firsts
@@ -133,11 +127,10 @@ class DaskDesign(Design):
         blocks, _, _, by = self.held
         centred = by.ask(_about_means, blocks, [by.share(weights)] * len(blocks), stay=True)
         shifts, means, norms = (by.ask(_item, centred, [i] * len(blocks)) for i in range(3))
-        return AboutMeans(
-            self._about(shifts),
-            np.concatenate(by.results(means)),
-            np.concatenate(by.results(norms)),
-        )
+        design = copy(self)  # the same blocks, with these shifts subtracted from their columns
+        design._held, design._measured = self.held._replace(shifts=shifts), None
+        design._whole = None
+        return AboutMeans(design, *(np.concatenate(by.results(one)) for one in (means, norms)))
 
     def faults(self) -> tuple[int, tuple[int, int] | None]:
         count, where = 0, None

@@ -239,8 +239,7 @@ class _Recomputed:
         below = np.vdot(self.rest_below, self.rest_below).real
         self.squares = float(np.vdot(self.rest, self.rest).real + below)  # y*R y
         self.rows = data.design.rows - int((self.d == 0).sum())
-        self.is_complex = data.is_complex
-        self.weight = weight(self.is_complex) * data.targets
+        self.weight = weight(data.is_complex) * data.targets
         self.condition = float(np.linalg.cond(R)) if k else 1.0
         self.noise = (solution.sigma / data.scale) ** 2
         # The effect of rounding in the residual on y*C⁻¹y.
@@ -280,7 +279,7 @@ class _Recomputed:
             self.rows,
             log_det,
             self.squares / self.noise if self.noise else 0.0,
-            self.is_complex,
+            self.data.is_complex,
             self.data.targets,
         )
 
