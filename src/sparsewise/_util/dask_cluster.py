@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import socket
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from itertools import cycle
-from typing import Any, Protocol
+from typing import Any
 
 from sparsewise._util.text import count, printable
 from sparsewise.errors import ClusterError, InputError
@@ -31,8 +32,8 @@ SPILL = 0.7
 """Fraction of its memory that a Dask worker fills before it spills to disk."""
 
 
-class Workers(Protocol):
-    """Where tasks run.
+class Threads:
+    """Dask without a distributed scheduler: threads of this process, or as configured.
 
     Attributes
     ----------
@@ -44,43 +45,6 @@ class Workers(Protocol):
         Bytes that all of them, and the largest of them, can hold; infinite if unknown.
     """
 
-    name: str
-    threads: int
-    memory: float
-    largest: float
-
-    def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
-        """Persist make(part) for every part (`Delayed`) of a collection of `size` bytes."""
-
-    def compute(self, parts: Iterable[Any]) -> list[Any]:
-        """Submit the parts (`Delayed`) of a collection; `results` fetches them."""
-
-    def share(self, value: Any) -> Any:
-        """A value that several tasks take as an argument."""
-
-    def ask(
-        self, function: Callable[..., Any], *arguments: Sequence[Any], stay: bool = False
-    ) -> list[Any]:
-        """Map a function over held parts, answers or plain values; `results` fetches the values.
-
-        With `stay`, tasks run where the largest arguments are, even if another worker is idle.
-        """
-
-    def results(self, answers: Iterable[Any]) -> list[Any]:
-        """Wait for the values of answers and fetch them."""
-
-
-def workers() -> Workers:
-    """The workers that Dask itself would use now."""
-    from dask.base import get_scheduler
-
-    client = getattr(get_scheduler(), "__self__", None)
-    return Threads() if client is None else Cluster(client)
-
-
-class Threads:
-    """Dask without a distributed scheduler: threads of this process, or as configured."""
-
     def __init__(self) -> None:
         from dask.system import CPU_COUNT
 
@@ -89,37 +53,43 @@ class Threads:
         self.memory = self.largest = _available() / 2
 
     def hold(self, parts: Sequence[Any], make: Callable[..., Any], size: int) -> list[Any]:
-        """In memory if there is room; otherwise parts are recomputed in every pass."""
+        """Persist make(part) for every part (`Delayed`) of a collection of `size` bytes.
+
+        In memory if there is room; otherwise parts are recomputed in every pass.
+        """
         import dask
 
         made = [dask.delayed(make, pure=False)(part) for part in parts]
         return list(dask.compute(*made)) if size <= self.memory else made
 
     def compute(self, parts: Iterable[Any]) -> list[Any]:
-        """The parts themselves."""
+        """Submit the parts (`Delayed`) of a collection; `results` fetches them."""
         return list(parts)
 
     def share(self, value: Any) -> Any:
-        """The value itself."""
+        """A value that several tasks take as an argument."""
         return value
 
     def ask(
         self, function: Callable[..., Any], *arguments: Sequence[Any], stay: bool = False
     ) -> list[Any]:
-        """One task per item."""
+        """Map a function over held parts, answers or plain values; `results` fetches the values.
+
+        With `stay`, tasks run where the largest arguments are, even if another worker is idle.
+        """
         import dask
 
         return list(map(dask.delayed(function, pure=False), *arguments))
 
     def results(self, answers: Iterable[Any]) -> list[Any]:
-        """Compute the tasks."""
+        """Wait for the values of answers and fetch them."""
         import dask
 
         return list(dask.compute(*answers))
 
 
 class Cluster:
-    """The workers of a Dask scheduler.
+    """The workers of a Dask scheduler; attributes and methods as of `Threads`.
 
     Parameters
     ----------
@@ -145,22 +115,18 @@ class Cluster:
                 "give them more memory, or start more of them.",
             )
         where = cycle(self._slots)
-        try:
+        with self._explained():
             return [
                 self.client.submit(
                     make, part, workers=[next(where)], allow_other_workers=True, pure=False
                 )
                 for part in self.client.compute(list(parts))
             ]
-        except Exception as error:
-            raise self._explained(error) from error
 
     def compute(self, parts: Iterable[Any]) -> list[Any]:
         """Start computing on the workers."""
-        try:
+        with self._explained():
             return list(self.client.compute(list(parts)))
-        except Exception as error:
-            raise self._explained(error) from error
 
     def share(self, value: Any) -> Any:
         """A large value becomes a task that returns it: the scheduler sends it to one worker only.
@@ -183,19 +149,17 @@ class Cluster:
         if stay:
             addresses = list(dict.fromkeys(self._slots))
             where = {"workers": addresses, "allow_other_workers": True, "key": STAYS}
-        try:
-            # Arguments are no larger than needed: no warning.
-            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
-                return list(self.client.map(function, *arguments, pure=False, **where))
-        except Exception as error:
-            raise self._explained(error) from error
+        # Arguments are no larger than needed: no warning.
+        quiet = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"})
+        with self._explained(), quiet:
+            return list(self.client.map(function, *arguments, pure=False, **where))
 
     def results(self, answers: Iterable[Any]) -> list[Any]:
         """Wait for the values and fetch them, directly from the workers if possible."""
         from distributed import wait
 
         futures = list(answers)
-        try:
+        with self._explained():
             while True:
                 try:
                     wait(futures, timeout=PATIENCE)
@@ -207,8 +171,6 @@ class Cluster:
                         ) from None
             direct = self.client.direct_to_workers is not False
             return list(self.client.gather(futures, direct=direct))
-        except (Exception, CancelledError) as error:
-            raise self._explained(error) from error
 
     def _first_workers(self) -> dict[str, Any]:
         """The workers that an adaptive cluster starts once there is a task."""
@@ -227,7 +189,15 @@ class Cluster:
         except TypeError:  # before 2025 it took no arguments and returned all workers
             return dict(self.client.scheduler_info()["workers"])
 
-    def _explained(self, error: BaseException) -> BaseException:
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn errors of the cluster into a `ClusterError`; those of a task stay as they are."""
+        try:
+            yield
+        except Exception as error:
+            raise self._cause(error) from error
+
+    def _cause(self, error: Exception) -> Exception:
         """A `ClusterError` if the cluster failed; otherwise the error of the task."""
         from distributed import KilledWorker
 
@@ -252,6 +222,18 @@ class Cluster:
             return self.client.status == "running" and self._worker_info() is not None
         except Exception:
             return False
+
+
+Workers = Threads | Cluster
+"""Where tasks run."""
+
+
+def workers() -> Workers:
+    """The workers that Dask itself would use now."""
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(), "__self__", None)
+    return Threads() if client is None else Cluster(client)
 
 
 def _itself(value: Any) -> Any:

@@ -113,11 +113,6 @@ def open_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise _failed("read", path, error) from None
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write ASCII as `write_file` writes bytes."""
-    write_file(path, text.encode("ascii"))
-
-
 def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
     """Write a file atomically; failure is an `InputError`."""
     try:

@@ -78,7 +78,7 @@ class Waiting:
         self._next = self._begun + PATIENCE
         self._here = threading.current_thread() is threading.main_thread()
         if unasked and self._here and is_watched():
-            self._timer = threading.Timer(PATIENCE, BOARD.add, [self])
+            self._timer = threading.Timer(PATIENCE, BOARD.show, [self])
             self._timer.daemon = True
 
     def __enter__(self) -> Self:
@@ -107,10 +107,7 @@ class Waiting:
             return
         if text is not None:
             self.text = text if isinstance(text, str) else text()
-        if self.line is not None:
-            BOARD.change(self)
-        else:
-            BOARD.add(self)
+        BOARD.show(self)
 
     @property
     def seconds(self) -> float:
@@ -194,25 +191,18 @@ class Board:
         """Whether there are any lines."""
         return self._bars is not None
 
-    def add(self, wait: Waiting) -> None:
-        """Add a line below the others."""
+    def show(self, wait: Waiting) -> None:
+        """Update description and progress of a line; a new one comes below the others."""
         with self._drawing():
-            if wait.over or wait.line is not None:  # updates of other threads may be late
+            if wait.over or self.hushed:  # updates of other threads may be late
                 return
-            if self._bars is None:
-                self._begin()
-            assert self._bars is not None
-            wait.line = self._bars.add_task(wait.text, total=wait.total, visible=False)
-            # The clock starts when the work did.
-            self._bars.tasks[-1].start_time = self._bars.get_time() - wait.seconds
-            self._bars.update(wait.line, completed=wait.done, visible=True, refresh=True)
-
-    def change(self, wait: Waiting) -> None:
-        """Update description and progress of a line."""
-        with self._drawing():
-            if self._bars is not None and wait.line is not None:
-                changes: Any = {"description": wait.text, "completed": wait.done}
-                self._bars.update(wait.line, refresh=True, **changes)
+            bars = self._bars or self._begin()
+            if wait.line is None:
+                wait.line = bars.add_task(wait.text, total=wait.total, visible=False)
+                # The clock starts when the work did.
+                bars.tasks[-1].start_time = bars.get_time() - wait.seconds
+            changes: Any = {"description": wait.text, "completed": wait.done, "visible": True}
+            bars.update(wait.line, refresh=True, **changes)
 
     def remove(self, wait: Waiting) -> None:
         """Remove a line; with the last one, restore the terminal."""
@@ -238,7 +228,7 @@ class Board:
                 with suppress(OSError, ValueError):
                     self._ending.close()
 
-    def _begin(self) -> None:
+    def _begin(self) -> Progress:
         """Start the display. Rich is imported only now, since that takes long."""
         from rich.console import Console
         from rich.progress import Progress
@@ -253,6 +243,7 @@ class Board:
         )
         self._ending.callback(bars.stop)
         bars.start()
+        return bars
 
 
 BOARD = Board()

@@ -56,7 +56,7 @@ def draw_path(model: SparseLinearModel, path: str) -> None:
     criteria = "bic" in model._path_columns()
     figure = Figure(figsize=(11 if criteria else 6.5, 4.5), dpi=150, layout="constrained")
     left, *right = figure.subplots(1, 1 + criteria, squeeze=False)[0]
-    by = "step" if path_penalties(model, met(model).models) is None else "penalty"
+    by = "step" if path_penalties(model, met(model)[0]) is None else "penalty"
     PathDisplay.from_estimator(model, by=by, whole=True, ax=left)
     for ax in right:
         CriterionDisplay.from_estimator(model, whole=True, ax=ax)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsewise import plan
 from sparsewise._typing import Array
-from sparsewise._util.progress import waiting
+from sparsewise._util.progress import unseen, waiting
 from sparsewise.errors import InputError, InputTypeError
 from sparsewise.kernels import load_kernels
 from sparsewise.tolerances import Tolerances, tolerances
@@ -248,12 +248,11 @@ class Design(ABC):
         """
         n, m = self.shape
         width = max(1, size // (n * self.dtype.itemsize))
-        if not self.is_operator:
-            for first in range(0, m, width):
-                yield slice(first, min(first + width, m))
-            return
-        width = min(width, OPERATOR_COLUMNS)
-        with waiting(f"computing the {m:,} columns of an operator", m) as wait:
+        progress = unseen()
+        if self.is_operator:
+            width = min(width, OPERATOR_COLUMNS)
+            progress = waiting(f"computing the {m:,} columns of an operator", m)
+        with progress as wait:
             for first in range(0, m, width):
                 yield slice(first, min(first + width, m))
                 wait.update(width)
@@ -277,14 +276,9 @@ class Design(ABC):
         return self._measured
 
     @property
-    def is_measured(self) -> bool:
-        """Whether the norms are known."""
-        return self._measured is not None
-
-    @property
     def passes_to_measure(self) -> int:
         """How many passes over A (or applications of it) measuring the norms would take."""
-        if self.is_measured:
+        if self._measured is not None:
             return 0
         if not self.is_operator:
             return 1
@@ -413,17 +407,12 @@ class Design(ABC):
 
         None stands for all of them, for a small A; these are cached.
         """
-        cached = self._whole  # another thread may set it to another type meanwhile
-        if J is None and cached is not None and cached.dtype == dtype:
-            return cached
         if J is not None:
-            block = _aligned(self.columns(J), dtype)
-        elif self.is_operator:
-            block = _aligned(self._all_columns(), dtype)
-        else:
-            block = _aligned(self.columns(slice(None)), dtype)
-        if J is None:
-            self._whole = block
+            return _aligned(self.columns(J), dtype)
+        block = self._whole  # another thread may set it to another type meanwhile
+        if block is None or block.dtype != dtype:
+            every = self._all_columns() if self.is_operator else self.columns(slice(None))
+            self._whole = block = _aligned(every, dtype)
         return block
 
     def in_place(self, dtype: np.dtype[Any]) -> tuple[Array, bool] | None:

@@ -21,7 +21,7 @@ from sparsewise.design.base import AboutMeans, Design, working_type
 from sparsewise.design.choose import as_floats, is_dask_array
 from sparsewise.design.dense import DenseDesign
 from sparsewise.design.shifted import Shifted
-from sparsewise.errors import InputError, InputTypeError
+from sparsewise.errors import InputTypeError
 
 COLUMNS_BYTES = 1 << 30
 """Most bytes of a block. A task costs some ms, so there is one block per thread up to this size."""
@@ -67,10 +67,6 @@ class DaskDesign(Design):
     is_remote = True
 
     def __init__(self, array: Any) -> None:
-        if array.ndim != 2:
-            raise InputError(
-                f"must have two dimensions (rows, columns), not {array.ndim}.", parameter="A"
-            )
         self.array = counted(array)
         super().__init__(self.array.shape, working_type(self.array.dtype, "A"))
         self._held: ColumnBlocks | None = None
@@ -94,12 +90,6 @@ class DaskDesign(Design):
         columns = array.rechunk({0: n, 1: tuple(np.diff(firsts).tolist())}).to_delayed()
         blocks = by.hold(columns.ravel(), partial(_as_contiguous, dtype=self.dtype), size)
         return ColumnBlocks(blocks, [None] * count, firsts, by)
-
-    def _about(self, shifts: list[Any]) -> DaskDesign:
-        """The same blocks with these shifts subtracted from their columns."""
-        other = copy(self)
-        other._held, other._measured, other._whole = self.held._replace(shifts=shifts), None, None
-        return other
 
     def columns(self, J: Array | slice) -> Array:
         at = np.arange(self.shape[1])[J]
@@ -137,11 +127,10 @@ class DaskDesign(Design):
         blocks, _, _, by = self.held
         centred = by.ask(_about_means, blocks, [by.share(weights)] * len(blocks), stay=True)
         shifts, means, norms = (by.ask(_item, centred, [i] * len(blocks)) for i in range(3))
-        return AboutMeans(
-            self._about(shifts),
-            np.concatenate(by.results(means)),
-            np.concatenate(by.results(norms)),
-        )
+        design = copy(self)  # the same blocks, with these shifts subtracted from their columns
+        design._held, design._measured = self.held._replace(shifts=shifts), None
+        design._whole = None
+        return AboutMeans(design, *(np.concatenate(by.results(one)) for one in (means, norms)))
 
     def faults(self) -> tuple[int, tuple[int, int] | None]:
         count, where = 0, None

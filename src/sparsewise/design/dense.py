@@ -104,9 +104,7 @@ class DenseDesign(Design):
     def about_means(self, weights: Array | None) -> AboutMeans | None:
         from sparsewise.design.shifted import array_about_means
 
-        if self._complex:
-            return None
-        return AboutMeans(*array_about_means(self.A, weights, self.rows))
+        return None if self._complex else array_about_means(self.A, weights, self.rows)
 
 
 def _blas_can_read(A: Array) -> bool:

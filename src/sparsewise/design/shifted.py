@@ -9,6 +9,7 @@ import numpy as np
 from sparsewise._typing import Array
 from sparsewise.design.base import (
     TILE_BYTES,
+    AboutMeans,
     Design,
     constant_level,
     safe_squares,
@@ -78,10 +79,8 @@ def tiles(A: Array, shift: Array) -> Iterator[tuple[slice, slice, Array]]:
             yield rows, J, A[rows, J] - shift[J]
 
 
-def array_about_means(
-    A: Array, weights: Array | None, rows: float
-) -> tuple[DenseDesign | Shifted, Array, Array]:
-    """A real array about the weighted means of its columns, these, and the norms that are left.
+def array_about_means(A: Array, weights: Array | None, rows: float) -> AboutMeans:
+    """A real array about the weighted means of its columns.
 
     Parameters
     ----------
@@ -91,11 +90,6 @@ def array_about_means(
         Of its rows, at least 0: one of weight 0 is as good as not there. None: one each.
     rows : float
         How many measurements the rows stand for.
-
-    Returns
-    -------
-    design, means, norms
-        As `AboutMeans` has them.
     """
     dtype = A.dtype.newbyteorder("=")
     total = float(len(A)) if weights is None else float(weights.sum())
@@ -109,7 +103,7 @@ def array_about_means(
     norms[constant] = 0.0
     near = np.abs(means) * np.sqrt(total) <= NEAR * norms
     design = DenseDesign(A, rows=rows) if near.all() else Shifted(A, shift, rows=rows)
-    return design, means, norms
+    return AboutMeans(design, means, norms)
 
 
 def _sums(A: Array, shift: Array, weights: Array | None) -> Array:

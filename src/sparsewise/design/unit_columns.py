@@ -26,9 +26,7 @@ def unit_factor(design: Design, columns: Array) -> tuple[Array, Array]:
 
 def is_dependent(R: Array, design: Design) -> bool:
     """Whether unit columns with this R are dependent at the precision of the data."""
-    if len(R) < R.shape[1]:
-        return True
-    if not np.diagonal(R).all():
+    if len(R) < R.shape[1] or not np.diagonal(R).all():
         return True
     size = float(square_sums(inverse_of_triangle(R)).sum())
     return not design.tolerances.tells_apart(size)

@@ -17,7 +17,7 @@ from typing import Any, Literal, NoReturn, Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from sparsewise._util.files import read_file, write_text
+from sparsewise._util.files import read_file, write_file
 from sparsewise._util.predictive_std import observation_std
 from sparsewise._util.text import count, listing, quoted
 from sparsewise.errors import InputError
@@ -281,7 +281,7 @@ class LinearModel:
             raise InputError(
                 f"the model is too large to be saved: {count(len(self.features), 'feature')}"
             )
-        write_text(path, text)
+        write_file(path, text.encode("ascii"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

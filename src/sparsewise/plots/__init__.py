@@ -4,18 +4,9 @@ Displays follow scikit-learn: the constructor holds data, ``plot`` draws them an
 ``figure_``, and ``from_estimator`` does both for a fitted estimator.
 """
 
-from sparsewise.plots.coefficient_display import CoefficientDisplay
-from sparsewise.plots.criterion_display import CriterionDisplay
-from sparsewise.plots.model_figure import model_figure
-from sparsewise.plots.path_display import PathDisplay
-from sparsewise.plots.recovery_probability import recovery_probability
-from sparsewise.plots.residual_display import ResidualDisplay
-
-__all__ = [
-    "CoefficientDisplay",
-    "CriterionDisplay",
-    "PathDisplay",
-    "ResidualDisplay",
-    "model_figure",
-    "recovery_probability",
-]
+from sparsewise.plots.coefficient_display import CoefficientDisplay as CoefficientDisplay
+from sparsewise.plots.criterion_display import CriterionDisplay as CriterionDisplay
+from sparsewise.plots.model_figure import model_figure as model_figure
+from sparsewise.plots.path_display import PathDisplay as PathDisplay
+from sparsewise.plots.recovery_probability import recovery_probability as recovery_probability
+from sparsewise.plots.residual_display import ResidualDisplay as ResidualDisplay

@@ -105,7 +105,6 @@ class CoefficientDisplay:
         -------
         CoefficientDisplay
         """
-        style.need_matplotlib()
         model, description = fitted(estimator, cls.__name__)
         # An exact fit has no standard errors.
         title, constant = description.std_title, description.intercept
@@ -156,7 +155,6 @@ class CoefficientDisplay:
         -------
         CoefficientDisplay
         """
-        style.need_matplotlib()
         check_units(units, None if self.spreads is None else np.asarray(self.spreads))
         names, values, stds = self._rows(units, intercept)
         sizes = np.abs(values).max(axis=1, initial=0.0)

@@ -115,7 +115,6 @@ class CriterionDisplay:
         -------
         CriterionDisplay
         """
-        style.need_matplotlib()
         model, description = fitted(estimator, cls.__name__)
         path = _columns(model)
         criteria = _default_criterion(description, path) if criteria is None else criteria
@@ -164,7 +163,6 @@ class CriterionDisplay:
         -------
         CriterionDisplay
         """
-        style.need_matplotlib()
         panels = _panels(self.criteria)
         self.axes_ = _axes(ax, len(panels))
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
@@ -307,12 +305,7 @@ def _panels(names: Mapping[str, Any]) -> list[list[str]]:
 
 def _axes(ax: Axes | Sequence[Axes] | None, panels: int) -> list[Axes]:
     if ax is None:
-        if panels == 1:
-            return [style.new_axes(7, 4.5)]
-        from matplotlib.pyplot import subplots
-
-        size = (7, 1.2 + 2.4 * panels)
-        return list(subplots(panels, 1, sharex=True, figsize=size, layout="constrained")[1])
+        ax = style.new_axes(7, 4.5 if panels == 1 else 1.2 + 2.4 * panels, panels)
     axes: list[Axes] = np.ravel(np.asarray(ax, dtype=object)).tolist()
     if len(axes) != panels:
         raise InputError(
@@ -373,15 +366,13 @@ def _default_criterion(description: Description, path: Mapping[str, Array]) -> s
 def _columns(model: SparseLinearModel) -> dict[str, Array]:
     """The numerical columns of the path by name."""
     path = model._path_columns()
-    return {
-        name: values.astype(float)
-        for name, values in path.items()
-        if name == "size" or name in TITLES
-    }
+    return {name: path[name].astype(float) for name in path if name in ("size", *TITLES)}
 
 
 def _check_names(model: SparseLinearModel, names: list[str], path: dict[str, Array]) -> None:
-    available = [name for name in path if name in TITLES and not _unknown(model, path[name])]
+    some = model.criteria_.total > 0
+    unknown = {name for name, values in path.items() if some and np.isnan(values).all()}
+    available = [name for name in path if name in TITLES and name not in unknown]
     if not available:
         raise InputError(
             f"The path of {model.solution_.algorithm} has no criteria, since its coefficients are "
@@ -391,10 +382,6 @@ def _check_names(model: SparseLinearModel, names: list[str], path: dict[str, Arr
         raise InputError("names none", f"there are {listing(available)}.", parameter="criteria")
     if bad := [name for name in names if name not in available]:
         raise InputError(f"The path does not have {listing(bad)}; there are {listing(available)}.")
-
-
-def _unknown(model: SparseLinearModel, values: Array) -> bool:
-    return bool(np.isnan(values).all()) and model.criteria_.total > 0
 
 
 def _by_size(

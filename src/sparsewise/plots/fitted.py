@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparsewise._typing import Array
 from sparsewise.errors import InputError, Parameter
+from sparsewise.plots.style import need_matplotlib
 from sparsewise.results import Model, Stop
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ SAME = 1e-5
 
 def fitted(estimator: Any, caller: str) -> tuple[SparseLinearModel, Description]:
     """The fitted estimator, or the last step of a pipeline, and its description."""
+    need_matplotlib()
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
@@ -52,18 +54,11 @@ def target_spreads(model: SparseLinearModel) -> Array | None:
     return np.asarray(np.where(stds > 0, stds, 1.0))
 
 
-class PathModels(NamedTuple):
-    """The models of a path, and which of them was chosen.
+def met(model: SparseLinearModel) -> tuple[list[Model], int]:
+    """The models of an estimator's path, and which of them was chosen.
 
     If the chosen model lies between two steps (basis pursuit) or was refitted, it comes last.
     """
-
-    models: list[Model]
-    chosen: int
-
-
-def met(model: SparseLinearModel) -> PathModels:
-    """The models of an estimator's path, and the chosen one."""
     solution = model.solution_
     path = solution.path
     models = [path.initial, *path.models()]
@@ -74,8 +69,8 @@ def met(model: SparseLinearModel) -> PathModels:
     # An algorithm ends at its result; a choice among the sizes of a path is its first occurrence.
     for i in turns if solution.stop is Stop.BEST else reversed(turns):
         if _same(models[i], chosen, scale):
-            return PathModels(models, i)
-    return PathModels([*models, chosen], len(models))
+            return models, i
+    return [*models, chosen], len(models)
 
 
 def _same(a: Model, b: Model, scale: Array) -> bool:
@@ -100,18 +95,16 @@ def path_penalties(model: SparseLinearModel, models: Sequence[Model]) -> Array |
     end = getattr(solution, "penalty", None)
     if end is None or not np.isfinite(end) or not len(solution.path):
         return None
-    if getattr(model, "debias", False):
-        return None
-    if isinstance(getattr(model, "weights", None), str):  # each round has its own path
+    by_rounds = isinstance(getattr(model, "weights", None), str)  # each has its own path
+    if by_rounds or getattr(model, "debias", False):
         return None
     sums = np.array([np.abs(each.coef) @ solution.weights for each in models])
     squares = np.array([one.squared_residual for one in models])
     penalties = np.full(len(models), float(end))
     for i in reversed(range(len(models) - 1)):
         rise = sums[i + 1] - sums[i]
-        moves = rise > SAME**2 * sums[-1]
         penalties[i] = penalties[i + 1]
-        if moves:
+        if rise > SAME**2 * sums[-1]:
             penalties[i] = (squares[i] - squares[i + 1]) / rise - penalties[i]
     descends = bool((np.diff(penalties) <= SAME * penalties[0]).all())  # as on an ℓ1 path
     return penalties if descends else None

@@ -122,7 +122,6 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        style.need_matplotlib()
         model, _ = fitted(estimator, cls.__name__)
         models, chosen = met(model)
         if not len(model.solution_.path) and len(models) > 1:
@@ -176,7 +175,6 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        style.need_matplotlib()
         check_units(units, None if self.spreads is None else np.asarray(self.spreads))
         rows, x, at = self._points(by)
         if not whole:

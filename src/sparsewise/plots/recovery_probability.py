@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise._typing import Array
-from sparsewise.guarantees.recovery import (
-    RecoveryProbability,
-    orthonormal_recovery_probability,
-)
+from sparsewise.guarantees.recovery import orthonormal_recovery_probability
 from sparsewise.guarantees.recovery import recovery_probability as figures
 from sparsewise.plots.style import new_axes
 
@@ -64,12 +61,10 @@ def recovery_probability(
     matplotlib Axes
     """
     at = np.linspace(0.02, 5, 250) if delta is None else np.asarray(delta, dtype=float)
-    if ax is None:
-        ax = new_axes(7, 4.5)
+    ax = new_axes(7, 4.5) if ax is None else ax
 
     def curve(size: int, which: str) -> list[float]:
-        points: list[RecoveryProbability] = [figures(m, size, d, mu_k, mu_2k) for d in at]
-        return [getattr(point, which) for point in points]
+        return [getattr(figures(m, size, d, mu_k, mu_2k), which) for d in at]
 
     others = {
         "bound": ("proved here, any k", (at, curve(1, "bound"))),

@@ -91,7 +91,6 @@ class ResidualDisplay:
         -------
         ResidualDisplay
         """
-        style.need_matplotlib()
         model, _ = fitted(estimator, cls.__name__)
         expected = np.asarray(estimator.predict(X))
         observed = np.asarray(y, float)
@@ -125,7 +124,6 @@ class ResidualDisplay:
         -------
         ResidualDisplay
         """
-        style.need_matplotlib()
         if kind not in KINDS:
             raise InputError(f"must be one of {', '.join(KINDS)}, not {kind!r}.", parameter="kind")
         ax = style.new_axes(6, 4.5) if ax is None else ax

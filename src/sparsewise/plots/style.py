@@ -38,12 +38,12 @@ def need_matplotlib() -> None:
         ) from None
 
 
-def new_axes(width: float, height: float) -> Axes:
-    """The Axes of a new figure of this size in inches."""
+def new_axes(width: float, height: float, panels: int = 1) -> Any:
+    """The Axes of a new figure of this size in inches; of several panels, an array of them."""
     need_matplotlib()
     from matplotlib.pyplot import subplots
 
-    return subplots(figsize=(width, height), layout="constrained")[1]
+    return subplots(panels, 1, sharex=True, figsize=(width, height), layout="constrained")[1]
 
 
 def colour(i: int) -> dict[str, Any]:

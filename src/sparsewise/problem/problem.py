@@ -377,8 +377,7 @@ def problem(
         design = as_design(A)
     if approximate_norms:
         design = design.in_rough_units()
-    if not design.is_measured:
-        passes.add(design.passes_to_measure)
+    passes.add(design.passes_to_measure)
     target = as_floats(given.Y, "y")
     dtype = design.dtype
     if target.dtype.kind == "c" and dtype.kind != "c":

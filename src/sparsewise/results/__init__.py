@@ -1,53 +1,32 @@
 """What algorithms return: solutions, the paths to them, why they ended, and their checks."""
 
-from sparsewise.results.bayesian import (
-    MINOR,
-    BayesianSolution,
-    InferredNoise,
-    log_evidence,
-    mean_log,
-    weight,
-)
-from sparsewise.results.best_subsets import BestSubsets, Progress
-from sparsewise.results.check import BayesianCheck, Check, L1Check, MultistartCheck
-from sparsewise.results.codes import Codes, CodesCheck
-from sparsewise.results.l1 import L1Path, L1Solution, Reweighted, Round
-from sparsewise.results.multistart import MultistartSolution, Start, each_sigma
-from sparsewise.results.path import Model, Path, Stretch
-from sparsewise.results.shrunk import ShrunkSolution
-from sparsewise.results.solution import Posterior, Solution
-from sparsewise.results.step import Action, Step
-from sparsewise.results.stop import Stop
-
-__all__ = [
-    "MINOR",
-    "Action",
-    "BayesianCheck",
-    "BayesianSolution",
-    "BestSubsets",
-    "Check",
-    "Codes",
-    "CodesCheck",
-    "InferredNoise",
-    "L1Check",
-    "L1Path",
-    "L1Solution",
-    "Model",
-    "MultistartCheck",
-    "MultistartSolution",
-    "Path",
-    "Posterior",
-    "Progress",
-    "Reweighted",
-    "Round",
-    "ShrunkSolution",
-    "Solution",
-    "Start",
-    "Step",
-    "Stop",
-    "Stretch",
-    "each_sigma",
-    "log_evidence",
-    "mean_log",
-    "weight",
-]
+from sparsewise.results.bayesian import MINOR as MINOR
+from sparsewise.results.bayesian import BayesianSolution as BayesianSolution
+from sparsewise.results.bayesian import InferredNoise as InferredNoise
+from sparsewise.results.bayesian import log_evidence as log_evidence
+from sparsewise.results.bayesian import mean_log as mean_log
+from sparsewise.results.bayesian import weight as weight
+from sparsewise.results.best_subsets import BestSubsets as BestSubsets
+from sparsewise.results.best_subsets import Progress as Progress
+from sparsewise.results.check import BayesianCheck as BayesianCheck
+from sparsewise.results.check import Check as Check
+from sparsewise.results.check import L1Check as L1Check
+from sparsewise.results.check import MultistartCheck as MultistartCheck
+from sparsewise.results.codes import Codes as Codes
+from sparsewise.results.codes import CodesCheck as CodesCheck
+from sparsewise.results.l1 import L1Path as L1Path
+from sparsewise.results.l1 import L1Solution as L1Solution
+from sparsewise.results.l1 import Reweighted as Reweighted
+from sparsewise.results.l1 import Round as Round
+from sparsewise.results.multistart import MultistartSolution as MultistartSolution
+from sparsewise.results.multistart import Start as Start
+from sparsewise.results.multistart import each_sigma as each_sigma
+from sparsewise.results.path import Model as Model
+from sparsewise.results.path import Path as Path
+from sparsewise.results.path import Stretch as Stretch
+from sparsewise.results.shrunk import ShrunkSolution as ShrunkSolution
+from sparsewise.results.solution import Posterior as Posterior
+from sparsewise.results.solution import Solution as Solution
+from sparsewise.results.step import Action as Action
+from sparsewise.results.step import Step as Step
+from sparsewise.results.stop import Stop as Stop

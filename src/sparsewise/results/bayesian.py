@@ -206,13 +206,9 @@ class BayesianSolution(UncertainSolution):
                 and evidence_error <= tolerance * (1.0 + abs(again.log_evidence)) + again.blur
                 and (not settled or (increase <= allowed and by_noise <= in_all))
             )
-        return BayesianCheck(
+        return fit.extended(
+            BayesianCheck,
             ok=ok,
-            residual_norm=fit.residual_norm,
-            residual_error=fit.residual_error,
-            normal_equations=fit.normal_equations,
-            support_ok=fit.support_ok,
-            residual_norms=fit.residual_norms,
             posterior_error=posterior_error,
             log_evidence_error=evidence_error,
             possible_increase=increase,
@@ -243,8 +239,7 @@ class _Recomputed:
         below = np.vdot(self.rest_below, self.rest_below).real
         self.squares = float(np.vdot(self.rest, self.rest).real + below)  # y*R y
         self.rows = data.design.rows - int((self.d == 0).sum())
-        self.is_complex = data.is_complex
-        self.weight = weight(self.is_complex) * data.targets
+        self.weight = weight(data.is_complex) * data.targets
         self.condition = float(np.linalg.cond(R)) if k else 1.0
         self.noise = (solution.sigma / data.scale) ** 2
         # The effect of rounding in the residual on y*C⁻¹y.
@@ -284,7 +279,7 @@ class _Recomputed:
             self.rows,
             log_det,
             self.squares / self.noise if self.noise else 0.0,
-            self.is_complex,
+            self.data.is_complex,
             self.data.targets,
         )
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from sparsewise._typing import Array
+
+C = TypeVar("C", bound="Check")
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,10 @@ class Check:
     normal_equations: float
     support_ok: bool
     residual_norms: Array = field(repr=False, compare=False)
+
+    def extended(self, kind: type[C], **figures: Any) -> C:
+        """The same check with further figures, or others in place of its own."""
+        return kind(**vars(self) | figures)
 
     def __repr__(self) -> str:
         return f"{self._opening}; normal equations {self.normal_equations:.1e}; {self._support})"

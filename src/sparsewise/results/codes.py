@@ -109,7 +109,9 @@ class Codes:
             wrong = f"has {count(signals.count, 'signal')}, but there are {len(self)} codes."
             raise InputError(wrong, parameter="Y")
         used = np.unique(self.coef.indices)
-        unit = design.unit_columns(used).astype(_double(self.coef.dtype), copy=False)
+        unit = design.unit_columns(used).astype(
+            np.result_type(self.coef.dtype, np.float64), copy=False
+        )
         size = max(1, BLOCK_BYTES // (8 * (design.shape[0] + used.size)))
         parts = [
             self._check_block(design, used, unit, signals, *ends) for ends in signals.blocks(size)
@@ -170,8 +172,3 @@ class Codes:
         counts = {stop: int((self.stops == stop).sum()) for stop in Stop}
         ranked = sorted((stop for stop in Stop if counts[stop]), key=lambda stop: -counts[stop])
         return "\n            ".join(f"{counts[stop]}: {stop}" for stop in ranked)
-
-
-def _double(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same kind of number in double precision."""
-    return np.dtype(np.complex128 if dtype.kind == "c" else np.float64)

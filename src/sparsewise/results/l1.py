@@ -93,10 +93,9 @@ class L1Solution(Solution):
         gap = 0.0 if self.debiased else gap
         limit = max(self.accuracy, 1e2 * data.tolerances_in(self.coef.dtype).eps)
         ok = basic.ok and max(bound_exceeded, dual_exceeded, gap) <= limit
-        return L1Check(
-            ok, basic.residual_norm, basic.residual_error, basic.normal_equations,
-            basic.support_ok, basic.residual_norms, bound_exceeded, dual_exceeded, gap,
-        )  # fmt: skip
+        return basic.extended(
+            L1Check, ok=ok, infeasibility=bound_exceeded, dual_infeasibility=dual_exceeded, gap=gap
+        )
 
     def _constrained(self, data: Problem) -> tuple[float, float]:
         """By how much |a_j*ν| exceeds w_j, and the gap Σ w_j|x_j| - (Re y*ν - bound ‖ν‖).
@@ -104,7 +103,8 @@ class L1Solution(Solution):
         Both relative; an unpenalised column is compared with the largest weight. The rounding error
         of the differences is subtracted: y - A x is a sum of y and x_j a_j, which may be larger.
         """
-        limits = self._limits(data)
+        weights = np.where(np.isfinite(self.weights), self.weights, 0.0)  # excluded: 0
+        limits = weights * data.design.inverse_norms()
         sizes = np.where(limits > 0, limits, limits.max(initial=0.0) or 1.0)
         exceeded = self._excess(data, self.dual, limits, sizes)
         assert self.bound is not None
@@ -134,10 +134,6 @@ class L1Solution(Solution):
     def _size(self, data: Problem) -> float:
         """Σ|x_j| for unit columns and a unit target."""
         return float(product(np.abs(self.coef), data.design.norms(), divisor=data.scale).sum())
-
-    def _limits(self, data: Problem) -> Array:
-        """The weights of unit columns; 0 for excluded ones."""
-        return np.where(np.isfinite(self.weights), self.weights, 0.0) * data.design.inverse_norms()
 
     def _excess(self, data: Problem, vector: Array, limits: Array, sizes: Array) -> float:
         """The largest (|a_j*v| - limit_j) / size_j over unit columns that are not excluded.

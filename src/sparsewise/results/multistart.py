@@ -90,19 +90,11 @@ class MultistartSolution(UncertainSolution):
         fall = again.possible_fall()
         settled = self.stop not in (Stop.CALLBACK, Stop.INTERRUPTED)
         support_ok = plain.support_ok and not again.fit.dependent
-        return MultistartCheck(
-            ok=plain.ok
-            and support_ok
-            and sigma.holds
-            and covariance.holds
-            and score.holds
-            and odds.holds
-            and (fall.holds or not settled),
-            residual_norm=plain.residual_norm,
-            residual_error=plain.residual_error,
-            normal_equations=plain.normal_equations,
+        exact = all(figure.holds for figure in (sigma, covariance, score, odds))
+        return plain.extended(
+            MultistartCheck,
+            ok=plain.ok and support_ok and exact and (fall.holds or not settled),
             support_ok=support_ok,
-            residual_norms=plain.residual_norms,
             sigma_error=sigma.error,
             covariance_error=covariance.error,
             score_error=score.error,
@@ -150,17 +142,15 @@ class _Recomputed:
 
     def score_error(self) -> _Off:
         """That of the score."""
-        score = self._of_norm(self.goal.cost)
-        slack = CLOSE * (1 + abs(score)) + self._slack(self.goal.cost)
-        return _Off(_difference(self.told.score, score), slack)
+        off = _difference(self.told.score, self._of_norm(self.goal.cost))
+        return _Off(off, self._allowed(self.goal.cost))
 
     def chance_error(self) -> _Off:
         """That of log₁₀ of the odds."""
         if self.data.is_zero:
             return _Off(abs(self.told.chance), 0.0)
-        odds = self._of_norm(self.chance)
-        slack = CLOSE * (1 + abs(odds)) + self._slack(self.chance)
-        return _Off(_difference(self.told.chance, odds), slack)
+        off = _difference(self.told.chance, self._of_norm(self.chance))
+        return _Off(off, self._allowed(self.chance))
 
     def covariance_error(self) -> _Off:
         """The largest of its entries, relative to the standard deviations they belong to."""
@@ -185,7 +175,11 @@ class _Recomputed:
             norm = math.sqrt(max(change.loss, 0.0)) + self.fit.rounding
             lower = self.goal.cost(norm**2, len(change.columns))
             falls += [score - lower] if lower < score else []
-        return _Off(max(falls), CLOSE * (1 + abs(score)) + self._slack(self.goal.cost))
+        return _Off(max(falls), self._allowed(self.goal.cost))
+
+    def _allowed(self, figure: Figure) -> float:
+        """By how much a figure may be off: digits that nobody reads, and the rounding of ‖r‖."""
+        return CLOSE * (1 + abs(self._of_norm(figure))) + self._slack(figure)
 
     def _sigma(self, loss: float, df: float) -> float:
         return math.sqrt(self.sample.noise_variance(loss, df))

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
-from sparsewise.errors import Parameter, Spelling, Words, in_python, spelled
+from sparsewise.errors import Parameter, Spelling, in_python
 
 
 class Stop(Enum):
-    """Why an algorithm ended, with one sentence of advice."""
+    """Why an algorithm ended, with one sentence of advice; ``{name}`` in it is a parameter."""
 
     SPARSITY = (
         "the number of features asked for is reached",
-        (
-            "Raise ",
-            Parameter("sparsity"),
-            " for a closer fit, or look at path for the sizes below it.",
-        ),
+        "Raise {sparsity} for a closer fit, or look at path for the sizes below it.",
     )
     RESIDUAL = (
         "the residual bound is met",
-        (
-            "Lower ",
-            Parameter("residual"),
-            " for a closer fit; a bound near the noise level guards against overfitting.",
-        ),
+        "Lower {residual} for a closer fit; a bound near the noise level guards against "
+        "overfitting.",
     )
     DELTA = (
         "no further step is worth it at this delta",
-        ("Lower ", Parameter("delta"), " to keep more features, raise it to keep fewer."),
+        "Lower {delta} to keep more features, raise it to keep fewer.",
     )
     EXACT_FIT = (
         "the target is fitted to rounding error",
@@ -36,13 +30,7 @@ class Stop(Enum):
     )
     EXHAUSTED = (
         "no feature is left to add or drop",
-        (
-            "Loosen ",
-            Parameter("include"),
-            " and ",
-            Parameter("exclude"),
-            " if the model should still change.",
-        ),
+        "Loosen {include} and {exclude} if the model should still change.",
     )
     DEPENDENT = (
         "every feature left depends linearly on the chosen ones",
@@ -50,25 +38,15 @@ class Stop(Enum):
     )
     STABLE = (
         "adding and dropping leave the support as it is",
-        ("Lower ", Parameter("delta"), " to keep more features, raise it to keep fewer."),
+        "Lower {delta} to keep more features, raise it to keep fewer.",
     )
     EVIDENCE = (
         "no single change raises the evidence enough",
-        (
-            "Raise ",
-            Parameter("price"),
-            " to keep fewer features, lower it to keep more; ",
-            Parameter("sigma"),
-            " says what is noise.",
-        ),
+        "Raise {price} to keep fewer features, lower it to keep more; {sigma} says what is noise.",
     )
     CRITERION = (
         "no single step lowers the criterion",
-        (
-            "Start elsewhere (",
-            Parameter("start=None: with all features"),
-            ") to look for a better model.",
-        ),
+        "Start elsewhere ({start=None: with all features}) to look for a better model.",
     )
     NO_IMPROVEMENT = (
         "no further step lowers the residual",
@@ -84,7 +62,7 @@ class Stop(Enum):
     )
     PENALTY = (
         "the penalty asked for is reached",
-        ("Lower ", Parameter("penalty"), " for a closer fit, raise it for fewer features."),
+        "Lower {penalty} for a closer fit, raise it for fewer features.",
     )
     CONVERGED = (
         "the duality gap is as small as asked for",
@@ -104,19 +82,16 @@ class Stop(Enum):
     )
     TIME_LIMIT = (
         "the time is up",
-        (
-            "Raise ",
-            Parameter("time_limit"),
-            " for a longer search (None: to the end); gaps says what it may still find.",
-        ),
+        "Raise {time_limit} for a longer search (None: to the end); gaps says what it may still "
+        "find.",
     )
     FOUND_AGAIN = (
         "another start found the same model, and chance does not explain it",
-        ("See starts for the model of each; raise ", Parameter("effort"), " to look further."),
+        "See starts for the model of each; raise {effort} to look further.",
     )
     EFFORT = (
         "all starts are used up",
-        ("Raise ", Parameter("effort"), " for more of them; chance says how far to trust this."),
+        "Raise {effort} for more of them; chance says how far to trust this.",
     )
     NOTHING_FOUND = (
         "no start found a column that explains more than noise would",
@@ -124,7 +99,7 @@ class Stop(Enum):
     )
     BY_CHANCE = (
         "as many columns may fit as well by chance",
-        ("Use more rows or fewer columns, or give ", Parameter("sigma"), " if it is known."),
+        "Use more rows or fewer columns, or give {sigma} if it is known.",
     )
     UNSETTLED = (
         "nearly dependent columns leave it open",
@@ -143,9 +118,8 @@ class Stop(Enum):
         "Nothing is left to explain; check that y holds what it should.",
     )
 
-    def __init__(self, reason: str, words: Words) -> None:
-        self.reason = reason
-        self._words = words
+    def __init__(self, reason: str, advice: str) -> None:
+        self.reason, self._advice = reason, advice
 
     @property
     def advice(self) -> str:
@@ -154,7 +128,7 @@ class Stop(Enum):
 
     def advised(self, spelling: Spelling = in_python) -> str:
         """The advice, with parameters in the given spelling."""
-        return spelled(self._words, spelling)
+        return re.sub(r"\{(.*?)\}", lambda name: spelling(Parameter(name[1])), self._advice)
 
     def __str__(self) -> str:
         return self.reason

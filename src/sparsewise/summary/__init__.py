@@ -3,7 +3,5 @@
 Rich, which the terminal needs, is imported by `summary.terminal` alone.
 """
 
-from sparsewise.summary.contents import Description
-from sparsewise.summary.plain_text import Summary
-
-__all__ = ["Description", "Summary"]
+from sparsewise.summary.contents import Description as Description
+from sparsewise.summary.plain_text import Summary as Summary

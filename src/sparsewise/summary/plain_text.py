@@ -52,15 +52,11 @@ class Summary:
             for label, sentence in self.facts
             for first, line in beside(label, sentence, WIDTH)
         ]
-        tables = [line for part in side_by_side(self._cells, WIDTH) for line in (*_table(part), "")]
+        cells = [self.header, *self.rows] if self.rows else []
+        tables = [line for part in side_by_side(cells, WIDTH) for line in (*_table(part), "")]
         return "\n".join([*folded(self.title, WIDTH), "", *tables, *facts])
 
     __repr__ = __str__
-
-    @property
-    def _cells(self) -> list[tuple[str, ...]]:
-        """The header and all rows; nothing if there are none."""
-        return [self.header, *self.rows] if self.rows else []
 
     def _repr_html_(self) -> str:
         from sparsewise.summary.html import page

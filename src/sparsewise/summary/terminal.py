@@ -79,6 +79,13 @@ class Page(Console):
         self.print(Padding(table, (0, 0, 0, 2), expand=False), crop=False)
         self.width = own
 
+    def tables(self, cells: list[tuple[str, ...]], most: int, first: str = "left") -> None:
+        """Print a table, its header first, in as many parts as it takes for this width."""
+        for i, (header, *rows) in enumerate(side_by_side(cells, most)):
+            if i:
+                self.print()
+            self.table({title: "right" if j else first for j, title in enumerate(header)}, rows)
+
     def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Print pairs of a label and what there is to say."""
         self.print()
@@ -97,11 +104,8 @@ def show_model(description: Description, facts: Iterable[tuple[str, str]], page:
     cells = coefficient_cells(description)
     if len(cells) == 1:
         page.print("  nothing: every prediction is 0")
-    for i, (header, *rows) in enumerate(side_by_side(cells, page.width - 2)):
-        if i:
-            page.print()
-        if rows:
-            page.table({title: "right" if j else "left" for j, title in enumerate(header)}, rows)
+    else:
+        page.tables(cells, page.width - 2)
     page.heading("Path")
     is_way_back = description.path[0].size > len(description.features)
     ends = (FIRST_BACK, LAST_BACK) if is_way_back else (FIRST_STEPS, LAST_STEPS)
@@ -175,22 +179,12 @@ def _show_criteria(
     criteria: Mapping[str, Sequence[float | None]], best: Mapping[str, int], page: Page
 ) -> None:
     """Print the criteria at every step, side by side as far as the page is wide."""
-    cells = {
-        SHORT_NAMES[name]: _marked(values, name == "adjusted_r2", best[name])
+    columns = [
+        [SHORT_NAMES[name], *_marked(values, name == "adjusted_r2", best[name])]
         for name, values in criteria.items()
-    }
-    steps = [str(number) for number in range(max(map(len, cells.values())))]
-    while cells:
-        taken, titles = 8, list[str]()
-        for title, column in cells.items():
-            taken += 2 + max(map(len, [title, *column]))
-            if titles and taken > page.width:
-                break
-            titles.append(title)
-        side_by_side = {"step": steps, **{title: cells.pop(title) for title in titles}}
-        page.table(dict.fromkeys(side_by_side, "right"), zip(*side_by_side.values(), strict=True))
-        if cells:
-            page.print()
+    ]
+    steps = ["step", *map(str, range(len(columns[0]) - 1))]
+    page.tables(list(zip(steps, *columns, strict=True)), page.width - 4, first="right")
 
 
 def _marked(values: Sequence[float | None], is_share: bool, best: int) -> list[str]:
