@@ -13,7 +13,8 @@ come in, and these are made as they do (`grow_lazily`): four at a time, the best
 of the columns next to it, cost half of what they do one by one, and most of them come in later.
 What a kernel does without is None, so that numba leaves out the code for it.
 
-As in `stepwise`, what belongs to targets has one row for each; codes are of one target.
+As in `stepwise`, what belongs to targets has one row for each. Codes are of one target: there the
+loops over targets, which would slow down the short steps, are left out with the lazy rows.
 
 Squares keep half of the digits that columns have, so no decision is taken here that rounding could
 turn: `unit_error` bounds the errors of corr and energy, here and in the engine, and where these
@@ -333,9 +334,9 @@ def choose_among(corr, energy, values, state, others, rule, rss, error):
         return -1
     wide, narrow = top * (1 - rule.tie - off), top * (1 - rule.tie + off)
     j = first(others, wide)
-    if how_many(others, wide) == 1:
+    if off <= rule.tie and j == first(others, narrow):
         return j
-    return j if off <= rule.tie and j == first(others, narrow) else -1
+    return j if how_many(others, wide) == 1 else -1
 
 
 @loop_jit
@@ -549,6 +550,14 @@ def measure(M, k, j, h):
 
 
 @loop_jit
+def target_square(M, j, lazy):
+    """Σ_i |M_ij|² over all targets i."""
+    if lazy is None:  # one target
+        return abs2(M[0, j])
+    return column_square(M, j)
+
+
+@loop_jit
 def take_in(
     K, lazy, M, t, h, corr, energy, values, others, k, j, left, by_gain, is_followed
 ):  # fmt: skip
@@ -558,8 +567,10 @@ def take_in(
     """
     m, width = energy.size, M.shape[1]
     scale = 1 / np.sqrt(left)
-    for i in range(len(t)):
-        t[i, k] = corr[i, j] * scale
+    t[0, k] = corr[0, j] * scale
+    if lazy is not None:
+        for target in range(1, len(t)):
+            t[target, k] = corr[target, j] * scale
     energy[j] = np.inf if by_gain else 0.0
     for i in range(m, width):
         M[k, i] = 0
@@ -573,9 +584,10 @@ def take_in(
             lower_gains(M, k, scale, t, corr, energy, values)
         else:
             lower_correlations(M, k, scale, t, corr, energy, values)
-        for target in range(1, len(t)):
-            for i in range(m):
-                corr[target, i] -= t[target, k] * M[k, i]
+        if lazy is not None:
+            for target in range(1, len(t)):
+                for i in range(m):
+                    corr[target, i] -= t[target, k] * M[k, i]
     elif values is not None:
         direction(M[:, m:], k, h)
     else:  # the last step of one model: a plain loop is soon compiled
@@ -702,7 +714,7 @@ def grow(
         left = measure(M, k, j, h)
         if not left > rule.trust:
             return k, UNSURE
-        size = np.sqrt(column_square(corr, j))
+        size = np.sqrt(target_square(corr, j, lazy))
         gain, off = size * size / left, error * (1 / left + 2 / size)
         if rule.copies and not off < rule.tie:
             return k, UNSURE
@@ -716,7 +728,7 @@ def grow(
             k + 1 < rule.most or rule.back,
         )  # fmt: skip
         at[PEAK] = max(at[PEAK], at[SIZE])
-        at[RSS] -= column_square(t, k)
+        at[RSS] -= target_square(t, k, lazy)
         k += 1
         if not at[PEAK] < rule.frail:
             return k, UNSURE
@@ -757,7 +769,7 @@ def grow_by_batches(dictionary, y, work, chosen, rule, enough, floor):
                 K, None, M, t, h, corr, energy, values, work.others, k, j, left, False, True
             )
             at[PEAK] = max(at[PEAK], at[SIZE])
-            at[RSS] -= column_square(t, k)
+            at[RSS] -= abs2(t[0, k])
             k += 1
         if not at[PEAK] < rule.frail:
             return k, UNSURE
