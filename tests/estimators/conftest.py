@@ -35,16 +35,12 @@ STEPWISE = {
     "no intercept": StepwiseRegressor(fit_intercept=False),
     "certified": StepwiseRegressor("both", certify=True),
     "included": StepwiseRegressor(include=[2], exclude=[0]),
-    "ridge": StepwiseRegressor(ridge=0.5),
-    "ridge, both": StepwiseRegressor("both", criterion="aic", start="full", ridge=0.1),
-    "ridge, loo": StepwiseRegressor("backward", criterion="loo", ridge=0.1),
 }
 STEPWISE_BY_FOLDS = {
     "cv": StepwiseRegressor(criterion="cv"),
     "cv, backward": StepwiseRegressor("backward", criterion="cv", one_standard_error=False),
     "cv, both, three folds": StepwiseRegressor("both", criterion="cv", cv=3),
     "cv, foba": StepwiseRegressor("foba", criterion="cv"),
-    "cv, ridge": StepwiseRegressor(criterion="cv", ridge=0.1),
 }
 BY_FOLDS = STEPWISE_BY_FOLDS | {"search, cv": SparseRegressor("cv", cv=3)}
 BAYESIAN = {
@@ -65,7 +61,6 @@ SEARCHED = {
     "search, noise given": SparseRegressor(sigma=0.5),
     "search, no intercept": SparseRegressor(fit_intercept=False),
     "search, included": SparseRegressor(include=[2], exclude=[0]),
-    "search, ridge": SparseRegressor(ridge=0.5),
 }
 L1 = {
     "bpdn": BasisPursuitRegressor(),
@@ -96,6 +91,14 @@ PURSUITS = {
 }
 WITHOUT_FOLDS = STEPWISE | BAYESIAN | SEARCHED | L1 | PURSUITS
 SETTINGS = WITHOUT_FOLDS | BY_FOLDS
+
+RIDGE = {
+    "forward": StepwiseRegressor(ridge=0.5),
+    "both from the full model": StepwiseRegressor("both", criterion="aic", start="full", ridge=0.1),
+    "loo": StepwiseRegressor("backward", criterion="loo", ridge=0.1),
+    "search": SparseRegressor(ridge=0.5),
+}
+"""With a ridge: apart, since most tests of the settings above are of least squares."""
 
 
 def over(settings):

@@ -16,7 +16,7 @@ from sparsewise import (
     forward,
 )
 from sparsewise.estimators import for_algorithm
-from tests.estimators.conftest import assert_close, assert_same, table
+from tests.estimators.conftest import RIDGE, assert_close, assert_same, over, table
 
 RIDGES = [1e-3, 0.3, 5.0]
 DIRECTIONS = ["forward", "backward", "both", "foba"]
@@ -168,6 +168,16 @@ def test_a_noise_that_is_given():
     assert_close(model.covariance_, 4.0 * fit.spread)
 
 
+@over(RIDGE)
+def test_weights_are_repetitions(name):
+    X, y = table(noise=2.0)
+    counts = np.random.default_rng(5).integers(0, 4, len(y))
+    twice = np.repeat(X, counts, axis=0), np.repeat(y, counts)
+    weighted = clone(RIDGE[name]).fit(X, y, sample_weight=counts)
+    assert_same(weighted, clone(RIDGE[name]).fit(*twice), X)
+    check(weighted, *twice, weighted.ridge)
+
+
 @pytest.mark.parametrize("kind", [StepwiseRegressor, SparseRegressor])
 def test_several_targets(kind):
     X, y = table()
@@ -224,6 +234,7 @@ def test_no_ridge_is_least_squares(model):
 def test_certified_at_this_ridge():
     X, y = table()
     model = StepwiseRegressor(ridge=0.3, certify=True).fit(X, y)
+    assert model.certificate_.status == "optimal"
     assert "at this ridge" in str(model.summary())
 
 

@@ -155,7 +155,7 @@ def descend(
                 least = max(stopping.gain, gain * (1 - drift))
                 active.grow(stopping._replace(gain=least), steps=1)
             case "drop":
-                most = max(stopping.loss, loss * (1 + drift))
-                active.shrink(stopping._replace(loss=most), steps=1)
+                largest = max(stopping.loss, loss * (1 + drift))
+                active.shrink(stopping._replace(loss=largest), steps=1)
             case stop:
                 return active.nothing_left() if gain < 0 and loss < 0 else stop
