@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.linalg import hadamard
 
 import sparsewise as sw
-from sparsewise.design import base as design_module
+from sparsewise import plan
 from sparsewise.results import Stop
 from tests.references import l1 as reference
 
@@ -480,9 +480,9 @@ def test_large_designs_take_the_same_path(family, monkeypatch):
     for seed in range(4):
         A, y, w = make(family, seed)
         bound = bounds(A, y, w)[1]
-        monkeypatch.setattr(design_module, "SMALL", 1 << 16)
+        monkeypatch.setattr(plan, "SMALL", 1 << 16)
         small = sw.bpdn(A, y, residual=bound, weights=w)
-        monkeypatch.setattr(design_module, "SMALL", 0)
+        monkeypatch.setattr(plan, "SMALL", 0)
         large = sw.bpdn(A, y, residual=bound, weights=w)
         assert small.objective == pytest.approx(large.objective, rel=1e-11)
         np.testing.assert_allclose(A @ small.coef, A @ large.coef, atol=1e-10 * np.linalg.norm(y))

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import lars_path
 
 import sparsewise as sw
-from sparsewise.design import base as design_module
+from sparsewise import plan
 from sparsewise.results import L1Path, Stop
 from tests.algorithms.test_bpdn import FAMILIES, gaussian, make, neighbours
 from tests.references import l1 as reference
@@ -186,7 +186,7 @@ def test_zero_target():
 def test_large_designs_take_the_same_path(monkeypatch):
     A, y, _ = make("neighbours wide", 3)
     small = sw.l1_path(A, y)
-    monkeypatch.setattr(design_module, "SMALL", 0)
+    monkeypatch.setattr(plan, "SMALL", 0)
     large = sw.l1_path(A, y)
     np.testing.assert_allclose(small.penalties, large.penalties, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(small.coefs, large.coefs, atol=1e-9)

@@ -16,6 +16,7 @@ import sparsewise
 from sparsewise.cli import main
 from sparsewise.engine.log import Log
 from sparsewise.errors import InputError
+from sparsewise.estimators import for_algorithm
 from sparsewise.io.model import LinearModel
 from tests.cli import test_fit as test_cli
 from tests.cli.test_fit import (
@@ -333,6 +334,31 @@ def test_every_method_is_saved(run, refuse, csv, tmp_path, method, intercept):
         assert "no standard deviations" in refuse("predict", saved, path, "--std")
     else:
         assert predictions(run("predict", saved, path, "--std"))["std"].min() > 0
+
+
+@pytest.mark.parametrize("method", ["solve", "forward", "stepwise", "srr"])
+def test_a_ridge(run, refuse, csv, tmp_path, method):
+    """What the estimator finds; saved, and predicted from."""
+    saved, path = tmp_path / "m.json", csv(diabetes_text())
+    out = run(*FIT, "--method", method, "--ridge", 0.3, "--save", saved, "--json")
+    start = {"start": "full"} if method == "stepwise" else {}
+    model = for_algorithm(method, ridge=0.3, **start).fit(DIABETES.data, DIABETES.target)
+    chosen = [NAMES[j] for j in np.flatnonzero(model.get_support())]
+    assert [one["name"] for one in from_json(out)["features"]] == chosen
+    mean, std = model.predict(DIABETES.data, return_std=True)
+    found = predictions(run("predict", saved, path, "--std"))
+    np.testing.assert_allclose(found["prediction"], mean, rtol=1e-9)
+    np.testing.assert_allclose(found["std"], std, rtol=1e-9)
+    assert "at least 0" in refuse(*FIT, "--ridge", -1)
+    assert "rmp does not take --ridge" in refuse(*FIT, "--method", "rmp", "--ridge", 1)
+
+
+def test_a_path_with_a_ridge(run):
+    out = run("path", "--example", "diabetes", "--ridge", 0.3, "--json")
+    told = from_json(out)
+    model = sparsewise.StepwiseRegressor(ridge=0.3).fit(DIABETES.data, DIABETES.target)
+    assert told["method"] == "forward"
+    np.testing.assert_allclose([step["bic"] for step in told["path"]], model.path_["bic"])
 
 
 def test_predictions_from_text_and_weights(run, csv, tmp_path):

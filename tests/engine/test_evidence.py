@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from sparsewise.design import base as module
+from sparsewise import plan
 from sparsewise.engine.bayes.evidence import Evidence
 from sparsewise.engine.scores import BLOCK
 from sparsewise.problem.problem import problem
@@ -151,7 +151,7 @@ def test_duplicates_keep_their_digits():
 def test_hundreds_of_steps(make, kind, pooled, monkeypatch):
     """Errors do not grow with the number of steps: another noise each time unsettles the rest."""
     if pooled:
-        monkeypatch.setattr(module, "SMALL", 0)
+        monkeypatch.setattr(plan, "SMALL", 0)
     p = make(9, 14, 24, 5, kind=kind)
     active = evidence(p.A, p.y, 1e-3, min_increase=1e-6)
     added = revised = 0

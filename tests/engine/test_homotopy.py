@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsewise as sw
-from sparsewise.design import base as design_module
+from sparsewise import plan
 from sparsewise.engine.l1 import homotopy as module
 from sparsewise.engine.l1.homotopy import Homotopy
 from sparsewise.engine.l1.weights import check_weights
@@ -76,7 +76,7 @@ def start(A, y, w, part=0.3):
 @pytest.mark.parametrize("family", GENERIC)
 def test_turning_leads_to_the_minimiser(family, seed, large, monkeypatch):
     if large:
-        monkeypatch.setattr(design_module, "SMALL", 0)
+        monkeypatch.setattr(plan, "SMALL", 0)
     rng = np.random.default_rng(seed)
     A, y, w = make(family, seed)
     path = start(A, y, w)

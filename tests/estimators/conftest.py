@@ -92,6 +92,14 @@ PURSUITS = {
 WITHOUT_FOLDS = STEPWISE | BAYESIAN | SEARCHED | L1 | PURSUITS
 SETTINGS = WITHOUT_FOLDS | BY_FOLDS
 
+RIDGE = {
+    "forward": StepwiseRegressor(ridge=0.5),
+    "both from the full model": StepwiseRegressor("both", criterion="aic", start="full", ridge=0.1),
+    "loo": StepwiseRegressor("backward", criterion="loo", ridge=0.1),
+    "search": SparseRegressor(ridge=0.5),
+}
+"""With a ridge: apart, since most tests of the settings above are of least squares."""
+
 
 def over(settings):
     """A parameter "name" for each of these settings."""

@@ -110,15 +110,19 @@ def in_options(part):
     [
         ("rmp", {"debias": True}, "rmp does not take --debias; it takes --sigma, --price."),
         ("bpdn", {"sparsity": 2}, "bpdn does not take --sparsity; it takes --residual, --debias."),
-        ("rmp0", {"criterion": "aic"}, "rmp0 does not take --criterion; it takes --delta."),
+        (
+            "rmp0",
+            {"criterion": "aic"},
+            "rmp0 does not take --criterion; it takes --delta, --ridge.",
+        ),
         ("lace", {"cv": 5}, "lace does not take --cv; it takes --sparsity, --residual, --delta."),
         ("fista", {}, "fista needs --penalty."),
         ("rmp", {"effort": 3}, "rmp does not take --effort; it takes --sigma, --price."),
         (
             "solve",
             {"sparsity": 3},
-            "solve does not take --sparsity; it takes --sigma, --effort, --seed, --debias, "
-            "--criterion, --cv.",
+            "solve does not take --sparsity; it takes --sigma, --effort, --seed, --ridge, "
+            "--debias, --criterion, --cv.",
         ),
         ("solve", {"criterion": "loo"}, "solve chooses by ric, bic, aic, cv, not by loo."),
         (

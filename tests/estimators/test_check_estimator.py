@@ -33,6 +33,7 @@ from sparsewise.model_selection.cross_validation import _fold_errors
 from sparsewise.model_selection.tabular_data import TabularData
 from tests.estimators.conftest import (
     BY_FOLDS,
+    RIDGE,
     SETTINGS,
     assert_close,
     assert_same,
@@ -67,7 +68,7 @@ COUNTS = np.random.default_rng(2).integers(1, 3, 60)
 # One calls partial_fit after fit: that the rows of fit are not there is true, too.
 @pytest.mark.filterwarnings("ignore:partial_fit begins anew:UserWarning")
 @parametrize_with_checks(
-    [SETTINGS[name] for name in CHECKED],
+    [*(SETTINGS[name] for name in CHECKED), RIDGE["forward"], RIDGE["search"]],
     expected_failed_checks=lambda estimator: (
         {"check_regressor_multioutput": "cp needs more rows than features, which has 11 and 10"}
         if getattr(estimator, "criterion", None) == "cp"

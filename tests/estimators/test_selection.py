@@ -11,9 +11,8 @@ from scipy.special import comb
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, LeaveOneOut
 
-from sparsewise import PursuitRegressor, SparseBayesRegressor, StepwiseRegressor, stepwise
+from sparsewise import PursuitRegressor, SparseBayesRegressor, StepwiseRegressor, plan, stepwise
 from sparsewise.errors import InputError
-from sparsewise.estimators import stepwise as stepwise_module
 from tests.estimators.conftest import (
     BAYESIAN,
     BY_FOLDS,
@@ -645,7 +644,7 @@ def test_cp_is_told_on_every_path(intercept, monkeypatch):
     X, y = table()
     words = {"fit_intercept": intercept, "direction": "both"}
     quick = StepwiseRegressor(**words).fit(X, y)
-    monkeypatch.setattr(stepwise_module, "QUICK", 0)
+    monkeypatch.setattr(plan, "QUICK", 0)
     later = StepwiseRegressor(**words).fit(X, y)
     assert later.criteria_.variance is None
     variance = residual_sum(X, y, range(8), intercept) / (60 - 8 - intercept)

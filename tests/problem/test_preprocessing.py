@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sparsewise
 from sparsewise.design import as_design, base
-from sparsewise.design.base import SMALL
+from sparsewise.plan import SMALL
 from sparsewise.problem.preprocessing import reduce
 from tests.problems import normal
 from tests.storages import reversed_strides, strided

@@ -13,7 +13,7 @@ from sparsewise.errors import InputError, InputTypeError
 
 OWN = (
     "sparsity", "residual", "delta", "penalty", "batch", "sigma", "price", "updates", "debias",
-    "effort", "seed",
+    "effort", "seed", "ridge",
 )  # fmt: skip
 """Parameters that only some algorithms have."""
 

@@ -23,6 +23,7 @@ def forward_path(
     sparsity: int,
     extend_to: ExtendTo | None = None,
     by: Literal["gain", "corr"] = "gain",
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
 ) -> Solution:
@@ -41,6 +42,8 @@ def forward_path(
         go on to before the next call. One that is reached already ends the path.
     by : {"gain", "corr"}
         The score by which columns are chosen.
+    ridge : float
+        As for `sparsewise.forward`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
 
@@ -50,7 +53,9 @@ def forward_path(
         The last model, with the path to it.
     """
     name = {"gain": "forward", "corr": "omp"}[by]
-    active, stopping = _begin(name, A, y, sparsity, extend_to, include, exclude)
+    active, stopping = _begin(
+        name, A, y, sparsity, extend_to, ridge=ridge, include=include, exclude=exclude
+    )
     return active.solve(name, lambda: extend(active, stopping, extend_to, by))
 
 
@@ -60,6 +65,7 @@ def forward_backward_path(
     *,
     sparsity: int,
     extend_to: ExtendTo | None = None,
+    ridge: float = 0.0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
 ) -> Solution:
@@ -78,6 +84,8 @@ def forward_backward_path(
         The largest model.
     extend_to : callable, optional
         As for `forward_path`.
+    ridge : float
+        As for `sparsewise.forward`.
     include, exclude : iterable of int
         Columns that must, and must not, be in the model.
 
@@ -86,13 +94,16 @@ def forward_backward_path(
     Solution
         The last model, with the path forward and back.
     """
-    active, stopping = _begin("forward_backward_path", A, y, sparsity, extend_to, include, exclude)
+    name = "forward_backward_path"
+    active, stopping = _begin(
+        name, A, y, sparsity, extend_to, ridge=ridge, include=include, exclude=exclude
+    )
 
     def steps() -> Stop:
         extend(active, stopping, extend_to)
         return active.shrink(stopping._replace(most=0))
 
-    return active.solve("forward_backward_path", steps)
+    return active.solve(name, steps)
 
 
 def _begin(
@@ -101,13 +112,17 @@ def _begin(
     y: ArrayLike,
     sparsity: int,
     extend_to: ExtendTo | None,
+    *,
+    ridge: float,
     include: Iterable[int],
     exclude: Iterable[int],
 ) -> tuple[ActiveSet, StoppingCriterion]:
     """An active set with room for `sparsity` columns, or for fewer if the path may stop early."""
     included = list(include)
     room = sparsity if extend_to is None else min(sparsity, len(included) + ROOM)
-    active, stopping = begin(name, A, y, sparsity=room, include=included, exclude=exclude)
+    active, stopping = begin(
+        name, A, y, sparsity=room, ridge=ridge, include=included, exclude=exclude
+    )
     return active, stopping._replace(most=sparsity)
 
 

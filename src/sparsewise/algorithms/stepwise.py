@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -78,19 +79,45 @@ def stepwise(
     T. J. Hastie and D. Pregibon, "Generalized linear models", chapter 6 of "Statistical Models in
     S", Wadsworth and Brooks/Cole, 1992.
     """
+    return stepwise_within(
+        A, y, most=None, criterion=criterion, ridge=ridge,
+        include=include, exclude=exclude, start=start, callback=callback, watch=watch,
+    )  # fmt: skip
+
+
+def stepwise_within(
+    A: Any,
+    y: ArrayLike | Targets,
+    *,
+    most: int | None,
+    criterion: str | Cost,
+    ridge: float = 0.0,
+    include: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    start: Iterable[int] | None = (),
+    callback: Callback | None = None,
+    watch: Callable[[Round], object] | None = None,
+) -> Solution:
+    """`stepwise` among models of at most `most` columns; None: of any size.
+
+    A larger model to start with is cut down first, by the least losses.
+    """
     step_choice.check_criterion(criterion)
     check_function(watch, "watch")
     active, stopping = begin(
         "stepwise", A, y, delta=0.0,
         ridge=ridge, include=include, exclude=exclude, start=start, callback=callback,
     )  # fmt: skip
+    within = stopping if most is None else stopping._replace(most=most)
 
     def steps() -> Stop:
         if active.problem.is_zero:
             return Stop.ZERO_TARGET
+        if most is not None:
+            active.shrink(within.by_size())
         inner, outer = step_choice.criteria_on(active.problem, criterion)
         tell = None if watch is None else lambda: watch(step_choice.look_around(outer, active))
-        return descend(active, stopping, inner, tell)
+        return descend(active, stopping, inner, tell, math.inf if most is None else most)
 
     return active.solve("stepwise", steps)
 
@@ -100,8 +127,12 @@ def descend(
     stopping: StoppingCriterion,
     criterion: Criterion,
     tell: Callable[[], object] | None,
+    most: float = math.inf,
 ) -> Stop:
-    """Single steps down the criterion, that of a target of norm one; say why it ended."""
+    """Single steps down the criterion, that of a target of norm one; say why it ended.
+
+    None leads to a model of more than `most` columns.
+    """
     drift = active.problem.tolerances.drift  # a gain or loss that is off by more is made anew
     visits: Counter[tuple[frozenset[int], int]] = Counter()
     seen: set[frozenset[int]] = set()
@@ -118,12 +149,13 @@ def descend(
         seen.add(support)
         gain = float(active.gains().max())
         loss = min(active.loose_losses().values(), default=-1.0)
-        match step_choice.decide(criterion, active, gain, loss):
+        allowed = gain if active.size < most else -1.0
+        match step_choice.decide(criterion, active, allowed, loss):
             case "add":
                 least = max(stopping.gain, gain * (1 - drift))
                 active.grow(stopping._replace(gain=least), steps=1)
             case "drop":
-                most = max(stopping.loss, loss * (1 + drift))
-                active.shrink(stopping._replace(loss=most), steps=1)
+                largest = max(stopping.loss, loss * (1 + drift))
+                active.shrink(stopping._replace(loss=largest), steps=1)
             case stop:
                 return active.nothing_left() if gain < 0 and loss < 0 else stop

@@ -88,6 +88,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "D²",
     )
     how.add_argument(
+        "--ridge",
+        type=not_negative,
+        metavar="L",
+        help="shrink coefficients: add L times their sum of squares, for features of norm 1, to "
+        f"the squared residual (methods {takers('ridge')}; default: 0)",
+    )
+    how.add_argument(
         "--batch",
         type=at_least(1),
         metavar="B",

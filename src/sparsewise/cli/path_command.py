@@ -45,7 +45,8 @@ def add(command: Command) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run ``sparsewise path``."""
     figures.check_figure("--plot", args.plot)
-    fit = fit_table(args, default=None if given_parameters(args) else METHOD, path_only=True)
+    means_method = given_parameters(args).keys() - {"ridge"}  # which many methods take
+    fit = fit_table(args, default=None if means_method else METHOD, path_only=True)
     try:
         if args.plot is not None:  # before anything is printed, as for fit
             figures.draw_path(fit.model, args.plot)

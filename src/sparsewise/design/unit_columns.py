@@ -24,6 +24,16 @@ def unit_factor(design: Design, columns: Array) -> tuple[Array, Array]:
     return Q, R
 
 
+def damp_factor(R: Array, ridge: float) -> tuple[Array, Array]:
+    """Q and T of [R; √ridge I] = [Q; …] T, where R is that of unit columns: T*T = R*R + ridge I.
+
+    With A = P R, the ridge fit is z = T⁻¹ B*y and its hat matrix B B*, for B = P Q = A T⁻¹.
+    """
+    k = R.shape[1]
+    Q, T = np.linalg.qr(np.vstack([R, ridge**0.5 * np.eye(k)]))
+    return Q[: len(R)], T
+
+
 def is_dependent(R: Array, design: Design) -> bool:
     """Whether unit columns with this R are dependent at the precision of the data."""
     if len(R) < R.shape[1] or not np.diagonal(R).all():

@@ -380,7 +380,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
 
     def _full_variance(self, data: Data, solution: Solution) -> float | None:
         """s², the residual variance with all features, if the path has met that model."""
-        if not solution.least_squares or data.saturates:
+        if not solution.least_squares or solution.ridge or data.saturates:
             return None
         path = solution.path
         met = path.losses[path.n_columns == data.candidates].tolist()

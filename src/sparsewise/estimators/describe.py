@@ -179,6 +179,12 @@ def _facts(
     yield "rows", _rows(model)
     if model.coef_.ndim == 2 and len(model.coef_) > 1:
         yield from _shared(model)
+    if solution.ridge:
+        yield (
+            "ridge",
+            f"coefficients minimise ‖r‖² + {solution.ridge:g} ‖z‖², z those of features of norm 1: "
+            f"{solution.df:.4g} degrees of freedom",
+        )
     for parameter in ("include", "exclude"):
         if columns := _constrained(model, parameter):
             names = [printable(model._state_.columns.feature(j)) for j in columns]
@@ -254,8 +260,10 @@ def _std(model: SparseLinearModel, no_std: Words) -> Words:
         only = "conditional on the selection: as if no feature had any effect"
         return only if model.fit_intercept else ""
     if set(_constrained(model, "include")).issuperset(chosen):
-        return "of the least-squares fit; all features were asked for"
-    return (
+        fit = "ridge fit, without its bias" if model.solution_.ridge else "least-squares fit"
+        return f"of the {fit}; all features were asked for"
+    bias = "of the ridge fit, without its bias; " if model.solution_.ridge else ""
+    return bias + (
         "conditional on the selection: as if these features had been given; having been "
         "chosen by the same data they are less certain than that"
     )

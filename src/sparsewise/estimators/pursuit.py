@@ -46,6 +46,8 @@ class PursuitRegressor(SparseLinearModel):
         drop while it grows by at most δ².
     batch : int
         Features that "gomp" adds at a time.
+    ridge : float
+        For "forward", "backward" and "srr": shrink the coefficients, as `StepwiseRegressor` does.
     fit_intercept : bool
         Whether the model has a constant.
     include, exclude : list of str or int, optional
@@ -107,6 +109,7 @@ class PursuitRegressor(SparseLinearModel):
         "residual": [Interval(Real, 0, None, closed="left"), None],
         "delta": [Interval(Real, 0, None, closed="left"), None],
         "batch": [Interval(Integral, 1, None, closed="left")],
+        "ridge": [Interval(Real, 0, None, closed="left")],
     }
 
     algorithm: str = "omp"
@@ -115,14 +118,17 @@ class PursuitRegressor(SparseLinearModel):
     residual: float | None = None
     delta: float | None = None
     batch: int = 2
+    ridge: float = 0.0
 
     sparsity_ = Fitted()
 
     def _requirements(self) -> Requirements:
-        return super()._requirements().for_algorithm(self.algorithm)
+        return super()._requirements().for_algorithm(self.algorithm)._replace(ridge=self.ridge)
 
     def _solve(self, data: Data, columns: Columns) -> Fit:
         run = PURSUITS[self.algorithm]
+        if data.ridge and not run.takes("ridge"):
+            raise _not_taken(run, "ridge")
         parameters = self._stops(data, run)
         sparsity = parameters.get("sparsity")
         if run.takes("batch"):
@@ -144,14 +150,19 @@ class PursuitRegressor(SparseLinearModel):
             stops["residual"] = check_number(self.residual, "residual")
         if self.delta is not None:
             if not run.takes("delta"):
-                able = ", ".join(name for name, one in PURSUITS.items() if one.takes("delta"))
-                raise InputError((f"{run.name} does not take ", Parameter("delta")), f"{able} do.")
+                raise _not_taken(run, "delta")
             stops["delta"] = check_number(self.delta, "delta")
         if self.sparsity is not None:
             stops["sparsity"] = min(self.sparsity, *data.design.shape)
         elif not stops or "sparsity" in run.required:
             stops["sparsity"] = usual_sparsity(data)
         return stops
+
+
+def _not_taken(run: Algorithm, parameter: str) -> InputError:
+    """That an algorithm does not take a parameter, and which do."""
+    able = ", ".join(name for name, one in PURSUITS.items() if one.takes(parameter))
+    return InputError((f"{run.name} does not take ", Parameter(parameter)), f"{able} do.")
 
 
 def usual_sparsity(data: Data) -> int:

@@ -16,6 +16,7 @@ from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem.constraints import check_constraints
+from sparsewise.problem.problem import check_ridge
 
 
 class Requirements(NamedTuple):
@@ -27,6 +28,8 @@ class Requirements(NamedTuple):
         Whether the model has a constant.
     include, exclude : list of str or int, optional
         Features that must, and must not, be in the model.
+    ridge : float
+        What squared coefficients cost, for features of unit norm.
     single_target : str
         Who takes one target only: "mp takes"; empty if there may be several.
     n_folds : int or None
@@ -40,6 +43,7 @@ class Requirements(NamedTuple):
     intercept: bool
     include: Sequence[int | str] | None = None
     exclude: Sequence[int | str] | None = None
+    ridge: float = 0.0
     single_target: str = ""
     n_folds: int | None = None
     needs_rows: InputError | None = None
@@ -52,7 +56,7 @@ class Requirements(NamedTuple):
         return self._replace(single_target=single, function=name)
 
     def constraints(self, columns: Columns) -> dict[str, Any]:
-        """Intercept, include and exclude, as `Data` takes them."""
+        """Intercept, include, exclude and ridge, as `Data` takes them."""
         constraints = check_constraints(
             columns.n_features,
             include=columns.numbers(self.include, "include"),
@@ -61,7 +65,8 @@ class Requirements(NamedTuple):
             called=lambda j: quoted(columns.feature(j)),
         )
         include, exclude = list(constraints.include), list(constraints.exclude)
-        return {"intercept": self.intercept, "include": include, "exclude": exclude}
+        model = {"intercept": self.intercept, "include": include, "exclude": exclude}
+        return {**model, "ridge": check_ridge(self.ridge)}
 
     def table(self, columns: Columns, X: Any, y: Any, weights: Any, **others: Any) -> Data:
         """The rows of a table, checked."""

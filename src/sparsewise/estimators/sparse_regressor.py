@@ -17,10 +17,11 @@ from sparsewise._util.text import count
 from sparsewise.algorithms import Algorithm, solve
 from sparsewise.algorithms.solve import EFFORT
 from sparsewise.criteria.ric import CHARGES
-from sparsewise.errors import InputError
+from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.base import LIKE_LASSO
 from sparsewise.estimators.cross_validated import CrossValidatedModel
 from sparsewise.estimators.feature_names import Columns
+from sparsewise.estimators.requirements import Requirements
 from sparsewise.estimators.state import Fit
 from sparsewise.model_selection.cv_penalty import cross_validate_charges
 from sparsewise.model_selection.data import Data
@@ -64,6 +65,13 @@ class SparseRegressor(CrossValidatedModel):
         Most starts of the search; it ends sooner where the answer is plain.
     debias : bool
         Whether coefficients are those of least squares.
+    ridge : float
+        Shrink the coefficients: minimise ‖r‖² + ridge ‖z‖², z the coefficients of features scaled
+        to unit norm (about their means, if there is an intercept, which is not shrunk). A pure
+        number: 1 halves the coefficient of a feature that is alone. The charge is then on top of
+        this sum in place of ‖r‖², and coefficients are those of the ridge fit: no posterior means,
+        which would shrink them twice. Noise, unless given, and covariance are those that
+        `StepwiseRegressor` tells of a ridge fit. Excludes `debias`.
     cv : int, splitter or iterable
         The folds of ``criterion="cv"``, as anywhere in scikit-learn; a number where rows come in
         chunks, or are those of a tall Dask collection.
@@ -149,6 +157,7 @@ class SparseRegressor(CrossValidatedModel):
         "sigma": [Interval(Real, 0, None, closed="neither"), None],
         "effort": [Interval(Integral, 1, None, closed="left")],
         "debias": ["boolean"],
+        "ridge": [Interval(Real, 0, None, closed="left")],
         "cv": ["cv_object"],
         "one_standard_error": ["boolean"],
         "n_jobs": [Integral, None],
@@ -162,6 +171,7 @@ class SparseRegressor(CrossValidatedModel):
     sigma: float | None = None
     effort: int = EFFORT
     debias: bool = False
+    ridge: float = 0.0
     cv: Any = 5
     one_standard_error: bool = True
     n_jobs: int | None = None
@@ -182,7 +192,13 @@ class SparseRegressor(CrossValidatedModel):
             raise InputError(f"{record.name} chooses by {known}, not by {criterion}.")
         return cls(**parameters)
 
+    def _requirements(self) -> Requirements:
+        return super()._requirements()._replace(ridge=self.ridge)
+
     def _solve(self, data: Data, columns: Columns) -> Fit:
+        if data.ridge and self.debias:
+            wrong = "shrinks coefficients, which ", Parameter("debias", True), " is to undo"
+            raise InputError(wrong, "give one of them.", parameter="ridge")
         check_rows(data)
         charge: Any = self.criterion
         seed, attributes = self._seed(), {}
@@ -208,7 +224,7 @@ class SparseRegressor(CrossValidatedModel):
             sigmas = None if solution.sigmas is None else np.zeros_like(solution.sigmas)
             covariance = np.zeros_like(solution.covariance)
             return replace(solution, sigma=0.0, sigmas=sigmas, covariance=covariance)
-        return solution if self.debias else shrunk(data, solution)
+        return solution if self.debias or data.ridge else shrunk(data, solution)
 
     def _seed(self) -> int:
         """A number for the search."""
@@ -224,9 +240,10 @@ class SparseRegressor(CrossValidatedModel):
         return None if self.callback is None else self.callback(start)
 
     def _path_columns(self) -> dict[str, Array]:
-        columns = super()._path_columns()
-        share = np.minimum(columns["rss"] / (self.criteria_.total or 1.0), 1.0)
-        return columns | {"score": self.solution_.goal.cost(share, self.solution_.path.dfs)}
+        columns, solution = super()._path_columns(), self.solution_
+        objective = solution.path.objectives if solution.ridge else columns["rss"]
+        share = np.minimum(objective / (self.criteria_.total or 1.0), 1.0)
+        return columns | {"score": solution.goal.cost(share, columns["size"])}
 
     @property
     def sigma_(self) -> Any:

@@ -89,6 +89,13 @@ class StepwiseRegressor(CrossValidatedModel):
         them are left out; where there are more features than rows, "full" is the choice of
         "backward" (with `delta`, that of half as many features as rows by "forward"). "auto":
         "full" for direction "backward", "empty" for all others.
+    ridge : float
+        Shrink the coefficients: minimise ‖r‖² + ridge ‖z‖², z the coefficients of features scaled
+        to unit norm (about their means, if there is an intercept, which is not shrunk). A pure
+        number: 1 halves the coefficient of a feature that is alone. Criteria and `noise_` count
+        the trace of the hat matrix in place of the features; `covariance_` is
+        σ² M⁻¹ A*A M⁻¹ with M = A*A + ridge I, for chosen features A of unit norm: it tells the
+        noise of the coefficients, not their bias.
     cv : int, splitter or iterable
         The folds of ``criterion="cv"``, as anywhere in scikit-learn; a number where rows come in
         chunks, or are those of a tall Dask collection.
@@ -170,6 +177,7 @@ class StepwiseRegressor(CrossValidatedModel):
         "delta": [Interval(Real, 0, None, closed="left"), StrOptions({"bic"}), None],
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "start": [StrOptions({"auto", "empty", "full"}), "array-like", None],
+        "ridge": [Interval(Real, 0, None, closed="left")],
         "cv": ["cv_object"],
         "one_standard_error": ["boolean"],
         "n_jobs": [Integral, None],
@@ -183,6 +191,7 @@ class StepwiseRegressor(CrossValidatedModel):
     delta: float | str | None = None
     max_features: int | None = None
     start: str | Sequence[int | str] | None = "auto"
+    ridge: float = 0.0
     cv: Any = 5
     one_standard_error: bool = True
     n_jobs: int | None = None
@@ -206,7 +215,11 @@ class StepwiseRegressor(CrossValidatedModel):
 
     def _requirements(self) -> Requirements:
         error = UnavailableError(*NEEDS_ROWS) if self._rule == "loo" else None
-        return super()._requirements()._replace(needs_rows=error, function=stepwise.__name__)
+        return (
+            super()
+            ._requirements()
+            ._replace(ridge=self.ridge, needs_rows=error, function=stepwise.__name__)
+        )
 
     @property
     def _rule(self) -> str:

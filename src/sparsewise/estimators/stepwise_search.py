@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparsewise._util.parameters import check_number
 from sparsewise.algorithms import backward, foba, forward, rmp0, stepwise
+from sparsewise.algorithms.stepwise import stepwise_within
 from sparsewise.criteria.base import Formula
 from sparsewise.criteria.early_stopping import ExtendTo, as_far_as, early_stopping
 from sparsewise.criteria.information import BY_LOSS, GCV
@@ -132,13 +134,15 @@ class StepwiseSearch:
             return float(criterion.cost(loss, df)) if df <= most else np.inf
 
         parameters = {"criterion": bounded, "watch": trace if model.verbose else None}
+        # With a ridge, more features than `most` may have as few degrees of freedom.
+        steps = partial(stepwise_within, most=most) if data.ridge else stepwise
         if start_of(model) == "full" and data.saturates:
             # From a model that fits any target, single steps lead nowhere.
             path = choice.backward_path(data, most, self._extend_to(criterion, most)).path
             columns = path.after(choice.cheapest(criterion, path)).support.tolist()
-            run = choice.from_columns(data, columns, stepwise, **parameters)
+            run = choice.from_columns(data, columns, steps, **parameters)
         else:
-            run = self._begin(most, stepwise, **parameters)
+            run = self._begin(most, steps, **parameters)
         loss, size = run.residual_norm**2, run.support.size
         choice.warn_if_still_better(data, loss, size, model.criterion)
         return run

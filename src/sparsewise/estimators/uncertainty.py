@@ -9,10 +9,11 @@ import numpy as np
 
 from sparsewise._typing import Array
 from sparsewise._util.predictive_std import shares, typical
+from sparsewise.design.unit_columns import damp_factor
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.state import FittedState
 from sparsewise.model_selection.data import Data
-from sparsewise.results import Solution
+from sparsewise.results import MultistartSolution, Solution
 from sparsewise.results.solution import UncertainSolution
 
 OUT_OF_RANGE = "their squares are too large or too small for numbers, so use other units"
@@ -35,31 +36,47 @@ def noise_and_covariance(data: Data, solution: Solution) -> tuple[Any, Array | N
 
 
 def _estimated(data: Data, solution: Solution) -> tuple[Any, Array | None]:
-    """Both from the posterior, or from the squared residuals."""
-    if isinstance(solution, UncertainSolution):
+    """Both from the posterior, or from the squared residuals: σ² = ‖r‖²/(n - df).
+
+    With a ridge always the latter, but for a noise that was given.
+    """
+    if isinstance(solution, UncertainSolution) and not solution.ridge:
         if not data.multi_target:
             return solution.posterior
         noise = solution.each_sigma.copy()
         return noise, solution.covariance * (typical(noise) / (solution.sigma or 1.0)) ** 2
     support = solution.support
-    left = data.rows - support.size - data.intercept
-    if left <= 0:
+    df = solution.df if solution.ridge else support.size
+    left = data.rows - df - data.intercept
+    if isinstance(solution, MultistartSolution) and solution.goal.sample.noise is not None:
+        noise = solution.each_sigma.copy()
+    elif left <= 0:
         return None, None
-    exact = data.design.tolerances.exact
-    noise = np.array(
-        [
-            0.0 if loss <= exact * total else math.sqrt(loss / left)
-            for loss, total in zip(data.losses(solution), data.totals, strict=True)
-        ]
-    )
-    covariance = _covariance(data, support, typical(noise)) if solution.least_squares else None
+    else:
+        exact = data.design.tolerances.exact
+        noise = np.array(
+            [
+                0.0 if loss <= exact * total else math.sqrt(loss / left)
+                for loss, total in zip(data.losses(solution), data.totals, strict=True)
+            ]
+        )
+    covariance = None
+    if solution.least_squares:
+        covariance = _covariance(data, support, typical(noise), solution.ridge)
     return noise if data.multi_target else noise[0].item(), covariance
 
 
-def _covariance(data: Data, support: Array, noise: float) -> Array:
-    """σ² (A_S*A_S)⁻¹, by QR of unit columns."""
+def _covariance(data: Data, support: Array, noise: float, ridge: float) -> Array:
+    """σ² (A_S*A_S)⁻¹, by QR of unit columns.
+
+    With a ridge σ² M⁻¹ A_S*A_S M⁻¹, M = A_S*A_S + ridge I of unit columns: by how much noise
+    moves the shrunk coefficients, whose bias is no part of it.
+    """
     columns, R = data.triangle(support)
-    root = np.linalg.solve(R, np.eye(support.size)) * noise / data.design.norms()[columns, None]
+    Q = np.eye(support.size)
+    if ridge:
+        Q, R = damp_factor(R, ridge)
+    root = np.linalg.solve(R, Q.T) * noise / data.design.norms()[columns, None]
     root = root[np.argsort(columns)]
     return np.asarray(root @ root.T)
 

@@ -159,9 +159,9 @@ def chosen(solution: Solution, model: Model, stop: Stop = Stop.BEST) -> Solution
 
 def best_by_size(path: Path) -> dict[int, int]:
     """For each size met, the number of steps to the best model of it."""
-    losses, best = path.losses, dict[int, int]()
+    objectives, best = path.objectives, dict[int, int]()
     for steps, k in enumerate(path.n_columns.tolist()):
-        if k not in best or losses[steps] < losses[best[k]]:
+        if k not in best or objectives[steps] < objectives[best[k]]:
             best[k] = steps
     return best
 

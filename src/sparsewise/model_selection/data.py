@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 import warnings
@@ -39,6 +40,8 @@ class Data(ABC):
         Whether the model has a constant.
     include, exclude : list of int
         Features that must, and must not, be in the model.
+    ridge : float
+        What algorithms are to add to ‖r‖² for coefficients of unit norm features: ridge ‖z‖².
     factors : list of (columns, R)
         CondensedData that `factor` has made, for `triangle` to look at.
     warnings : list of InputWarning
@@ -48,6 +51,7 @@ class Data(ABC):
     intercept: bool
     include: list[int]
     exclude: list[int]
+    ridge: float = 0.0
     factors: list[tuple[Array, Array]] = field(default_factory=list, compare=False, repr=False)
     warnings: list[InputWarning] = field(default_factory=list, compare=False, repr=False)
 
@@ -204,9 +208,14 @@ class Data(ABC):
         return self.rows - self.intercept <= self.candidates
 
     def run(self, algorithm: Callable[..., Result], **parameters: Any) -> Result:
-        """What an algorithm makes of the data, with the constraints on the features."""
-        constraints = {"include": self.include, "exclude": self.exclude}
-        return algorithm(self.design, self.target, **parameters, **constraints)
+        """What an algorithm makes of the data, with ridge and constraints on the features.
+
+        One that takes no ridge (a certificate, say, which has that of its model) runs without.
+        """
+        model: dict[str, Any] = {"include": self.include, "exclude": self.exclude}
+        if self.ridge and "ridge" in inspect.signature(algorithm).parameters:
+            model["ridge"] = self.ridge
+        return algorithm(self.design, self.target, **parameters, **model)
 
     def criteria(self, variance: float | None = None) -> Criteria:
         """Criteria of models of these data."""

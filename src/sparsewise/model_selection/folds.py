@@ -71,7 +71,7 @@ def fold_of_rows(splits: list[tuple[Array, Array]], n: int) -> Array | None:
 def _condense_folds(table: TabularData, fold: Array) -> tuple[Data, list[tuple[Any, Any]]]:
     """A triangle for each fold, and the same splits."""
     condensed = Condensed().update(table.X, table.y, table.weights, fold=fold)
-    model = {name: getattr(table, name) for name in ("intercept", "include", "exclude")}
+    model = {name: getattr(table, name) for name in ("intercept", "include", "exclude", "ridge")}
     labels = range(fold.min(), fold.max() + 1)
     splits = [([j for j in labels if j != i], [i]) for i in labels if i >= 0]
     return CondensedData(condensed=condensed, **model), splits

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from sparsewise._typing import Array
+from sparsewise.design.unit_columns import damp_factor, inverse_of_triangle
 from sparsewise.errors import InputError, Parameter, Words
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.tabular_data import TabularData
@@ -32,6 +33,8 @@ def leave_one_out(data: Data, path: Path) -> Array:
     it, or takes the last one away. NaN for a model that fits a row by that row alone, and for one
     whose loss is not that of the path: then the path is one of other data. The errors
     of several targets are weighed as their residuals are.
+
+    With a ridge, h_i is that of the ridge fit, each feature being scaled as in all rows.
     """
     if not isinstance(data, TabularData):
         raise InputError(*NEEDS_ROWS)
@@ -78,6 +81,9 @@ def _in_turn(run: list[list[int]]) -> list[list[int]]:
 def _along(data: TabularData, order: Array) -> tuple[Array, list[float]]:
     """Error and loss of the model of the first k of these columns, for each k."""
     Q, R = data.factor(order)
+    if data.ridge:
+        damped, R = damp_factor(R, data.ridge)
+        Q = Q @ damped
     Y = data.targets
     size = np.abs(Y).max(axis=1, initial=0.0)
     size[size == 0] = 1.0  # squares are in range, whatever the units
@@ -100,9 +106,18 @@ def _along(data: TabularData, order: Array) -> tuple[Array, list[float]]:
             ratio /= left
             squares[:, i] += np.einsum("ki,ki->k", ratio, ratio)
     explained = np.vstack([np.zeros(len(Y)), np.cumsum(np.square(t), axis=0)])
+    if data.ridge:  # ‖y‖² - ‖t‖² is the objective, of which the ridge term is no loss
+        explained[1:] += data.ridge * _squared_coefs(R, t)
     losses = data.mean_loss(data.totals - explained * size * size)
     errors = data.mean_loss(squares / data.rows * size * size)
     return np.where(alone > ALONE, errors, np.nan), losses.tolist()
+
+
+def _squared_coefs(R: Array, t: Array) -> Array:
+    """‖z‖² of each target's z = R⁻¹ t, with the first 1, 2, … columns."""
+    U = inverse_of_triangle(R)
+    each = [np.square(np.cumsum(U * one, axis=1)).sum(axis=0) for one in t.T]
+    return np.array(each).T.reshape(t.shape)
 
 
 def _summed(first: Array, others: Array) -> Array:

@@ -92,6 +92,7 @@ class TabularData(Data):
             intercept=self.intercept,
             include=self.include,
             exclude=self.exclude,
+            ridge=self.ridge,
             groups=None if self.groups is None else self.groups[rows],
         )
 

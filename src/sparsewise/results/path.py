@@ -125,6 +125,14 @@ class Path(Sequence[Step]):
         return np.array([self.initial.loss, *(step.loss for step in self.steps)])
 
     @property
+    def objectives(self) -> Array:
+        """What the steps lowered, at the start and after each: the losses, with the ridge term."""
+        if not self._ridge:
+            return self.losses
+        met = ((met, len(order)) for _, order, met in self._replay())
+        return np.array([self._units.squared(self._objective(*each)) for each in met])
+
+    @property
     def dfs(self) -> Array:
         """Degrees of freedom at the start and after each step."""
         return np.array([self.initial.df, *(step.df for step in self.steps)])

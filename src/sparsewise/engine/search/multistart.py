@@ -484,5 +484,5 @@ def retraced(data: Problem, multistart: Multistart) -> ActiveSet:
         active.log.follow(way)
         if there:
             coef = np.array(list(active.coef.values())).T
-            active.log.record("add", [there], [active.rss], [coef], active.size)
+            active.log.record("add", [there], [active.rss], [coef], active.size, df=[active.df])
     return active
