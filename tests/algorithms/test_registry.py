@@ -15,7 +15,7 @@ SOURCE = Path(sw.__file__).parent
 OTHER_MEANINGS = {
     "kernels/__init__.py": {"stepwise"},  # a file
     "model_selection/choice.py": {"forward", "backward", "foba"},  # directions of a path
-    "estimators/stepwise.py": {"forward", "backward"},
+    "estimators/stepwise_search.py": {"forward", "backward"},
     "estimators/selection_rule.py": {"focuss"},  # a rule of weights
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparsewise.design import base as module
+from sparsewise import plan
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.stopping import stopping_criterion
 from sparsewise.problem.problem import problem
@@ -96,7 +96,7 @@ def wander(active, rng, most, steps):
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 def test_scores_after_thousands_of_steps(family, dtype, pooled, monkeypatch):
     if pooled:
-        monkeypatch.setattr(module, "SMALL", 0)
+        monkeypatch.setattr(plan, "SMALL", 0)
     rng = np.random.default_rng(7)
     n, m = 40, 60
     A = FAMILIES[family](rng, n, m, dtype)
@@ -130,7 +130,7 @@ def test_guessing_ahead_changes_nothing(family, monkeypatch):
     whole = ActiveSet(problem(A, y))
     stopping = stopping_criterion(None, whole.problem, sparsity=30)
     whole.grow(stopping)
-    monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(plan, "SMALL", 0)
     guessed = ActiveSet(problem(A, y))
     guessed.grow(stopping)
     single = ActiveSet(problem(A, y), callback=lambda step: None)

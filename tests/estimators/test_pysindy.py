@@ -107,4 +107,4 @@ def test_lorenz_without_noise(start, step):
         assert "caution" not in str(model.summary())
     free = SparseBayesRegressor().fit(terms, derivatives[:, 0])
     assert np.count_nonzero(free.coef_) > 4
-    assert "a noise floor of 3 % takes them" in " ".join(str(free.summary()).split())
+    assert "a noise floor of 3 % treats these" in " ".join(str(free.summary()).split())
