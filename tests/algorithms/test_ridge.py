@@ -315,3 +315,13 @@ def test_at_low_signal_to_noise_a_ridge_predicts_better():
             errors[name, ridge] += float(error @ error) / draws
     assert errors["forward", 2.0] < 0.8 * errors["forward", 0.0]
     assert errors["solve", 2.0] < errors["solve", 0.0]
+
+
+def test_the_noise_of_a_search_is_that_of_the_residual():
+    """Whatever the ridge term adds to the objective."""
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((60, 30))
+    y = A[:, :4] @ [2.0, -1.0, 1.0, 3.0] + 0.5 * rng.standard_normal(60)
+    solution = solve(A, y, ridge=0.3)
+    assert solution.sigma == pytest.approx(solution.residual_norm / np.sqrt(60 - solution.df))
+    assert solution.check(A, y).ok

@@ -126,13 +126,6 @@ class SparseModel:
         return self._factor.r
 
     @property
-    def whole_residual(self) -> Array:
-        """r, and the roots of the ridge term of each coefficient: the objective is its square."""
-        if not self.problem.ridge:
-            return self.residual
-        return np.hstack([self.residual, self._factor.d * self._factor.coef()])
-
-    @property
     def order(self) -> list[int]:
         """The active columns in the order in which they came."""
         return self._factor.columns.tolist()

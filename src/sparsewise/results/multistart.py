@@ -84,7 +84,7 @@ class MultistartSolution(UncertainSolution):
         """Recompute residual, noise, score and chance, and that no single change helps."""
         data = problem_of(A, y, self.coef, self.ridge)
         data = data.constrained(include=self.include, exclude=self.exclude)
-        plain, again = self._check_fit(data), _Recomputed(data.augmented, self)
+        plain, again = self._check_fit(data), _Recomputed(data, self)
         sigma, covariance = again.sigma_error(), again.covariance_error()
         score, odds = again.score_error(), again.chance_error()
         fall = again.possible_fall()
@@ -115,11 +115,21 @@ class _Off(NamedTuple):
 
 
 class _Recomputed:
-    """What there is to tell of a support, by one QR of its columns."""
+    """What there is to tell of a support, by one QR of its columns.
 
-    def __init__(self, data: Problem, told: MultistartSolution) -> None:
+    With a ridge that of the augmented problem: its first n rows are those of the data, so that
+    r and the trace of the hat matrix are told by these.
+    """
+
+    def __init__(self, problem: Problem, told: MultistartSolution) -> None:
+        data = problem.augmented
         self.data, self.told = data, told
         self.fit = Fit(data, told.support)
+        rows = slice(problem.shape[0])
+        self.r, self.df, self.share = self.fit.r, float(self.fit.size), 1.0
+        if problem.ridge and self.fit.norm > 0:
+            self.r, self.df = self.fit.r[:, rows], float(square_sums(self.fit.Q[rows]).sum())
+            self.share = float(np.linalg.norm(self.r)) / self.fit.norm
         noise, exact = told.goal.sample.noise, self.fit.tolerance.exact
         self.sample = Sample.of(data, noise=noise, exact=exact)
         self.goal = replace(told.goal, sample=self.sample)
@@ -133,7 +143,7 @@ class _Recomputed:
         slack = self._slack(self._sigma) * self.data.scale / unit
         off = _difference(self.told.sigma, self.sigma) / unit
         if self.told.sigmas is not None:
-            each = each_sigma(self.data, self.sample, self.fit.r, self.fit.size)
+            each = each_sigma(self.data, self.sample, self.r, self.df)
             # What rounding leaves open of a residual of all is more in one of a few.
             slack *= len(each)
             unlike = np.abs(self.told.sigmas - each) / np.where(each > 0, each, 1.0)
@@ -182,7 +192,7 @@ class _Recomputed:
         return CLOSE * (1 + abs(self._of_norm(figure))) + self._slack(figure)
 
     def _sigma(self, loss: float, df: float) -> float:
-        return math.sqrt(self.sample.noise_variance(loss, df))
+        return math.sqrt(self.sample.noise_variance(loss * self.share**2, self.df))
 
     def _of_norm(self, figure: Figure, off: float = 0.0) -> float:
         """A figure of loss and df, were ‖r‖ off by so much."""
@@ -194,15 +204,15 @@ class _Recomputed:
         return _difference(low, high)
 
 
-def each_sigma(data: Problem, sample: Sample, R: Array, size: int) -> Array:
-    """σ of each target: known, or what a model of this size leaves, the rows of R."""
+def each_sigma(data: Problem, sample: Sample, R: Array, df: float) -> Array:
+    """σ of each target: known, or what a model of these df leaves, the rows of R."""
     if sample.noise is not None or data.is_zero:
         return math.sqrt(sample.noise or 0.0) * data.noise_scales
     assert data.scales is not None
     rss = square_sums(R.T)
     return np.array(
         [
-            math.sqrt(sample.noise_variance(float(one), size)) * scale
+            math.sqrt(sample.noise_variance(float(one), df)) * scale
             for one, scale in zip(rss, data.scales[:, 0] * data.Y.any(axis=1), strict=True)
         ]
     )

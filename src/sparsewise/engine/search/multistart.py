@@ -442,9 +442,11 @@ def search(
     active = retraced(data, multistart)
     rss, size = active.objective, active.size
     if sigma is None:
-        sigma = 0.0 if data.is_zero else sample.noise_variance(rss, size) ** 0.5 * data.scale
+        # The noise is what the residual shows, whatever the ridge term adds to the objective.
+        variance = sample.noise_variance(active.rss, active.df)
+        sigma = 0.0 if data.is_zero else variance**0.5 * data.scale
     sigma = float(sigma)
-    sigmas = None if data.scales is None else each_sigma(data, sample, active.whole_residual, size)
+    sigmas = None if data.scales is None else each_sigma(data, sample, active.residual, active.df)
     return active.solution(
         algorithm,
         stop,
