@@ -17,11 +17,11 @@ class Operator:
     def __init__(self, A, wrong=None, after=0, only=None):
         self.A, self.wrong, self.after, self.only = A, wrong, after, only
         self.shape, self.dtype = A.shape, A.dtype
-        self.is_operator = 0
+        self.calls = 0
 
     def _spoilt(self, values, name):
-        self.is_operator += 1
-        if self.wrong is None or self.is_operator <= self.after or self.only not in (None, name):
+        self.calls += 1
+        if self.wrong is None or self.calls <= self.after or self.only not in (None, name):
             return values
         return self.wrong(values)
 
@@ -71,7 +71,7 @@ def test_what_an_operator_owes(name, wrong, after):
             assert "\n" not in message
             assert message.endswith(".")
         else:
-            assert operator.is_operator <= after  # it was done before
+            assert operator.calls <= after  # it was done before
             assert np.isfinite(solution.coef).all()
 
 
@@ -86,7 +86,7 @@ def test_products_that_are_no_numbers(name, wrap):
     elif wrap == "centred":
         design, y = Centred(design), y[1:]
     design.norms()
-    operator.after = operator.is_operator
+    operator.after = operator.calls
     with pytest.raises(InputError, match="operator whose rmatvec returned NaN"):
         ALGORITHMS[name](design, y, **words(name, GOOD))
 
@@ -149,9 +149,9 @@ def test_every_column_is_made_once(shape):
     A[:, 3] = 0.0
     operator = Operator(A)
     design = OperatorDesign(operator)
-    before = operator.is_operator
+    before = operator.calls
     np.testing.assert_allclose(design.norms(), np.linalg.norm(A, axis=0))
-    assert operator.is_operator - before == shape[1]
+    assert operator.calls - before == shape[1]
 
 
 @pytest.mark.parametrize("shape", [None, (3.5, 2), ("a", 2), (-1, 2)])
@@ -173,10 +173,10 @@ def test_known_norms_save_all_those_products():
     operator = Operator(A)
     design = OperatorDesign(operator, norms=1.0)
     truth = sparsewise.forward(A, y, sparsity=3)
-    assert operator.is_operator == 4  # the adjoint, and three columns
+    assert operator.calls == 4  # the adjoint, and three columns
     found = sparsewise.forward(design, y, sparsity=3)
     assert found.support.tolist() == truth.support.tolist()
-    assert operator.is_operator < 30
+    assert operator.calls < 30
     each = sparsewise.forward(OperatorDesign(Operator(GOOD.A), norms=NORMS), GOOD.y, sparsity=3)
     assert each.support.tolist() == sparsewise.forward(GOOD.A, GOOD.y, sparsity=3).support.tolist()
 
@@ -257,7 +257,7 @@ def test_what_depends_on_no_norm_measures_none(name, kind, spread, zero):
     operator = Operator(A)
     found = ALGORITHMS[name](operator, y, **call)
     if name != "bp" or kind != np.float32:  # it needs double precision, where A is in memory
-        assert found.n_passes == operator.is_operator - 1  # one was to try it
+        assert found.n_passes == operator.calls - 1  # one was to try it
     told = OperatorDesign(operator, norms=np.linalg.norm(A, axis=0))
     assert found.n_passes < 2 * ALGORITHMS[name](told, y, **call).n_passes + 50
     assert found.coef.dtype == A.dtype

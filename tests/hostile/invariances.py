@@ -77,9 +77,9 @@ def again(case: Case, call: Call, solution: Any) -> None:
     same_support(solution.support, other.support, "the same call")
     same_coef(solution.coef, other.coef, 0.0, "the same call")
     if call.algorithm in ("forward", "omp", "gomp") and solution.support.size:
-        extend_to = call(start=solution.support)
-        same_support(solution.support, extend_to.support, "started from the answer")
-        same_coef(solution.coef, extend_to.coef, 1e-10, "started from the answer")
+        restarted = call(start=solution.support)
+        same_support(solution.support, restarted.support, "started from the answer")
+        same_coef(solution.coef, restarted.coef, 1e-10, "started from the answer")
 
 
 def forward(case: Case, call: Call, solution: Any) -> None:
