@@ -546,10 +546,14 @@ def nan_in_json():
 
 @fault(is_least_squares, family="commands")
 def rows_in_another_order():
-    from sparsewise.io.tables import Table
+    from sparsewise.io.tables.table import Chunk, Table
 
-    numbers = Table._numbers
-    return mock.patch.object(Table, "_numbers", lambda *args: numbers(*args).reverse())
+    def reversed_targets(table, rows):
+        features, targets, *others = make(table, rows)
+        return Chunk(features, targets.reverse(), *others)
+
+    make = Table.chunk
+    return mock.patch.object(Table, "chunk", reversed_targets)
 
 
 @fault(is_best_subset, family="commands")
