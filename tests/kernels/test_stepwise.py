@@ -26,6 +26,8 @@ def test_every_kernel(monkeypatch):
         check("forward", P.A, sparsity=6)
         check("backward", P.A[:, :8], sparsity=2)
         check("foba", P.A, delta=0.3)
+        ridge = ALGORITHMS["backward"](P.A[:, :8], P.y, residual=np.linalg.norm(P.y), ridge=0.5)
+        assert ridge.check(P.A[:, :8], P.y).ok
         for name in ("rmp", "fast_sbl"):
             assert ALGORITHMS[name](P.A, P.y, sigma=0.3).check(P.A, P.y).ok
         # The path of ℓ1-penalised least squares takes its columns in by the same kernels.
