@@ -197,7 +197,8 @@ class ActiveSet(SparseModel):
 
         `solution_only`: only the solution is needed afterwards, so that no basis is made.
         """
-        is_lazy = self._quick_kernel(stopping, solution_only) is plan.LAZY_GRAM
+        # Every quick kernel leaves no basis: none is asked where one is needed.
+        is_lazy = solution_only and self._quick_kernel(stopping, solution_only) is plan.LAZY_GRAM
         if is_lazy and (stop := self._grow_by_products(stopping, by == "gain")):
             return stop
         return self._grow(stopping, by == "gain", self.problem.shape[1] if steps is None else steps)
