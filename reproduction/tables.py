@@ -17,7 +17,7 @@ Row = dict[str, Any]
 Z = 1.959963984540054
 """The 97.5 % point of the normal distribution."""
 
-FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001  (full width)
 """How a text begins that a spreadsheet would compute."""
 
 

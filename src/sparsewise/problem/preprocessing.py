@@ -1,13 +1,9 @@
 """From a table with weights and an intercept to a plain matrix and target.
 
-The model is y = b 1 + X β + e, with e_i of variance σ²/w_i. Rows times √w_i have equal noise
-(`design/weighted.py`), and n - 1 rows are left of those without the intercept
-(`design/centred.py`).
-
-With weights w and an intercept the model is y = b + X β + e, e_i of variance σ²/w_i. Rows times √w
-have equal noise, and the intercept makes every column orthogonal to u = √w/‖√w‖. The reflection
-that takes u to the first axis keeps all lengths and angles and turns one row into zeros: n - 1
-rows remain, and neither weights nor intercept. `Centred` is that, for any design: a sparse X stays
+The model is y = b + X β + e, with e_i of variance σ²/w_i. Rows times √w_i have equal noise
+(`design/weighted.py`), and the intercept makes every column orthogonal to u = √w/‖√w‖. The
+reflection that takes u to the first axis keeps all lengths and angles and turns one row into
+zeros: n - 1 rows remain, and neither weights nor intercept (`design/centred.py`). A sparse X stays
 sparse, an operator an operator. Columns are shifted to their means first, so that large offsets
 cost no digits. The design remembers how many measurements it stands for (`design.rows`, Σw - 1):
 weight 2 is the same as a repeated row, for every estimator.

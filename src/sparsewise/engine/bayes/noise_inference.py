@@ -131,16 +131,8 @@ class Met(NamedTuple):
 class NoiseInference:
     """A maximum of the evidence in γ and σ² together, each feature paying its price.
 
-    The evidence alone has no useful maximum in σ² where m >= n: features that fit the noise cost
-    it little, σ falls, more of them are let in, and so on to zero. With a price of log m for
-    each feature, as a uniform prior on which of the m it is would have it, they don't come in.
-    But it has many maxima, and one that misses most features takes them for noise. So it is
-    sought from the model of least risk inflation that a search from a few starts comes to
-    (`Multistart`, whose charge of 2 log m is that price), γ and σ² in turn; and from the empty
-    model at the σ² that was found. What is best of these, and of the empty model, is kept.
-
-    A caller's price may be lower. At that, σ² must not fall any further, but it rises where the
-    evidence does: the model that is returned leaves no more than the noise it tells of.
+    The price is log m unless the caller's is lower, and the search begins where `Multistart`,
+    whose charge of 2 log m is that price, ends; why is at the top of this module.
 
     Parameters
     ----------
