@@ -40,6 +40,11 @@ def normal(rng: np.random.Generator, *shape: int, kind: type = float) -> np.ndar
     return real + 1j * rng.standard_normal(shape) if kind is complex else real
 
 
+def hilbert(n: int, m: int) -> np.ndarray:
+    """1/(i + j + 1): columns that soon depend on each other, to working precision."""
+    return np.asarray(1 / (np.arange(n)[:, None] + np.arange(m) + 1.0))
+
+
 def unit_columns(A: np.ndarray) -> np.ndarray:
     return A / np.linalg.norm(A, axis=0)
 

@@ -249,7 +249,7 @@ def test_what_a_model_needs():
 
     def is_lazy(y=A[:, 0], solution_only=True, **parameters):
         active, stopping = begin("forward", A, y, **{"sparsity": 5, **parameters})
-        return active._quick_kernel(stopping, solution_only) is plan.LAZY_GRAM
+        return plan.LAZY_GRAM.takes(active._task(stopping, solution_only))
 
     assert is_lazy()
     assert is_lazy(A[:, :2])

@@ -281,4 +281,4 @@ def kernel_for(task: Task) -> Kernel | None:
 
 def needs(**asked: object) -> frozenset[str]:
     """The words whose values are true, as needs of a task."""
-    return frozenset(word for word, is_needed in asked.items() if is_needed)
+    return frozenset([word for word in asked if asked[word]])  # a list is quicker

@@ -133,7 +133,7 @@ def test_an_operator_is_never_made_dense():
     design = OperatorDesign(Watched(), norms=1.0)
     seen.clear()
     found = fista(design, y, penalty=0.3 * highest)
-    assert found.n_passes == len(seen)
+    assert found.n_products == len(seen)
     np.testing.assert_allclose(found.coef, fista(A, y, penalty=0.3 * highest).coef, atol=1e-5)
     assert len(seen) < 3000  # a dense copy alone would take as many products
 

@@ -43,6 +43,7 @@ def judge(call: Call, solution) -> None:
         greedy_steps(call, solution)
         never_below_start(call, solution)
     if call.algorithm in BAYESIAN:
+        path_models(call, solution)
         proper_prior(call, solution)
         posterior(call, solution)
         evidence(call, solution)

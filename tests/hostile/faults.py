@@ -23,7 +23,7 @@ from sparsewise.results.path import Path, Stretch
 from tests.hostile.bad_data import data_refused, place_named
 from tests.hostile.campaign import fault
 from tests.hostile.invariances import no_worse_than_forward, same_coef, same_support
-from tests.hostile.operators import broken_product_noticed, names_the_operator
+from tests.hostile.operators import broken_product_noticed, names_the_operator, products_counted
 from tests.hostile.posteriors import evidence, posterior, proper_prior
 from tests.hostile.refusals import justified, one_sentence
 from tests.hostile.search import (
@@ -274,6 +274,11 @@ def negative_tolerances_taken():
 @fault(names_the_operator, family="operators")
 def sentence_without_operator():
     return reworded(lambda text: "Something of it can't be used.")
+
+
+@fault(products_counted, family="operators")
+def passes_told_as_products():
+    return altered(lambda one: replace(one, n_products=one.n_passes))
 
 
 @fault(broken_product_noticed, family="operators")

@@ -30,6 +30,7 @@ class Operator:
     def __init__(self, A: Array, spoil: Callable[[Array], Any], which: str, after: int) -> None:
         self.shape, self.dtype = A.shape, A.dtype
         self._A, self._spoil, self._which, self._left = A, spoil, which, after
+        self.made = 0
 
     def matvec(self, x: Array) -> Any:
         return self._product("matvec", self._A @ x)
@@ -38,6 +39,7 @@ class Operator:
         return self._product("rmatvec", self._A.conj().T @ v)
 
     def _product(self, which: str, product: Array) -> Any:
+        self.made += 1
         if self._which not in (which, "both"):
             return product
         self._left -= 1
@@ -93,6 +95,12 @@ def names_the_operator(refusal: InputError) -> None:
 
 
 @oracle
+def products_counted(made: int, solution: Any) -> None:
+    """Every product that was made is told."""
+    assert solution.n_products == made, f"{solution.n_products} products told, {made} made"
+
+
+@oracle
 def broken_product_noticed(spoiled: str, solution: Any) -> None:
     """Nothing is told of products that are no numbers."""
     raise AssertionError(f"{spoiled} made {solution.support} with {solution.coef}")
@@ -120,7 +128,7 @@ def operators(case: Case) -> None:
         spoil = case.choose(*HARMLESS)
         case.note(product=spoil)
         held = Operator(A, HARMLESS[spoil], which, 0)
-        answer_or_refusal(Call(name, A, held, y, drawn_words))
+        answer_or_refusal(Call(name, A, held, y, drawn_words), held)
     elif kind == "no adjoint":
         call = Call(name, A, LinearOperator(A.shape, matvec=lambda x: A @ x, dtype=A.dtype), y,
                     drawn_words)  # fmt: skip
@@ -129,13 +137,14 @@ def operators(case: Case) -> None:
         lie(case, Call(name, A, A, y, drawn_words))
 
 
-def answer_or_refusal(call: Call) -> None:
+def answer_or_refusal(call: Call, operator: Operator) -> None:
     try:
         solution = call()
     except InputError as refusal:
         one_sentence(refusal)
         justified(call, refusal)
         return
+    products_counted(operator.made, solution)
     judge(call, solution)
 
 

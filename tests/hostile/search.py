@@ -17,7 +17,7 @@ from sparsewise.results import MultistartSolution, Start
 from tests.hostile.algorithms import judge
 from tests.hostile.calls import SEARCHES, Call, a_call
 from tests.hostile.campaign import Case, family, oracle
-from tests.hostile.least_squares import LONG, Fit, long
+from tests.hostile.least_squares import LONG, Fit, lengths, long
 from tests.hostile.refusals import justified, one_sentence
 from tests.hostile.solutions import (
     DOUBT,
@@ -107,15 +107,27 @@ def agrees(told: float, value: float, slack: float) -> bool:
 
 @oracle
 def noise_of_search(call: Call, solution: MultistartSolution) -> None:
-    """sigma is as given, or ‖r‖/√(n - k)."""
+    """sigma is as given, or ‖r‖/√(n - k); that of each target, too."""
     if call.exact.is_zero:
         assert solution.sigma == (call.words.get("sigma") or 0.0), f"sigma {solution.sigma}"
         return
     goal = Goal(call)
     told = call.exact.relative(solution.sigma)
-    value, slack = goal.around(goal.noise, call, call.exact.fit(solution.support.tolist()))
+    fit = call.exact.fit(solution.support.tolist())
+    value, slack = goal.around(goal.noise, call, fit)
     slack = CLOSE * value + (slack if goal.sigma is None else 0.0)
     assert agrees(told, value, slack), f"sigma {told:.9g}·‖y‖, not {value:.9g}"
+    if solution.sigmas is None or goal.sigma is not None:
+        return
+    for t in np.flatnonzero(call.exact.heard):
+        # Rounding is that of the target itself, however large the others are.
+        own = float(lengths(call.exact.y[:, [t]])[0])
+        left = float(lengths(fit.r[:, [t]])[0]) / own
+        rounding = fit.part * (1 + float(np.abs(fit.x[:, t]).sum()) / own) * (1 + call.worst)
+        told = float(LONG(solution.sigmas[t]) / call.exact.each[t]) / own
+        value, high = (goal.noise(left + off, len(fit.S)) for off in (0.0, rounding))
+        slack = CLOSE * value + 2 * (high - value)
+        assert agrees(told, value, slack), f"sigma {told:.9g}·‖y‖ of target {t}, not {value:.9g}"
 
 
 @oracle

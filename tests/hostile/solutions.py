@@ -29,7 +29,7 @@ MANY = 64
 HUGE = int(np.finfo(float).max)
 #: Why a search ends; whether it does for that reason, `end_of_search` says.
 ENDS_OF_SEARCH = Stop.FOUND_AGAIN, Stop.EFFORT, Stop.BY_CHANCE, Stop.NOTHING_FOUND
-#: So many steps, and so many models, of a path are judged.
+#: So many steps, and so many models, of a path are judged: of models, the first and the last.
 LOOKS, MODELS = 8, 16
 
 
@@ -151,7 +151,7 @@ def path_models(call: Call, solution: Solution) -> None:
     if not in_range(call):
         return
     worst = exact.fit(solution.path.start).condition
-    for model in models[:MODELS]:
+    for model in (*models[:MODELS], *models[MODELS:][-MODELS:]):
         S = model.support.tolist()
         assert not np.delete(model.coef, S, axis=0).any(), "a coefficient off a model's support"
         fit = exact.fit(S)

@@ -155,6 +155,14 @@ def test_so_does_a_first_one_that_is_large(first):
     assert first.background.asked == []
 
 
+def test_so_do_many_signals(first):
+    """Or the first of them would have other digits than the rest."""
+    A, y = problem(float)
+    sw.encode(A, y[:, None], algorithm="srr", sparsity=2)
+    assert first.waits
+    assert first.background is None or first.background.asked == []
+
+
 def test_what_is_there_is_called():
     compiling = background.BackgroundCompiler()
     W, norms, inverse = np.eye(3), np.empty(3), np.empty(3)

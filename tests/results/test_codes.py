@@ -62,6 +62,54 @@ def test_check_of_what_is_no_least_squares(data):
     assert codes.check(A, Y).ok
 
 
+def hilbert(n, m, dtype):
+    """Columns that are nearly dependent."""
+    return (1 / (np.arange(n)[:, None] + np.arange(m) + 1)).astype(dtype)
+
+
+CHECKED = {
+    "bp": {},
+    "bpdn": {"residual": 1e-3},
+    "focuss": {"residual": 0.1},
+    "forward": {"residual": 0.0},
+    "rmp": {"sigma": 1e-5},
+    "sbl": {"sigma": 1e-2},
+    "solve": {"effort": 1},
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", CHECKED)
+def test_check_is_that_of_the_function(name, dtype):
+    """Of codes that are optimal, or have the residual that is stated, and of others."""
+    A, Y = hilbert(6, 11, dtype), np.random.default_rng(0).integers(-3, 4, (6, 16)).astype(dtype)
+    codes = sw.encode(A, Y, algorithm=name, **CHECKED[name])
+    alone = [sw.ALGORITHMS[name](A, y, **CHECKED[name]) for y in Y.T]
+    wanted = [one.check(A, y).ok for one, y in zip(alone, Y.T, strict=True)]
+    assert codes.check(A, Y).holds.tolist() == wanted
+    norms = codes.residual_norms + 0.1 * np.linalg.norm(Y, axis=0)
+    assert not replace(codes, residual_norms=norms).check(A, Y).holds.any()
+
+
+def test_proofs_hold_no_coefficients(data):
+    A, Y = data
+    assert sw.encode(A, Y, sparsity=3).proofs == ()
+    codes = sw.encode(A, Y, algorithm="bpdn", residual=1.0)
+    assert len(codes.proofs) == 30
+    assert not any(proof.coef.size or len(proof.path) for proof in codes.proofs)
+    alone = sw.bpdn(A, Y[:, 4], residual=1.0)
+    np.testing.assert_array_equal(codes.proofs[4].dual, alone.dual)
+
+
+def test_check_with_a_ridge(data):
+    A, Y = data
+    codes = sw.encode(A, Y, algorithm="forward", sparsity=3, ridge=0.1)
+    assert codes.ridge == 0.1
+    assert codes.check(A, Y).ok
+    assert codes.check(A, Y).normal_equations.max() < 1e-14
+    assert not replace(codes, ridge=0.0).check(A, Y).holds.any()
+
+
 @pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e150])
 def test_check_at_any_scale(data, scale):
     A, Y = data

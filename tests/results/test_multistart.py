@@ -185,3 +185,27 @@ def test_std_is_that_of_the_covariance():
     np.testing.assert_array_equal(
         solution.std[solution.support] ** 2, np.sqrt(np.diag(solution.covariance).real) ** 2
     )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes"),
+    [(float, [1, 1e16]), (float, [1e16, 1]), (float, [1e-99, 1e99]), (np.float32, [1, 1e16])],
+)
+@pytest.mark.parametrize("kind", [float, complex])
+def test_noise_of_a_target_that_others_drown(dtype, sizes, kind):
+    """With equal weights the larger target decides, but the noise of each is its own."""
+    rng = np.random.default_rng(0)
+    A = normal(rng, 40, 10, kind=kind)
+    Y = A[:, :2].sum(axis=1)[:, None] + 0.01 * normal(rng, 40, 2, kind=kind)
+    A = A.astype(np.result_type(dtype, np.complex64) if kind is complex else dtype)
+    targets = sw.Targets(Y * sizes, weights=[1.0, 1.0])
+    solution = sw.solve(A, targets)
+    assert solution.support.tolist() == [0, 1]
+    U = A[:, :2].astype(kind)
+    rest = Y - U @ np.linalg.lstsq(U, Y)[0]
+    expected = np.linalg.norm(rest, axis=0) / 38**0.5 * sizes
+    np.testing.assert_allclose(solution.sigmas, expected, rtol=1e-9 if dtype is float else 1e-4)
+    assert solution.check(A, targets).ok
+    for off in ([1.1, 1.0], [1.0, 1.1]):
+        told = replace(solution, sigmas=solution.sigmas * off)
+        assert not told.check(A, targets).ok

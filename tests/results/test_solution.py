@@ -9,7 +9,17 @@ import sparsewise
 from sparsewise import ALGORITHMS, Stop
 from sparsewise.engine.log import Log
 from sparsewise.problem.problem import problem
-from tests.problems import BAYES, BY_COLUMNS, FAMILIES, KNOWN, LEAST_SQUARES, SEARCHES, words
+from tests.problems import (
+    BAYES,
+    BY_COLUMNS,
+    FAMILIES,
+    KNOWN,
+    LEAST_SQUARES,
+    SEARCHES,
+    hilbert,
+    unit_columns,
+    words,
+)
 
 TALL = next(p for p in KNOWN if p.name == "tall")
 
@@ -95,6 +105,26 @@ def test_stops_of_the_contract():
     expected += " FOUND_AGAIN EFFORT NOTHING_FOUND BY_CHANCE"
     assert {stop.name for stop in Stop} == set(expected.split())
     assert len({str(stop) for stop in Stop}) == len(Stop)
+
+
+@pytest.mark.parametrize("name", ["forward", "oblivious", "gomp", "omp"])
+def test_dependent_to_working_precision_is_not_told_as_more(name):
+    """A further column may lower the residual, by coefficients that have lost half of their digits.
+
+    Half of them, or nearly: a column is dependent, too, with an energy of 64 units of rounding.
+    """
+    A, y = hilbert(13, 14), np.ones(13)
+    more = {"batch": 3} if name == "gomp" else {}
+    solution = ALGORITHMS[name](A, y, sparsity=9, **more)
+    assert solution.stop is Stop.DEPENDENT
+    assert "to working precision" in str(solution.stop)
+    assert "half of their digits" in solution.stop.advice
+    assert "residual" not in solution.stop.advice
+    chosen = solution.support.tolist()
+    for j in set(range(14)) - set(chosen):
+        B = unit_columns(A[:, [*chosen, j]])
+        size = np.square(np.linalg.pinv(B, rcond=0)).sum()  # ‖U‖²
+        assert size > 1 / (100 * np.finfo(float).eps)
 
 
 # --- check ---------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from sparsewise.algorithms.registry import ALGORITHMS, Algorithm
 from sparsewise.design import as_design
 from sparsewise.engine.encoding import ByEngine, ByGram, Steps, is_by_gram, run
 from sparsewise.errors import InputError, InputTypeError, Parameter, Part
+from sparsewise.kernels import compile_first
 from sparsewise.problem.signals import Signals
-from sparsewise.results import Codes
+from sparsewise.results import Codes, Solution
 
 BY_PRODUCTS = {
     "omp": Steps(by_gain=False),
@@ -91,15 +92,22 @@ def encode(
     parameters, record = {**stopping, **others}, ALGORITHMS[algorithm]
     _check_names(record, parameters)
     jobs = None if n_jobs is None else _check_jobs(n_jobs)
+    compile_first()  # or the first codes would have other digits than the rest
     design = as_design(A)
     signals = Signals(Y, design.shape[0])
     record.check_parameters(design, **parameters)
     solve = partial(record, **parameters)
-    coder = ByEngine(design, signals, solve)
+    coder = ByEngine(design, signals, solve, record.result.check is not Solution.check)
     if algorithm in BY_PRODUCTS and is_by_gram(design, signals, parameters):
         steps = BY_PRODUCTS[algorithm]._replace(batch=parameters.get("batch", 0))
         coder = ByGram(design, signals, solve, steps, stopping)
-    return run(coder, jobs, algorithm, record.least_squares)
+    return run(
+        coder,
+        jobs,
+        algorithm=algorithm,
+        least_squares=record.least_squares,
+        ridge=parameters.get("ridge", 0.0),
+    )
 
 
 def _check_jobs(n_jobs: int) -> int:

@@ -129,6 +129,10 @@ class Design(ABC):
         Whether A is an array in memory, which may be factorised as a whole.
     note : str
         Where A is stored, if not in this process.
+    is_small : bool
+        Whether A is handled as one array (`plan.is_small`).
+    is_tall : bool
+        Whether columns are few and long (`plan.is_tall`): inner products cost less than copies.
     """
 
     shape: tuple[int, int]
@@ -165,6 +169,7 @@ class Design(ABC):
         self.dtype = dtype
         self.rows = self.shape[0] if rows is None else rows
         self.error = error
+        self.is_small, self.is_tall = plan.is_small(self.shape), plan.is_tall(self.shape)
         self._measured: Measured | None = None
         self._whole: Array | None = None
 
@@ -277,12 +282,10 @@ class Design(ABC):
 
     @property
     def passes_to_measure(self) -> int:
-        """How many passes over A (or applications of it) measuring the norms would take."""
+        """How many passes over A measuring the norms would take: estimates compare A* with A."""
         if self._measured is not None:
             return 0
-        if not self.is_operator:
-            return 1
-        return PROBES + 1 if self._by_probes else self.shape[1]
+        return 2 if self._by_probes else 1
 
     def in_rough_units(self) -> Self:
         """The same matrix with estimated norms, if exact ones would take m products.
@@ -333,16 +336,6 @@ class Design(ABC):
     def tolerances(self) -> Tolerances:
         """Tolerances that follow from rounding, or from the error of the entries."""
         return tolerances(self.dtype, self.error)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether A is small enough to be handled as one array."""
-        return plan.is_small(self.shape)
-
-    @property
-    def is_tall(self) -> bool:
-        """Whether columns are few and long: their inner products cost less than copies of them."""
-        return plan.is_tall(self.shape)
 
     def needs(self, dtype: np.dtype[Any]) -> frozenset[str]:
         """What a kernel must support that is to work on A, in this type: see `plan.Task`."""
@@ -403,7 +396,7 @@ class Design(ABC):
         return self.as_contiguous(None, self.dtype) if self.is_small else None
 
     def as_contiguous(self, J: Array | None, dtype: np.dtype[Any]) -> Array:
-        """The columns J as a C-ordered, aligned array, which compiled loops read fastest.
+        """The columns J as a C-ordered array, which compiled loops read fastest.
 
         None stands for all of them, for a small A; these are cached.
         """
@@ -411,9 +404,13 @@ class Design(ABC):
             return _aligned(self.columns(J), dtype)
         block = self._whole  # another thread may set it to another type meanwhile
         if block is None or block.dtype != dtype:
-            every = self._all_columns() if self.is_operator else self.columns(slice(None))
-            self._whole = block = _aligned(every, dtype)
+            self._whole = block = self._as_whole(dtype)
         return block
+
+    def _as_whole(self, dtype: np.dtype[Any]) -> Array:
+        """All columns of a small A as a C-ordered array of this type."""
+        every = self._all_columns() if self.is_operator else self.columns(slice(None))
+        return _aligned(every, dtype)
 
     def in_place(self, dtype: np.dtype[Any]) -> tuple[Array, bool] | None:
         """A C-ordered view of A or its transpose, and whether it is the transpose.

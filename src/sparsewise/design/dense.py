@@ -24,16 +24,22 @@ class DenseDesign(Design):
         How many measurements the rows stand for; None: one each.
     error : float
         Relative error of the entries where that is more than rounding; else 0.
+    once : bool
+        Whether it serves a single problem.
     """
 
     dense = True
 
-    def __init__(self, A: Array, *, rows: float | None = None, error: float = 0.0) -> None:
+    def __init__(
+        self, A: Array, *, rows: float | None = None, error: float = 0.0, once: bool = False
+    ) -> None:
         native = A.dtype.isnative
         dtype = A.dtype if native else A.dtype.newbyteorder("=")
         super().__init__(A.shape, dtype, rows=rows, error=error)
         self.A = A
         self._complex = self.dtype.kind == "c"
+        self._once = once
+        self._view: tuple[Array, bool] | None = None
         self._direct = native and (A.flags.forc or _blas_can_read(A))
 
     def column(self, j: int) -> Array:
@@ -82,12 +88,18 @@ class DenseDesign(Design):
         return out.T
 
     def in_place(self, dtype: np.dtype[Any]) -> tuple[Array, bool] | None:
-        A = self.A
-        if A.dtype != dtype or not (A.flags.forc and A.flags.aligned):
-            return None
-        view = A.view() if A.flags.c_contiguous else A.T
-        view.flags.writeable = False  # or numba would compile again for a writeable A
-        return view, not A.flags.c_contiguous
+        if self._view is None and self.A.flags.forc and self.A.flags.aligned:
+            by_rows = self.A.flags.c_contiguous
+            view = self.A.view() if by_rows else self.A.T
+            view.flags.writeable = False  # or numba would compile again for a writeable A
+            self._view = view, not by_rows
+        return self._view if self.A.dtype == dtype else None
+
+    def _as_whole(self, dtype: np.dtype[Any]) -> Array:
+        # A copy that starts on a cache line takes as long as it saves in some twenty passes.
+        if self._once and self.A.flags.carray and self.A.dtype == dtype:
+            return self.A
+        return super()._as_whole(dtype)
 
     def row_block(self, rows: slice | Array) -> Array:
         return self.A[rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from operator import index
 from typing import Any
 
@@ -14,6 +15,23 @@ from sparsewise.errors import InputError, InputTypeError
 
 ADJOINT_TOL = 1e-2
 """Relative error allowed in an adjoint: some operators compute in lower precision internally."""
+
+
+class _Made(threading.local):
+    """Designs hold no counters, since threads share them: a thread counts what it makes."""
+
+    products = 0
+
+
+_made = _Made()
+
+
+def products_made() -> int:
+    """How many products with operators this thread has made, those for single columns among them.
+
+    A real operator makes two of a complex vector.
+    """
+    return _made.products
 
 
 class OperatorDesign(Design):
@@ -100,6 +118,7 @@ class OperatorDesign(Design):
 
     def _call(self, name: str, v: Array) -> Array:
         """The product with a copy of v; its exceptions become an `InputError` that names them."""
+        _made.products += 1
         try:
             return np.asarray(getattr(self.operator, name)(v.copy()))
         except NotImplementedError:

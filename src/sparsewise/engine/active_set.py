@@ -197,10 +197,11 @@ class ActiveSet(SparseModel):
 
         `solution_only`: only the solution is needed afterwards, so that no basis is made.
         """
-        # Every quick kernel leaves no basis: none is asked where one is needed.
-        is_lazy = solution_only and self._quick_kernel(stopping, solution_only) is plan.LAZY_GRAM
-        if is_lazy and (stop := self._grow_by_products(stopping, by == "gain")):
-            return stop
+        # That kernel leaves no basis: it is not asked where one is needed.
+        if solution_only and plan.LAZY_GRAM.takes(self._task(stopping, solution_only)):
+            stop = self._grow_by_products(stopping, by == "gain")
+            if stop:
+                return stop
         return self._grow(stopping, by == "gain", self.problem.shape[1] if steps is None else steps)
 
     def _grow_by_products(self, stopping: StoppingCriterion, by_gain: bool) -> Stop | None:
@@ -215,18 +216,16 @@ class ActiveSet(SparseModel):
         assert in_place is not None  # the kernel supports no other storage
         self.log.check_interrupt()
         scores.sync()
-        kernels, steps = load_gram_kernels(), stopping.most
-        rule = kernels.Rule(
-            by_gain, False, 0, steps, tolerance.tie, self._nothing, tolerance.dependent,
-            tolerance.eps, tolerance.trust, STURDY, 0.0, False,
+        steps = stopping.most
+        limits = (
+            stopping.enough, stopping.gain, tolerance.tie, self._nothing, tolerance.dependent,
+            tolerance.eps, tolerance.trust, STURDY,
         )  # fmt: skip
-        is_open = scores.state == self._kernels.OPEN
-        energy = np.where(is_open, 1.0, np.inf if by_gain else 0.0)
         picks, rss = np.empty(steps, np.int64), np.empty(steps)
         X = np.empty((steps, len(factor.t), steps), factor.dtype)
-        added, code, passes = kernels.grow_lazily(
-            *in_place, self.problem.inverse_norms, scores.corr, energy, scores.state, factor.U,
-            factor.t, factor.r, rule, stopping.enough, stopping.gain, picks, rss, X,
+        added, code, passes = load_gram_kernels().grow_lazily(
+            *in_place, self.problem.inverse_norms, scores.corr, np.empty_like(scores.energy),
+            scores.state, factor.U, factor.t, factor.r, by_gain, limits, picks, rss, X,
         )  # fmt: skip
         self.problem.passes.add(passes)
         if added:
@@ -237,8 +236,8 @@ class ActiveSet(SparseModel):
         self.log.check_interrupt()
         return self.reason_not_to_exchange(stopping) or self._meaning(code, stopping)
 
-    def _quick_kernel(self, stopping: StoppingCriterion, solution_only: bool) -> plan.Kernel | None:
-        """The kernel that takes the steps forward; None: the general step does."""
+    def _task(self, stopping: StoppingCriterion, solution_only: bool) -> plan.Task:
+        """Steps forward until this criterion is met, as a task for a quick kernel."""
         problem, steps = self.problem, stopping.most
 
         def needs() -> frozenset[str]:
@@ -253,7 +252,7 @@ class ActiveSet(SparseModel):
                 locked=problem.constraints.locked,
             )
 
-        return plan.kernel_for(plan.Task(problem.shape, needs, steps))
+        return plan.Task(problem.design.shape, needs, steps)
 
     def shrink(
         self,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.progress import unseen, waiting
+from sparsewise._util.threads import in_threads
 from sparsewise.design import Design
 from sparsewise.design.base import BLOCK_BYTES
 from sparsewise.engine.stopping import stopping_criterion
@@ -19,6 +22,7 @@ from sparsewise.kernels import load_gram_kernels, load_kernels
 from sparsewise.problem.problem import MODERATE, problem, product
 from sparsewise.problem.signals import Signals, unit_signals
 from sparsewise.results import Codes, Solution, Stop
+from sparsewise.results.codes import as_proof
 from sparsewise.tolerances import tolerances
 
 COPY = 8.0
@@ -56,7 +60,8 @@ class Steps(NamedTuple):
 class Part(NamedTuple):
     """The codes of a block: how long each is, all columns and values, ‖r‖ and stop of each.
 
-    Columns of each signal are ascending; stops are numbers, places in STOPS.
+    Columns of each signal are ascending; stops are numbers, places in STOPS; proofs are those of
+    `Codes`.
     """
 
     sizes: Array
@@ -64,6 +69,7 @@ class Part(NamedTuple):
     values: Array
     residual_norms: Array
     stops: Array
+    proofs: tuple[Solution, ...] = ()
 
 
 class ByEngine:
@@ -77,6 +83,8 @@ class ByEngine:
         What is to be coded.
     solve : callable
         The algorithm with its parameters.
+    proves : bool
+        Whether solutions are checked for more than residual and normal equations.
 
     Attributes
     ----------
@@ -86,15 +94,18 @@ class ByEngine:
 
     signal_bytes = 1 << 14  # results of some hundred entries, and the signal
 
-    def __init__(self, design: Design, signals: Signals, solve: Solve) -> None:
-        self.design, self.signals, self.solve = design, signals, solve
+    def __init__(
+        self, design: Design, signals: Signals, solve: Solve, proves: bool = False
+    ) -> None:
+        self.design, self.signals, self.solve, self.proves = design, signals, solve, proves
         self.wait = unseen()
         self.dtype = design.dtype
         if signals.is_complex and self.dtype.kind != "c":
             self.dtype = np.result_type(self.dtype, np.complex64)
 
-    def code(self, first: int, last: int) -> Part:
-        """The codes of signals first..last."""
+    def code(self, ends: tuple[int, int]) -> Part:
+        """The codes of the signals between these ends."""
+        first, last = ends
         block = self.signals.block(first, last)
         unit_signals(block, first, np.result_type(block, np.float64))  # refuses NaN by its name
         found = [self.one(block[:, s], first + s) for s in range(last - first)]
@@ -104,6 +115,7 @@ class ByEngine:
             np.concatenate([one.coef[one.support] for one in found]).astype(self.dtype),
             np.array([one.residual_norm for one in found]),
             np.array([STOPS.index(one.stop) for one in found], np.int64),
+            tuple(map(as_proof, found)) if self.proves else (),
         )
 
     def one(self, y: Array, t: int) -> Solution:
@@ -154,6 +166,7 @@ class ByGram(ByEngine):
         self.inverse_norms = self._inverse_norms()
         self.dictionary = self._prepared()
         self._rule, self._meanings = self._ruled(), self._told()
+        self._own = threading.local()
 
     @property
     def _is_complex(self) -> bool:
@@ -197,8 +210,20 @@ class ByGram(ByEngine):
             bool(self.dictionary.is_open.min() == 0),
         )  # fmt: skip
 
+    def _room_for(self, signals: int) -> _Room:
+        """Where this thread works, block after block: new memory would have to be cleared first."""
+        room: _Room | None = getattr(self._own, "room", None)
+        if room is None or len(room.inner) < signals:
+            room = self._own.room = _Room(
+                self._work(),
+                np.empty((signals, self.design.shape[1]), self._double),
+                np.empty((signals, self._room), np.int64),
+                np.zeros((signals, self._room), self._double),
+            )
+        return room
+
     def _work(self) -> Any:
-        """Room for one thread to work in."""
+        """Room for one thread to take the steps of a signal in."""
         n, m = self.design.shape
         room = self._room
 
@@ -213,8 +238,9 @@ class ByGram(ByEngine):
             at=np.empty(3), none=np.empty(0),
         )  # fmt: skip
 
-    def code(self, first: int, last: int) -> Part:
-        """The codes of signals first..last."""
+    def code(self, ends: tuple[int, int]) -> Part:
+        """The codes of the signals between these ends."""
+        first, last = ends
         block = self.signals.block(first, last)
         Y, norms = unit_signals(block, first, self._double)
         found = self._by_products(Y, norms)
@@ -248,19 +274,20 @@ class ByGram(ByEngine):
                 enough = np.square(self._residual / scale)
             if self._delta is not None:
                 floors = np.maximum(np.square(self._delta / scale), exact)
+        room = self._room_for(count)
         found = _Found(
-            np.empty((count, self._room), np.int64),
-            np.zeros((count, self._room), self._double),
+            room.order[:count],
+            room.X[:count],
             np.empty(count, np.int64),
             np.zeros(count),
             np.empty(count, np.int64),
         )
-        inner = Y @ self.dictionary.columns.conj().T
+        inner = np.matmul(Y, self.dictionary.columns.conj().T, out=room.inner[:count])
         scales = np.ones(count) if self.design.measured.extreme else norms
         # Uncompiled, NumPy would warn of energies that are 0: their columns are not chosen.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             self._kernels.encode(
-                self.dictionary, self._rule, self._work(), chosen, before, Y, inner, scales,
+                self.dictionary, self._rule, room.work, chosen, before, Y, inner, scales,
                 enough, floors, *found,
             )  # fmt: skip
         return found
@@ -300,6 +327,15 @@ def _aligned(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
     room = np.empty(size + CACHE_LINE, np.uint8)
     first = -room.ctypes.data % CACHE_LINE
     return room[first : first + size].view(dtype).reshape(shape)
+
+
+class _Room(NamedTuple):
+    """What a thread works in: `Work` of the kernels, inner products, columns and coefficients."""
+
+    work: Any
+    inner: Array
+    order: Array
+    X: Array
 
 
 class _Found(NamedTuple):
@@ -342,30 +378,31 @@ def is_by_gram(design: Design, signals: Signals, parameters: Iterable[str]) -> b
     return plan.kernel_for(task) is plan.GRAM
 
 
-def run(coder: ByEngine, n_jobs: int | None, algorithm: str, least_squares: bool) -> Codes:
-    """All codes, by blocks of signals that threads share."""
-    from joblib import Parallel, delayed, effective_n_jobs
+def run(coder: ByEngine, n_jobs: int | None, **told: Any) -> Codes:
+    """All codes, by blocks of signals that threads share; and what is told of them besides."""
+    from joblib import effective_n_jobs
     from scipy.sparse import csc_array
 
     signals, m = coder.signals, coder.design.shape[1]
-    share = -(-signals.count // (SHARES * effective_n_jobs(n_jobs)))
+    threads = effective_n_jobs(n_jobs)
+    share = -(-signals.count // (SHARES * threads))
     size = max(1, min(share, BLOCK_BYTES // coder.signal_bytes))
     # What takes time, in compiled code and BLAS, lets other threads run.
-    at_once = Parallel(n_jobs=n_jobs, prefer="threads")
     with waiting(f"encoding {signals.count:,} signals", signals.count) as coder.wait:
-        parts: list[Part] = at_once(delayed(coder.code)(*ends) for ends in signals.blocks(size))
+        parts = in_threads(coder.code, list(signals.blocks(size)), threads)
     parts.append(_no_codes(coder.dtype))
-    sizes, columns, values, lengths, stops = map(np.concatenate, zip(*parts, strict=True))
+    *arrays, proofs = zip(*parts, strict=True)
+    sizes, columns, values, lengths, stops = map(np.concatenate, arrays)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     index = np.int32 if max(m, starts[-1]) <= np.iinfo(np.int32).max else np.int64
     entries: Any = values, columns.astype(index), starts.astype(index)
     coef = csc_array(entries, shape=(m, signals.count))
     return Codes(
-        algorithm=algorithm,
         coef=coef,
         residual_norms=lengths,
         stops=np.array(STOPS, object)[stops],
-        least_squares=least_squares,
+        proofs=tuple(chain(*proofs)),
+        **told,
     )
 
 

@@ -102,13 +102,15 @@ class Factor:
         What rounding makes of numbers of this type.
     frail : float
         ‖U‖² that it must not exceed.
+    kernels : module
+        The compiled functions of stepwise algorithms.
     epoch : int
         How many times it was made from scratch; directions of different epochs don't compare.
     """
 
     def __init__(self, problem: Problem, room: int, damped: bool = False) -> None:
         problem.begin()
-        self._kernels = load_kernels()
+        self.kernels = load_kernels()
         self.problem = problem
         self.dtype = problem.dtype
         self.tolerance = problem.tolerances
@@ -408,7 +410,7 @@ class Factor:
         taken, rss = np.empty(count, np.bool_), np.empty(count)
         X = np.empty((count, len(self.t), k + count), self.dtype)
         X[0, :, :k] = self.coef()
-        added = self._kernels.add(
+        added = self.kernels.add(
             self.Q, self.U, self.damping, self.t, self._r, k, unit, *limits, self.ridge,
             taken, rss, X,
         )  # fmt: skip
@@ -456,7 +458,7 @@ class Factor:
         if self._turned and self._is_worn():
             self.make(self._Q is not None)
         dropped, code = self._shrink(by_loss, steps, limits, np.empty(0, np.int64))
-        if code == self._kernels.DRIFTED:
+        if code == self.kernels.DRIFTED:
             self.make(self._Q is not None)
         return dropped, code
 
@@ -470,7 +472,7 @@ class Factor:
         left, df = np.empty(steps), np.empty(steps)
         X = np.zeros((steps, len(self.t), k), self.dtype)
         share = tolerance.tie * (self._turned + 1)
-        dropped, code, self._peak = self._kernels.shrink(
+        dropped, code, self._peak = self.kernels.shrink(
             self.U, self.damping, self.t, self.order, self.locked, k, self.rss, by_loss, steps,
             (*limits, tolerance.tie, tolerance.exact, self._peak, share), given,
             reflectors, columns, left, df, X,
@@ -495,7 +497,7 @@ class Factor:
         rises, left = np.empty(steps), np.empty(steps)
         X = np.empty((steps, len(self.t), k), self.dtype)
         worn = tolerance.tie * (self._turned + 1)
-        taken, self.size, code, self._peak = self._kernels.revise(
+        taken, self.size, code, self._peak = self.kernels.revise(
             turns, self.U, self.damping, self.t, self.order, self.locked, k,
             self.rss + self.penalty, steps,
             (least_rise, tolerance.tie, tolerance.trust, self.frail, self._peak, worn), prior,
@@ -507,7 +509,7 @@ class Factor:
             self._settle()
         # n revisions at O(k²) pay for a factor made anew at O(n k²); a small rest costs little.
         few = 2 * self.size < self._largest
-        if code == self._kernels.DRIFTED or few or self._turned > self._r.shape[1]:
+        if code == self.kernels.DRIFTED or few or self._turned > self._r.shape[1]:
             self.make()
         return columns[:taken], rises[:taken], left[:taken], X[:taken], code
 
@@ -518,7 +520,7 @@ class Factor:
         energy += f |A*q|².
         """
         k, Q = self.size, self.Q
-        self.size, growth = self._kernels.change_alone(
+        self.size, growth = self.kernels.change_alone(
             Q, self.U, self.damping, self.t, self.order, self.locked, k, i, goes, self.squares(),
             self.diagonal(), prior, np.empty(k + 1, self.dtype),
         )  # fmt: skip
@@ -530,7 +532,7 @@ class Factor:
     def is_unsure(self, i: int, prior: Prior) -> bool:
         """Whether a damped column must be measured before its best γ is known, or can be had."""
         diagonal, tolerance = self.diagonal(), self.tolerance
-        unsure: bool = self._kernels.is_unsure_alone(
+        unsure: bool = self.kernels.is_unsure_alone(
             self.squares()[i], diagonal[i], self.d[i], diagonal.sum(), prior, tolerance.trust,
             self.frail,
         )  # fmt: skip
@@ -553,6 +555,13 @@ class Factor:
         last = self.size - 1
         for known in (self.order, self.locked, self.damping):
             known[i:last] = known[i + 1 : last + 1]
+
+    def move_last_to(self, i: int) -> None:
+        """The column that came last takes position i: it was there before, and left for a while."""
+        k = self.size
+        for known in (self.order, self.locked, self.damping):
+            known[i:k] = np.roll(known[i:k], 1)
+        self.U[:k, i:k] = np.roll(self.U[:k, i:k], 1, axis=1)
 
     def _settle(self) -> None:
         """r anew from a basis that has changed."""
@@ -583,7 +592,7 @@ class Factor:
         few = 8 * (first - self.size) < first
         target = Q if few else np.eye(first, dtype=self.dtype)
         for reflectors, k in self._turns:
-            self._kernels.turn(target, reflectors, k)
+            self.kernels.turn(target, reflectors, k)
         if not few:
             Q[:first] = target @ Q[:first]
         self._r += self.t[:, self.size : first] @ Q[self.size : first]

@@ -129,6 +129,7 @@ class Log:
             path=Path(self._stretches, units, self._empty_loss, problem.ridge),
             stop=stop,
             n_passes=problem.passes.count,
+            n_products=problem.passes.products,
             least_squares=least_squares,
             include=constraints.include if include is None else include,
             exclude=constraints.exclude if exclude is None else exclude,

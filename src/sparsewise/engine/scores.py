@@ -21,7 +21,6 @@ import numpy as np
 from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise.engine.factor import Factor
-from sparsewise.kernels import load_kernels
 
 BLOCK = 32
 """Most directions taken through A in one pass."""
@@ -54,7 +53,7 @@ class Scores:
     """
 
     def __init__(self, factor: Factor) -> None:
-        self._kernels = kernels = load_kernels()
+        self._kernels = kernels = factor.kernels
         self._factor = factor
         self._problem = factor.problem
         self._tolerance = factor.tolerance
@@ -208,7 +207,7 @@ class Scores:
         self._epoch = self._factor.epoch
         self.shifts = 0
         self.energy = np.empty(problem.shape[1], problem.inverse_norms.dtype)
-        self.floor = np.empty_like(self.energy)
+        self.floor = np.empty(self.energy.size, self.energy.dtype)  # empty_like takes longer
         if k == 0 and plan.correlates_in_a_loop(problem.shape):
             self._open_small()
             return

@@ -16,7 +16,6 @@ from sparsewise.engine.look_ahead import LookAhead
 from sparsewise.engine.scores import Scores
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError, Parameter
-from sparsewise.kernels import load_kernels
 from sparsewise.problem.constraints import NO_CONSTRAINTS, Constraints
 from sparsewise.problem.problem import DependentColumnsError, Problem
 from sparsewise.results import Stop
@@ -58,7 +57,7 @@ class SparseModel:
         self.problem = problem
         self.log = Log(problem, callback)
         self._factor = Factor(problem, 16 if room is None else max(room, 1), damped)
-        self._kernels = load_kernels()
+        self._kernels = self._factor.kernels
         self._scores = Scores(self._factor)
         self._tolerance = self._factor.tolerance
         # Of a Bayesian model, the evidence says when to stop, however close the fit.

@@ -970,18 +970,23 @@ def take_away(W, is_transposed, scale, order, k, x, r):
 
 @jit
 def grow_lazily(
-    W, is_transposed, scale, corr, energy, state, U, t, r, rule, enough, floor, picks, rss, X
+    W, is_transposed, scale, corr, energy, state, U, t, r, by_gain, limits, picks, rss, X
 ):  # fmt: skip
     """Add the best column again and again, from an empty model, to one target or several.
 
     W is A or its transpose, the columns of which times `scale` have unit norm; r holds the targets.
+    limits = (‖r‖² to reach, gain to exceed, and of `Rule` tie, nothing, dependent, eps, trust,
+    frail): a named tuple takes Python longer to hand over than all steps on a small matrix.
     Writes U, t, r, and what `stepwise.grow` tells of each step. Returns (columns added, why it
     ended, passes over A).
     """
-    m, steps = energy.size, rule.most
+    enough, floor, tie, nothing, dependent, eps, trust, frail = limits
+    m, steps = energy.size, picks.size
+    rule = Rule(by_gain, False, 0, steps, tie, nothing, dependent, eps, trust, frail, 0.0, False)
     place = np.empty(m, np.int64)
     for j in range(m):
         place[j] = -1
+        energy[j] = 1.0 if state[j] == OPEN else np.inf if by_gain else 0.0
     count = np.zeros(2, np.int64)
     lazy = LazyRows(W, is_transposed, scale, place, np.empty(FOUR, np.int64), count)
     K = np.empty((min(FOUR * steps, m) + FOUR, m), U.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,8 @@ from sparsewise.design.base import precision
 from sparsewise.design.choose import as_floats, is_dask
 from sparsewise.design.damped import Damped
 from sparsewise.design.dask import DaskDesign
+from sparsewise.design.dense import DenseDesign
+from sparsewise.design.operator import products_made
 from sparsewise.errors import InputError, Parameter
 from sparsewise.problem.constraints import ALONE, NO_CONSTRAINTS, Constraints, check_constraints
 from sparsewise.problem.partition import Partition
@@ -129,25 +131,33 @@ class Units(NamedTuple):
 
 @dataclass(slots=True)
 class Passes:
-    """How many times A has been read from end to end (for an operator: applied).
+    """How many times A has been read from end to end, and how many products that took.
 
     Attributes
     ----------
     count : int
-        So many times.
+        So many times: products A x and A* V, and what measures the norms.
     condensed : bool
         Whether A was read for its triangle: reading that is no pass over A.
     begun : bool
         Whether some model of the problem was begun.
+    made_before : int
+        Products with operators made before, by this thread.
     """
 
     count: int = 0
     condensed: bool = False
     begun: bool = False
+    made_before: int = field(default_factory=products_made)
 
     def add(self, passes: int = 1) -> None:
         """Count what was read."""
         self.count += 0 if self.condensed else passes
+
+    @property
+    def products(self) -> int:
+        """Products with an operator that were made since, to make its columns among them."""
+        return products_made() - self.made_before
 
 
 class Problem(NamedTuple):
@@ -295,7 +305,8 @@ class Problem(NamedTuple):
         """The same problem in other rows of the same inner products; their passes are not A's."""
         self.begin()
         inverse = design.inverse_norms()
-        return self._replace(design=design, Y=Y, inverse_norms=inverse, passes=Passes(begun=True))
+        passes = Passes(begun=True, made_before=self.passes.made_before)
+        return self._replace(design=design, Y=Y, inverse_norms=inverse, passes=passes)
 
     # What reads A, counted.
 
@@ -320,8 +331,8 @@ class Problem(NamedTuple):
         return self.design.rmatvec(v)
 
     def rmatmat(self, V: Array) -> Array:
-        """A* V: one pass over A; an operator is applied to each column of V."""
-        self.passes.add(V.shape[1] if self.design.is_operator else 1)
+        """A* V: one pass over A."""
+        self.passes.add()
         return self.design.rmatmat(V)
 
     def matvec(self, x: Array) -> Array:
@@ -330,11 +341,8 @@ class Problem(NamedTuple):
         return self.design.matvec(x)
 
     def unit_columns(self, J: Array | slice) -> Array:
-        """The columns J scaled to unit norm; an operator is applied for each of them."""
-        columns = self.design.unit_columns(J)
-        if self.design.is_operator:
-            self.passes.add(columns.shape[1])
-        return columns
+        """The columns J scaled to unit norm: no pass, but a product each with an operator."""
+        return self.design.unit_columns(J)
 
     @property
     def units(self) -> Units:
@@ -369,7 +377,9 @@ def problem(
     ridge = check_ridge(ridge)
     passes = Passes()
     given = y if isinstance(y, Targets) else Targets(y)
-    if is_dask(A) or isinstance(A, DaskDesign):
+    if type(A) is np.ndarray:
+        design: Design = DenseDesign(as_floats(A, "A"), once=True)
+    elif is_dask(A) or isinstance(A, DaskDesign):
         design, Y = system(A, given.Y)
         given = Targets(Y, given.weights)  # the caller's own stays as it is
         passes = Passes(count=int(design.dense), condensed=design.dense)

@@ -137,7 +137,8 @@ def _unit(target: Array, where: str = "row", *, among: Array | None = None) -> t
 
     How many entries are not finite is told of all targets that it is `among`.
     """
-    inner = target
+    # BLAS sums what lies apart in another order, and where scores are tied the last digit decides.
+    inner = target = np.ascontiguousarray(target)
     if target.dtype.char in "fF":  # whose squares are all in the range of double precision
         inner = target.astype(np.complex128 if target.dtype.kind == "c" else np.float64)
     squared = float(np.vdot(inner, inner).real)

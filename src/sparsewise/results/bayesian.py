@@ -12,13 +12,18 @@ import numpy as np
 from sparsewise._typing import Array
 from sparsewise._util.text import count
 from sparsewise.design.base import square_sums
-from sparsewise.problem.problem import Problem, problem_of
+from sparsewise.errors import InputError
+from sparsewise.problem.problem import Problem, problem_of, product
 from sparsewise.results.check import BayesianCheck
+from sparsewise.results.path import Path
 from sparsewise.results.solution import UncertainSolution
 from sparsewise.results.stop import Stop
 
 MINOR = 1e-4
 """Fraction of ‖y‖²: features that explain less are as small as systematic errors."""
+
+LOOKS = 64
+"""Models of a path that a check looks at, and columns that it reads at a time."""
 
 
 def log_evidence(
@@ -213,7 +218,30 @@ class BayesianSolution(UncertainSolution):
             log_evidence_error=evidence_error,
             possible_increase=increase,
             increase_by_noise=by_noise,
+            path_error=path_error(data, self.path),
         )
+
+
+def path_error(data: Problem, path: Path) -> float:
+    """By how much ‖r‖ told on the path differs at most from that of the coefficients.
+
+    Relative to ‖y‖, of `LOOKS` models from the first to the last; NaN: some are out of range.
+    """
+    steps = np.unique(np.linspace(0, len(path), LOOKS).astype(int))
+    try:
+        columns, coefs = path.coefs_after(steps.tolist())
+    except InputError:
+        return math.nan
+    each = coefs.reshape(columns.size, steps.size, len(data.Y))
+    units = data.scale if data.scales is None else data.scales[:, 0]
+    x = product(each, data.design.norms()[columns][:, None, None], divisor=units)
+    rest = np.repeat(data.Y[None], steps.size, axis=0)
+    for first in range(0, columns.size, LOOKS):
+        part = slice(first, first + LOOKS)
+        unit = data.design.unit_columns(columns[part])
+        rest = rest - np.einsum("jst,nj->stn", x[part], unit, optimize=True)
+    norms = np.sqrt(np.square(np.abs(rest)).sum(axis=(1, 2)))
+    return float(np.abs(norms - path.residual_norms[steps] / data.scale).max())
 
 
 class _Recomputed:

@@ -73,12 +73,18 @@ class BayesianCheck(Check):
         By how much another sigma, with gamma/sigma² fixed, could raise the log evidence (and the
         log of its prior); a smaller sigma counts only if features pay at least log m. 0 if sigma
         was given.
+    path_error : float
+        By how much ‖r‖ told of models on the path differs at most from that of their coefficients,
+        relative to ‖y‖; NaN where these are out of range. `ok` doesn't depend on it: models on the
+        way are not refitted, and where columns are nearly dependent they have fewer digits than the
+        answer.
     """
 
     posterior_error: float = 0.0
     log_evidence_error: float = 0.0
     possible_increase: float = 0.0
     increase_by_noise: float = 0.0
+    path_error: float = 0.0
 
     def __repr__(self) -> str:
         return (
@@ -86,7 +92,7 @@ class BayesianCheck(Check):
             f"  posterior off by {self.posterior_error:.1e}; evidence off by "
             f"{self.log_evidence_error:.1e};\n  no change of one gamma raises it by more than "
             f"{self.possible_increase:.1e}, another sigma by {self.increase_by_noise:.1e};\n"
-            f"  {self._support})"
+            f"  {self._support}; models on the path off by {self.path_error:.1e})"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,12 +12,22 @@ from sparsewise._util.text import count
 from sparsewise.design import Design, as_design
 from sparsewise.design.base import BLOCK_BYTES, square_sums
 from sparsewise.errors import InputError
-from sparsewise.problem.problem import product
+from sparsewise.problem.problem import Units, product
 from sparsewise.problem.signals import Signals, unit_signals
+from sparsewise.results.path import Path
+from sparsewise.results.solution import Solution
 from sparsewise.results.stop import Stop
+from sparsewise.tolerances import tolerances
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
+
+
+NO_PATH = Path([], Units(1.0, None, np.empty(0), np.dtype(float), True), 0.0)
+"""The path of a code: none is kept."""
+
+ROUNDING = 8.0
+"""Figures of many signals and of one differ by less than this, in units of eps Σ|x|."""
 
 
 class CodesCheck(NamedTuple):
@@ -26,13 +36,14 @@ class CodesCheck(NamedTuple):
     Attributes
     ----------
     holds : ndarray of bool
-        For each signal, whether everything below holds to the precision of the data.
+        For each signal, whether the check of the function for one signal holds.
     residual_norms : ndarray
         ‖y - A x‖, recomputed.
     residual_errors : ndarray
         Their differences from the stated ones, relative to ‖y‖.
     normal_equations : ndarray
-        For each signal, max over its atoms of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares.
+        For each signal, max over its atoms of |a_j* r| / (‖a_j‖ ‖y‖): zero for least squares. With
+        a ridge, of |u_j* r - ridge z_j| / ‖y‖ for unit columns u_j and their coefficients z_j.
     """
 
     holds: Array
@@ -74,7 +85,12 @@ class Codes:
     stops : ndarray of Stop, of shape (T,)
         Why each signal ended; ``stops == Stop.RESIDUAL`` marks those that met the residual bound.
     least_squares : bool
-        Whether coefficients are the least-squares fit on their supports.
+        Whether coefficients are the least-squares fit on their supports, with the ridge if any.
+    ridge : float
+        What a squared coefficient costs, for columns of unit norm.
+    proofs : tuple of Solution
+        What `check` needs of each signal besides (a dual vector, prior variances): its solution
+        without coefficients and path. Empty where residuals and normal equations tell all.
     """
 
     algorithm: str
@@ -82,6 +98,8 @@ class Codes:
     residual_norms: Array
     stops: Array
     least_squares: bool
+    ridge: float = 0.0
+    proofs: tuple[Solution, ...] = ()
 
     @property
     def sizes(self) -> Array:
@@ -102,7 +120,11 @@ class Codes:
         return np.asarray(design.columns(used) @ self.coef[used])
 
     def check(self, A: Any, Y: Any) -> CodesCheck:
-        """Recompute residuals and normal equations from the data alone, a block at a time."""
+        """Recompute residuals and normal equations from the data alone, a block at a time.
+
+        A code holds if the solution of its signal does: what that is checked for besides, such as
+        the duality gap of an ℓ1 norm, is looked at signal by signal.
+        """
         design = self._fitting(as_design(A))
         signals = Signals(Y, design.shape[0])
         if signals.count != len(self):
@@ -137,13 +159,37 @@ class Codes:
         lengths = np.sqrt(square_sums(R))
         errors = np.abs(lengths - self.residual_norms[first:last] / scale)
         inner = np.zeros(X.shape)
-        inner[place, which] = np.abs(unit.conj().T @ R)[place, which]
+        inner[place, which] = np.abs(unit.conj().T @ R - self.ridge * X)[place, which]
         normal = inner.max(axis=0, initial=0.0)
-        eps = design.tolerances.eps
+        eps = tolerances(self.coef.dtype, design.error).eps
         sums = 1.0 + np.abs(X).sum(axis=0)
         tolerance = np.minimum(np.maximum(1e-2 * eps**0.5, 64 * eps * sums), 16 * eps**0.5)
-        holds = (errors <= tolerance) & ((normal <= tolerance) | (not self.least_squares))
+        worst = np.maximum(errors, normal) if self.least_squares else errors
+        holds = worst <= tolerance
+        is_close = np.abs(worst - tolerance) <= ROUNDING * eps * sums
+        for s in np.flatnonzero(is_close | bool(self.proofs)).tolist():
+            y = signals.signal(first + s)
+            holds[s] = self._solution(first + s).check(design, y).ok
         return CodesCheck(holds, lengths * scale, errors, normal)
+
+    def _solution(self, t: int) -> Solution:
+        """The code of signal t as the function for one signal returns it, without the path."""
+        support, coef = self.support(t), np.zeros(self.coef.shape[0], self.coef.dtype)
+        coef[support] = self.coef.data[self.coef.indptr[t] : self.coef.indptr[t + 1]]
+        norm = float(self.residual_norms[t])
+        if self.proofs:
+            return replace(self.proofs[t], coef=coef, residual_norm=norm)
+        return Solution(
+            algorithm=self.algorithm,
+            support=support,
+            coef=coef,
+            residual_norm=norm,
+            path=NO_PATH,
+            stop=self.stops[t],
+            n_passes=0,
+            least_squares=self.least_squares,
+            ridge=self.ridge,
+        )
 
     def _fitting(self, design: Design) -> Design:
         """The design, if its number of columns is that of the dictionary."""
@@ -172,3 +218,8 @@ class Codes:
         counts = {stop: int((self.stops == stop).sum()) for stop in Stop}
         ranked = sorted((stop for stop in Stop if counts[stop]), key=lambda stop: -counts[stop])
         return "\n            ".join(f"{counts[stop]}: {stop}" for stop in ranked)
+
+
+def as_proof(solution: Solution) -> Solution:
+    """A solution without its coefficients, which codes have, and without its path."""
+    return replace(solution, coef=np.empty(0, solution.coef.dtype), path=NO_PATH)

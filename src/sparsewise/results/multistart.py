@@ -15,7 +15,7 @@ from sparsewise._util.text import count
 from sparsewise.criteria.base import Sample
 from sparsewise.criteria.chance import chance
 from sparsewise.criteria.ric import RIC
-from sparsewise.design.base import square_sums
+from sparsewise.design.base import scaled_norms, square_sums
 from sparsewise.problem.problem import Problem, problem_of
 from sparsewise.results.check import MultistartCheck
 from sparsewise.results.solution import UncertainSolution
@@ -205,17 +205,17 @@ class _Recomputed:
 
 
 def each_sigma(data: Problem, sample: Sample, R: Array, df: float) -> Array:
-    """σ of each target: known, or what a model of these df leaves, the rows of R."""
+    """σ of each target: known, or what a model of these df leaves, the rows of R.
+
+    Each is compared with its own norm: what is rounding of all targets may be much of a small one.
+    """
     if sample.noise is not None or data.is_zero:
         return math.sqrt(sample.noise or 0.0) * data.noise_scales
     assert data.scales is not None
-    rss = square_sums(R.T)
-    return np.array(
-        [
-            math.sqrt(sample.noise_variance(float(one), df)) * scale
-            for one, scale in zip(rss, data.scales[:, 0] * data.Y.any(axis=1), strict=True)
-        ]
-    )
+    norms = scaled_norms(data.Y.T)
+    parts = scaled_norms(R.T) / np.where(norms > 0, norms, 1.0)
+    each = [math.sqrt(sample.noise_variance(float(part * part), df)) for part in parts]
+    return np.asarray(each * norms * data.scales[:, 0])
 
 
 def _difference(one: float, other: float) -> float:

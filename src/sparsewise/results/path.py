@@ -72,7 +72,9 @@ class Path(Sequence[Step]):
     """Every step, in order; behaves as a read-only list of `Step`.
 
     The log evidence along the path of a Bayesian solution is that at its final σ: where σ was
-    inferred, the path is the one taken once it was known.
+    inferred, the path is the one taken once it was known. Its models are not refitted: where
+    columns are nearly dependent, their coefficients have fewer digits than the answer
+    (`BayesianCheck.path_error`).
 
     Parameters
     ----------

@@ -44,7 +44,10 @@ class Solution:
     stop : Stop
         Why it ended, with advice.
     n_passes : int
-        How many times A was read (an operator: applied).
+        How many times A was read from end to end.
+    n_products : int
+        How many products with A or its adjoint were made, if A is an operator, those that make
+        single columns among them; 0 for a matrix that is stored.
     least_squares : bool
         Whether coef is the least-squares fit on the support, with the ridge if there is one.
     df : float
@@ -69,6 +72,7 @@ class Solution:
     path: Path
     stop: Stop
     n_passes: int
+    n_products: int = 0
     least_squares: bool
     df: float = math.nan
     ridge: float = 0.0
@@ -159,6 +163,12 @@ class Solution:
         """The standard deviation of the noise, of each target, if it is known."""
         return ""
 
+    @property
+    def _reading(self) -> str:
+        """How often A was read, and applied."""
+        passes = f"{count(self.n_passes, 'pass', 'passes')} over A"
+        return f"{passes}, {count(self.n_products, 'product')}" if self.n_products else passes
+
     def __repr__(self) -> str:
         size = self.support.size
         noise = self._noise and f"  noise    σ = {self._noise}\n"
@@ -169,7 +179,7 @@ class Solution:
             f"of {len(self.coef)}{self._shared}, residual {self.residual_norm:.4g}\n"
             f"  coef     {_entries(self.support, self.coef)}\n"
             f"{noise}{facts}"
-            f"  path     {len(self.path)} steps, {count(self.n_passes, 'pass', 'passes')} over A\n"
+            f"  path     {len(self.path)} steps, {self._reading}\n"
             f"{where}"
             f"  stopped  {self.stop}\n"
             f"  advice   {self.stop.advice}"

@@ -33,8 +33,9 @@ class Stop(Enum):
         "Loosen {include} and {exclude} if the model should still change.",
     )
     DEPENDENT = (
-        "every feature left depends linearly on the chosen ones",
-        "More features can't lower the residual; remove duplicate columns if this is unexpected.",
+        "to working precision, every feature left depends linearly on the chosen ones",
+        "With one more, coefficients would lose half of their digits or more; remove copies and "
+        "nearly dependent columns if this is unexpected.",
     )
     STABLE = (
         "adding and dropping leave the support as it is",

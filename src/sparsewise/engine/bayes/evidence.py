@@ -309,9 +309,9 @@ class Evidence(SparseModel):
     def _measure_anew(self, i: int) -> None:
         """Give the column at position i its best γ from its projection, which keeps all digits.
 
-        That is, it leaves, and comes back if it is worth it. If it depends on the others for all
-        that can be told, or has to be measured again and again, it stays away for good: steps that
-        rounding makes of such columns have no end.
+        That is, it leaves, and comes back to where it was if it is worth it. If it depends on the
+        others for all that can be told, or has to be measured again and again, it stays away for
+        good: steps that rounding makes of such columns have no end.
         """
         factor, scores = self._factor, self._scores
         j = int(factor.order[i])
@@ -319,6 +319,8 @@ class Evidence(SparseModel):
         corr, energy = factor.remainders(np.array([j]))
         worthy = bool(square_sums(corr)[0] > self._stopping.gain * energy[0])
         comes_back = worthy and j not in self._measured and self._add_back(j, corr, energy)
+        if comes_back:
+            factor.move_last_to(i)  # the path tells coefficients in the order of its columns
         scores.state[j] = self._kernels.ACTIVE if comes_back else self._kernels.OPEN
         if worthy and not comes_back:
             self._leave_out(j)
