@@ -198,7 +198,7 @@ def test_guarantees_of_their_page(capsys):
     assert capsys.readouterr().out == "certified best subset of 3\n"
 
 
-@pytest.mark.parametrize("page", ["solve", "several-targets", "encode", "operators"])
+@pytest.mark.parametrize("page", ["solve", "several-targets", "encode", "operators", "how-sure"])
 def test_examples_of_a_page(capsys, page):
     """What is printed is what the comments say."""
     names: dict = {}

@@ -27,7 +27,7 @@ def public() -> dict[str, inspect.Signature]:
     return {
         name: inspect.signature(value)
         for name, value in found.items()
-        if inspect.isfunction(value) or name.endswith("Regressor")
+        if inspect.isfunction(value) or name.endswith(("Regressor", "Selection"))
     }
 
 

@@ -62,10 +62,14 @@ if TYPE_CHECKING:
     from sparsewise.estimators import SparseBayesRegressor as SparseBayesRegressor
     from sparsewise.estimators import SparseRegressor as SparseRegressor
     from sparsewise.estimators import StepwiseRegressor as StepwiseRegressor
+    from sparsewise.inference import SelectiveTests as SelectiveTests
+    from sparsewise.inference import StabilitySelection as StabilitySelection
+    from sparsewise.inference import selective_tests as selective_tests
     from sparsewise.plots import CoefficientDisplay as CoefficientDisplay
     from sparsewise.plots import CriterionDisplay as CriterionDisplay
     from sparsewise.plots import PathDisplay as PathDisplay
     from sparsewise.plots import ResidualDisplay as ResidualDisplay
+    from sparsewise.plots import StabilityDisplay as StabilityDisplay
 
 _ON_DEMAND = {
     "estimators": (
@@ -76,7 +80,14 @@ _ON_DEMAND = {
         "SparseRegressor",
         "StepwiseRegressor",
     ),
-    "plots": ("CoefficientDisplay", "CriterionDisplay", "PathDisplay", "ResidualDisplay"),
+    "inference": ("SelectiveTests", "StabilitySelection", "selective_tests"),
+    "plots": (
+        "CoefficientDisplay",
+        "CriterionDisplay",
+        "PathDisplay",
+        "ResidualDisplay",
+        "StabilityDisplay",
+    ),
 }
 """By room: scikit-learn takes longer to import than all the rest, and matplotlib is an extra."""
 

@@ -29,6 +29,8 @@ from sparsewise import (
     ResidualDisplay,
     SparseBayesRegressor,
     SparseRegressor,
+    StabilityDisplay,
+    StabilitySelection,
     StepwiseRegressor,
     l1_path,
     plots,
@@ -767,3 +769,30 @@ def test_residuals_that_are_none():
         ResidualDisplay.from_estimator(model, X, y, kind="qq")
     with pytest.raises(InputError, match="y_true has no rows"):
         ResidualDisplay(y_true=[], y_pred=[]).plot()
+
+
+def test_stability_display(tmp_path):
+    X, y = table(columns=8)
+    model = StabilitySelection(StepwiseRegressor(), n_pairs=10, max_features=4, random_state=0).fit(
+        X, y
+    )
+    display = StabilityDisplay.from_estimator(model)
+    lengths = [bar.get_width() for bar in display.bars_]
+    drawn_as = dict(zip(display.shown_, lengths, strict=True))
+    assert lengths == sorted(lengths, reverse=True)
+    assert drawn_as == {f"x{j}": f for j, f in enumerate(model.selection_frequencies_) if f > 0}
+    assert display.line_.get_xdata()[0] == model.threshold_
+    taken = [bar.get_facecolor() for bar in display.bars_][: model.get_support().sum()]
+    rest = [bar.get_facecolor() for bar in display.bars_][model.get_support().sum() :]
+    assert not set(taken) & set(rest)
+    assert "r-concave bound" in display.ax_.get_xlabel()
+    display.figure_.savefig(tmp_path / "stable.png")
+    few = display.plot(most=2)
+    assert "(2 most frequent)" in few.ax_.get_xlabel()
+    assert len(few.shown_) == 2
+    none = StabilityDisplay(frequencies=np.zeros(3), threshold=0.6).plot()
+    assert "no feature was selected" in {text.get_text() for text in none.ax_.texts}
+    with pytest.raises(InputError, match="draws a StabilitySelection, not LinearRegression"):
+        StabilityDisplay.from_estimator(LinearRegression())
+    with pytest.raises(NotFittedError):
+        StabilityDisplay.from_estimator(StabilitySelection(StepwiseRegressor()))

@@ -10,3 +10,4 @@ from sparsewise.plots.model_figure import model_figure as model_figure
 from sparsewise.plots.path_display import PathDisplay as PathDisplay
 from sparsewise.plots.recovery_probability import recovery_probability as recovery_probability
 from sparsewise.plots.residual_display import ResidualDisplay as ResidualDisplay
+from sparsewise.plots.stability_display import StabilityDisplay as StabilityDisplay
