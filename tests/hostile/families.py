@@ -8,6 +8,7 @@ from tests.hostile import estimators as estimators
 from tests.hostile import faults as faults
 from tests.hostile import files as files
 from tests.hostile import guarantees as guarantees
+from tests.hostile import inference as inference
 from tests.hostile import invariances as invariances
 from tests.hostile import l1 as l1
 from tests.hostile import operators as operators

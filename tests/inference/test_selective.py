@@ -2,6 +2,7 @@
 
 import math
 
+import dask.array
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -15,6 +16,7 @@ from scipy.stats import t as student
 import sparsewise as sw
 from sparsewise import StepwiseRegressor, forward, selective_tests
 from sparsewise.errors import InputError
+from sparsewise.inference.selection_event import SelectionEvent
 from sparsewise.inference.truncated import normal_tail
 from tests.references import inference as naive
 from tests.test_bad_input import refused
@@ -76,10 +78,8 @@ def test_sigma_unknown_is_the_part_of_the_circle_where_all_inequalities_hold(see
     assert found.intervals is None
 
 
-def test_there_may_be_several_arcs():
-    """Inequalities of earlier steps may cut a piece out of the middle."""
-    from sparsewise.inference.selection_event import SelectionEvent
-
+def test_arcs_end_where_an_inequality_does(monkeypatch):
+    """To rounding; inequalities of earlier steps may cut a piece out of the middle."""
     arcs = []
     original = SelectionEvent.arcs
 
@@ -87,22 +87,35 @@ def test_there_may_be_several_arcs():
         arcs.append(original(self, step))
         return arcs[-1]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SelectionEvent, "arcs", spy)
-        for seed in range(300):
-            rng = np.random.default_rng(seed)
-            A, y = rng.standard_normal((4, 5)), rng.standard_normal(4)
-            found = selective_tests(A, y, sparsity=2)
-            w, low, high = arcs[-1]
-            if len(low) > 1 and np.count_nonzero(high > low) > 1:
-                break
-        else:
-            pytest.fail("no case with several arcs")
-    chosen, signs, events = naive.forward_path(A, y, 2)
-    u = naive.direction(A, chosen, signs)
-    p = naive.t_p_value(events[1], y, u, *naive.circle(A, y, chosen, u), 2)
-    assert found.p_values[1] == pytest.approx(p, abs=1e-3)
-    assert ((low <= w) & (w <= high)).any()
+    monkeypatch.setattr(SelectionEvent, "arcs", spy)
+    several = 0
+    # Of random matrices, one in a hundred has more than one arc: the first few of these are such.
+    rare = [(4, 5, 2, 191), (4, 20, 2, 239), (10, 50, 4, 31), (10, 50, 4, 128), (10, 50, 4, 207)]
+    for n, m, steps, seed in rare + [(5, 6, 3, seed) for seed in range(30)]:
+        rng = np.random.default_rng(seed)
+        A, y = rng.standard_normal((n, m)), rng.standard_normal(n)
+        selective_tests(A, y, sparsity=steps)
+        chosen, signs, events = naive.forward_path(A, y, steps)
+        u = naive.direction(A, chosen, signs)
+        fit, rho, v = naive.circle(A, y, chosen, u)
+        w, low, high = arcs[-1]
+
+        def least(at, G=events[-1], parts=(fit, rho, u, v)):
+            """The least of all inequalities at tan(ψ/2)."""
+            fit, rho, u, v = parts
+            psi = 2 * np.arctan(at)
+            return (G @ (fit + rho * (u * np.cos(psi) + v * np.sin(psi)))).min()
+
+        arc = high > low
+        several += np.count_nonzero(arc) > 1
+        assert ((low <= w) & (w <= high)).any()
+        for first, last in zip(low[arc], high[arc], strict=True):
+            assert least((first + last) / 2) > 0
+            for end in {first, last} - {0.0, 1.0}:
+                assert abs(least(end)) < 1e-12
+        for first, last in zip(high[arc][:-1], low[arc][1:], strict=True):
+            assert least((first + last) / 2) < 0
+    assert several == len(rare)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -349,5 +362,7 @@ def test_bad_input():
         selective_tests(A, np.column_stack([y, y]))
     with refused("include"):
         selective_tests(A, y, include=[8])
+    with refused("Dask", "compute"):
+        selective_tests(dask.array.from_array(A), y, fit_intercept=True)
     with pytest.raises(InputError):
         selective_tests(A, np.where(y > 1, np.nan, y))

@@ -72,10 +72,15 @@ def circle(A, y, chosen, u):
 
 
 def t_p_value(G, y, u, fit, rho, v, df, points=50_001):
-    """P(ψ <= ψ of y) on the part of the circle where G y >= 0: by a fine grid."""
-    psi = (np.arange(points) + 0.5) / points * math.pi / 2
-    inside = np.ones(points, bool)
-    for g in G:
-        inside &= g @ fit + rho * (g @ u * np.cos(psi) + g @ v * np.sin(psi)) >= 0
+    """P(ψ <= ψ of y) on the part of the circle where G y >= 0: by grids, each within the last."""
+    at = math.acos(min(u @ y / rho, 1.0))
+    first, last = 0.0, math.pi / 2
+    for _ in range(3):
+        psi, step = np.linspace(first, last, points, retstep=True)
+        inside = np.ones(points, bool)
+        for g in G:
+            inside &= g @ fit + rho * (g @ u * np.cos(psi) + g @ v * np.sin(psi)) >= 0
+        where = np.append(psi[inside], at)
+        first, last = max(where.min() - step, 0.0), min(where.max() + step, math.pi / 2)
     mass = np.where(inside, np.sin(psi) ** (df - 1), 0.0)
-    return mass[psi <= math.acos(min(u @ y / rho, 1.0))].sum() / mass.sum()
+    return mass[psi <= at].sum() / mass.sum()

@@ -14,7 +14,7 @@ from sparsewise._typing import Array
 from sparsewise._util.numbers import numerals
 from sparsewise._util.parameters import check_count, check_number, check_positive, shown
 from sparsewise._util.text import count
-from sparsewise.design.choose import as_floats
+from sparsewise.design.choose import as_floats, is_dask
 from sparsewise.engine.stopping import stopping_criterion
 from sparsewise.errors import InputError
 from sparsewise.inference.selection_event import ForwardSteps, SelectionEvent, Step
@@ -244,6 +244,12 @@ def _real_problem(
         )
     if not fit_intercept:
         return data
+    if is_dask(A):
+        raise InputError(
+            "is a Dask collection, of which the means can't be taken here",
+            "pass A.compute(), or leave out the intercept.",
+            parameter="A",
+        )
     reduced = reduce(data.design, as_floats(y, "y"), None, True)
     constraints = data.constraints
     data = problem(reduced.design, reduced.target)
