@@ -71,7 +71,7 @@ def circle(A, y, chosen, u):
     return fit, np.linalg.norm(rest), outside / np.linalg.norm(outside)
 
 
-def t_p_value(G, y, u, fit, rho, v, df, points=50_001):
+def t_p_value(G, y, u, fit, rho, v, df, points=10_001):
     """P(ψ <= ψ of y) on the part of the circle where G y >= 0: by grids, each within the last."""
     at = math.acos(min(u @ y / rho, 1.0))
     first, last = 0.0, math.pi / 2

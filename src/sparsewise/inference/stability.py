@@ -156,9 +156,8 @@ class StabilitySelection(SelectorMixin, MetaEstimatorMixin, BaseEstimator):  # t
         )
         counts = np.bincount(np.concatenate(chosen), minlength=p)
         self.selection_frequencies_ = counts / len(halves)
-        self.n_selected_ = (
-            counts.sum() / len(halves) if self.max_features is None else float(self.max_features)
-        )
+        mean = counts.sum() / len(halves)
+        self.n_selected_ = float(mean if self.max_features is None else self.max_features)
         least = self._least_count(p)
         self.threshold_ = least / len(halves)
         self.error_bound_ = error_bound(self.n_selected_, p, least, self.n_pairs)
