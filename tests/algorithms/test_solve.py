@@ -106,6 +106,21 @@ def test_nothing_is_told_and_the_support_is_found(n, m, k, noise):
         assert solution.sigma == pytest.approx(noise / math.sqrt(n), rel=0.5)
 
 
+def test_coefficients_of_very_different_size():
+    """Joint updates come to the same small model again and again; floating searches don't."""
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 24])
+        A = normal(rng, 64, 128)
+        A /= np.linalg.norm(A, axis=0)
+        true = rng.choice(128, 24, replace=False)
+        e = normal(rng, 64)
+        y = A[:, true] @ (rng.choice([-1.0, 1.0], 24) * 0.85 ** np.arange(24))
+        y += 5e-3 * e / np.linalg.norm(e)
+        solution = sw.solve(A, y)
+        assert solution.stop is sw.Stop.FOUND_AGAIN
+        assert solution.score <= cost(A, y, true)[0] + 1e-6
+
+
 def test_correlated_columns():
     rng = np.random.default_rng(0)
     A = (normal(rng, 64, 64) / np.arange(1, 65) ** 2) @ normal(rng, 64, 128)
@@ -567,15 +582,15 @@ def ctrl_c_is_heard():
 @pytest.mark.parametrize("calls", [1, 2, 3])
 def test_ctrl_c_leaves_the_best_so_far(calls, monkeypatch):
     A, y, _ = planted(0, 24, 60, 11, 0.2)
-    relevant, times = multistart.relevant, []
+    start, times = multistart.Multistart.start, []
 
-    def pressed(*args, **words):
+    def pressed(*args):
         times.append(1)
         if len(times) == calls:
             signal.raise_signal(signal.SIGINT)
-        return relevant(*args, **words)
+        return start(*args)
 
-    monkeypatch.setattr(multistart, "relevant", pressed)
+    monkeypatch.setattr(multistart.Multistart, "start", pressed)
     with interruptible():
         part = sw.solve(A, y, effort=8)
     assert part.stop is sw.Stop.INTERRUPTED

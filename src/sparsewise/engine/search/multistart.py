@@ -1,15 +1,21 @@
-"""Search from several starts: joint updates, the way back, forward and back; the best of all.
+"""Search from several starts of two kinds, the way back, forward and back; the best of all.
 
 Every greedy path and every local maximum of the evidence misses some models, so `solve` searches
-from several starts. A start gives each column a prior variance, equal at first, then at random.
-MacKay's updates change all of them together, with σ² in every other start, and leave some dozens
-of columns (`engine/bayes/joint_updates.py`). From there the backward path leads to the empty
-model, and every model on it is scored; the best is polished by forward and backward steps at the
-threshold it implies, and by exchanges, until none helps. Which exchanges may help follows from
-corr and energy alone (`ActiveSet.replacements`).
+from several starts. Most give each column a prior variance, equal at first, then at random.
+MacKay's updates change all of them together, with σ² in every other such start, and leave some
+dozens of columns (`engine/bayes/joint_updates.py`). The second start, and every fifth after it, is
+a floating search (`floating.py`), from nothing at first, then from columns at random. Where true
+coefficients differ much in size, joint updates may come to the same wrong model again and again,
+and a floating search hardly ever does; where they are alike it is the other way round.
 
-What follows from a model on the backward path depends on that model only, so it is looked up when
-it was met before. The search ends when the best model was found twice and chance can't explain it.
+From what a start leaves, the backward path leads to the empty model, and every model on it is
+scored; the best is polished by forward and backward steps at the threshold it implies, and by
+exchanges, until none helps. Which exchanges may help follows from corr and energy alone
+(`ActiveSet.replacements`). What follows from a model on the backward path depends on that model
+only, so it is looked up when it was met before.
+
+The search ends when the best model was found twice and chance can't explain it: by both kinds of
+start, or by one of them when the other has been tried and came to nothing better.
 
 Joint updates cost n m min(n, m) operations each. Where these are too many, candidates are the
 columns that a forward path takes or nearly takes (`forward_screening`), and whatever a later
@@ -39,6 +45,7 @@ from sparsewise.engine.bayes.joint_updates import relevant, rough_posterior
 from sparsewise.engine.bayes.noise import relative_noise
 from sparsewise.engine.halting import Halted, interrupted
 from sparsewise.engine.log import Log
+from sparsewise.engine.search.floating import floating_search
 from sparsewise.engine.search.forward_screening import forward_screening
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
@@ -64,6 +71,12 @@ BY_CHANCE = -2.0
 UNLIKELY = 1e-5
 """A γ below this part of the largest is not worth a place on the way back."""
 
+GREEDY = 5
+"""The second of so many starts is a floating search."""
+
+FEW = 8
+"""Columns at random that a floating search begins with, at least, if there are so many."""
+
 ROUNDS = 8
 """Most stages forward and back from one start."""
 
@@ -88,9 +101,9 @@ class Found(NamedTuple):
 class Multistart:
     """The model of least score that several starts come to.
 
-    Each start draws prior variances γ, lets MacKay's updates find what is relevant, looks at every
-    model on the way back from there, and goes forward and back at the threshold that the best of
-    them implies, until nothing changes.
+    Each start finds columns that may be relevant, by joint updates of prior variances or by a
+    floating search, looks at every model on the way back from there, and goes forward and back at
+    the threshold that the best of them implies, until nothing changes.
 
     Parameters
     ----------
@@ -173,13 +186,20 @@ class Multistart:
         self._wait.update(text=self._words)
 
     def _is_plain(self) -> bool:
-        """Whether the best model was found from two starts, and can't be there by chance."""
+        """Whether the best model was found from two starts, and can't be there by chance.
+
+        Among the first two starts there is one of each kind.
+        """
         times = Counter(one.support for one in self.found)[self.best.support]
         return times > 1 and self.chance < PLAIN
 
     def start(self, i: int, rng: np.random.Generator) -> Found:
         """What start number i comes to."""
-        survivors = self._survivors(i, rng)
+        before = (i + GREEDY - 2) // GREEDY  # floating searches
+        if i % GREEDY == 1:
+            survivors = self._met_greedily(before, rng)
+        else:
+            survivors = self._survivors(i - before, rng)
         # Where it goes from there depends on nothing else: many starts come to one model.
         if end := self._ends.get(tuple(sorted(survivors))):
             return end
@@ -219,6 +239,17 @@ class Multistart:
         order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
         order = order[left.gamma[order] > UNLIKELY * left.gamma.max(initial=0.0)]
         return [*self.include, *columns[left.columns[order]].tolist()]
+
+    def _met_greedily(self, i: int, rng: np.random.Generator) -> list[int]:
+        """Where a floating search leads: from nothing at first, then from columns at random."""
+        columns = self.include
+        if i:
+            size = min(max(self.best.size, FEW), self.most // 4, self._columns.size)
+            columns = [*columns, *rng.choice(self._columns, size, replace=False).tolist()]
+        stopping = self.stopping(most=self.most)
+        return floating_search(
+            self.model(columns), self.criterion, stopping, self.best.support, self._heed
+        )
 
     def _known(self) -> Array | None:
         """Which of the columns updated jointly are in the best model so far, if any are."""
