@@ -269,6 +269,26 @@ def test_of_copies_one_is_taken_and_always_the_same():
         assert solution.check(twice, y).ok
 
 
+def test_of_copies_that_fit_exactly_every_start_takes_the_lowest():
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        B = normal(rng, 12, 4)
+        solution = sw.solve(np.hstack([B, B, B]), B[:, 0] - 2 * B[:, 1])
+        assert {start.support for start in solution.starts} == {(0, 1)}
+        assert solution.support.tolist() == [0, 1]
+
+
+def test_columns_apart_by_the_rounding_of_single_precision_are_one():
+    """In few rows of double precision, too: no start has more of them than the answer may."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        A = (normal(rng, 27, 1) @ normal(rng, 1, 3)).astype(np.float32)
+        y = normal(rng, 27).astype(np.float32)
+        solution = sw.solve(A, y, criterion=0, effort=6)
+        assert {start.support for start in solution.starts} == {(0,)}
+        assert solution.support.tolist() == [0]
+
+
 def test_starts_that_come_to_copies_agree():
     """Which of them comes out better by a bit is nobody's answer."""
     for seed, start in [(10, 1), (39, 0)]:

@@ -341,7 +341,7 @@ class Multistart:
         dropped = self.criterion.cost(rss + min(losses), size - 1) if losses else np.inf
         if min(added, dropped) < self.criterion.cost(rss * (1 + QUICKLY), size):
             return True
-        return rss > self.sample.exact and active.replacements().size > 0
+        return active.replacements().size > 0
 
     # ------------------------------------------------------------------ what they are made of
 
