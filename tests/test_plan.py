@@ -149,6 +149,12 @@ def test_small_and_tall():
 def test_jointly_and_at_once():
     assert plan.updates_jointly((512, 1024))
     assert not plan.updates_jointly((512, 1025))
+    assert plan.joint_starts_in_doubt((512, 1024)) == 0  # all starts do
+    assert plan.joint_starts_in_doubt((512, 4096)) == 8
+    assert plan.joint_starts_in_doubt((512, 32_768)) == 1
+    assert plan.joint_starts_in_doubt((512, 32_769)) == 0
+    assert plan.joint_starts_in_doubt((16, 1 << 22)) == 8  # half a gigabyte
+    assert plan.joint_starts_in_doubt((16, 1 << 22), 16) == 0
     assert plan.infers_from_all((512, 512))
     assert not plan.infers_from_all((512, 513))
     assert plan.factorises_at_once((1024, 32))

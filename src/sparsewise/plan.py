@@ -116,6 +116,10 @@ JOINTLY = 1 << 28
 """Products, n m min(n, m), of one joint update of all columns: about 0.1 s. Beyond, passes over A
 find the columns that may matter first."""
 
+JOINTLY_IN_DOUBT = 1 << 33
+"""The same, of all starts together that update all columns though these are many, since what passes
+found may be there by chance: about 4 s."""
+
 KERNEL_JOINTLY = 1 << 18
 """Entries of a kernel matrix whose columns are all updated together to infer the noise: about a
 second for all rounds."""
@@ -125,6 +129,14 @@ def updates_jointly(shape: Shape) -> bool:
     """Whether all columns are updated together, rather than those that may matter."""
     n, m = shape
     return n * m * min(n, m) <= JOINTLY
+
+
+def joint_starts_in_doubt(shape: Shape, itemsize: int = 8) -> int:
+    """How many starts update all columns though these are many, where the answer is in doubt."""
+    n, m = shape
+    if updates_jointly(shape) or n * m * itemsize > GRAM_BYTES:
+        return 0
+    return JOINTLY_IN_DOUBT // (n * m * min(n, m))
 
 
 def infers_from_all(shape: Shape) -> bool:

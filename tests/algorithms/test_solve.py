@@ -419,6 +419,29 @@ def test_wide_tables_are_screened(held, monkeypatch):
     assert screened.check(HELD[held](A), y).ok
 
 
+def test_where_chance_may_explain_it_all_columns_are_updated(monkeypatch):
+    """Columns of which none stands out: what steps forward come near to lacks some of them."""
+    A, y, support = planted(1, 64, 128, 22, 0.01)
+    monkeypatch.setattr(plan, "JOINTLY", 0)
+    monkeypatch.setattr(forward_screening, "NEARBY", 8)
+    monkeypatch.setattr(forward_screening, "AHEAD_IN_SCREENING", 4)
+    monkeypatch.setattr(plan, "JOINTLY_IN_DOUBT", 0)
+    assert sw.solve(A, y, effort=8).support.tolist() != support
+    monkeypatch.setattr(plan, "JOINTLY_IN_DOUBT", 3 * 64 * 128 * 64)
+    widths, relevant = [], multistart.relevant
+
+    def seen(B, *args, **words):
+        widths.append(B.shape[1])
+        return relevant(B, *args, **words)
+
+    monkeypatch.setattr(multistart, "relevant", seen)
+    assert sw.solve(A, y, effort=8).support.tolist() == support
+    assert widths[0] < 128 == widths[1]
+    widths.clear()
+    sw.solve(A, normal(np.random.default_rng(0), 64), effort=8)
+    assert [width == 128 for width in widths] == [False, True, True, True, False, False]
+
+
 def test_the_order_of_columns_and_rows_does_not_matter():
     A, y, support = planted(5, 60, 100, 8, 0.05)
     rng = np.random.default_rng(0)

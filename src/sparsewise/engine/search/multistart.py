@@ -19,7 +19,8 @@ start, or by one of them when the other has been tried and came to nothing bette
 
 Joint updates cost n m min(n, m) operations each. Where these are too many, candidates are the
 columns that a forward path takes or nearly takes (`forward_screening`), and whatever a later
-stage, which sees all of A, finds besides joins them.
+stage, which sees all of A, finds besides joins them. If what the first two starts found may be
+there by chance, a few starts update all columns nevertheless, where that takes seconds.
 """
 
 from __future__ import annotations
@@ -143,7 +144,10 @@ class Multistart:
         rows -= self.sample.noise is None
         self.most = max(min(rows, problem.shape[1]), len(self.include))
         self._empty, self._size = empty, empty.rss
-        self._columns = np.empty(0, np.int64)
+        self._columns = self._screened = np.empty(0, np.int64)
+        itemsize = problem.design.dtype.itemsize
+        self._in_doubt = plan.joint_starts_in_doubt(problem.shape, itemsize)
+        self._on_all = 0  # how many of them there were
 
     @property
     def chance(self) -> float:
@@ -223,6 +227,8 @@ class Multistart:
 
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
+        if i:
+            i = self._look_at_all_in_doubt(i)
         columns, rows = self._columns, max(self.sample.rows - len(self.include), 1.0)
         gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
         if i % 2:
@@ -239,6 +245,23 @@ class Multistart:
         order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
         order = order[left.gamma[order] > UNLIKELY * left.gamma.max(initial=0.0)]
         return [*self.include, *columns[left.columns[order]].tolist()]
+
+    def _look_at_all_in_doubt(self, i: int) -> int:
+        """Update all columns jointly, if these are many and chance may explain what was found.
+
+        A few times at most; returns which of these starts it is, otherwise i.
+        """
+        if self._on_all < self._in_doubt and (self._on_all or self.chance >= PLAIN):
+            if not self._on_all:
+                self._screened = self._columns
+                self._gather(self._empty.open_columns())
+            self._on_all += 1
+            return self._on_all - 1
+        if self._screened.size:
+            new = np.setdiff1d(self.best.support, self.include).astype(np.int64)
+            self._gather(np.union1d(self._screened, new))
+            self._screened = np.empty(0, np.int64)
+        return i
 
     def _met_greedily(self, i: int, rng: np.random.Generator) -> list[int]:
         """Where a floating search leads: from nothing at first, then from columns at random."""
