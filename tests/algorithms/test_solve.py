@@ -419,6 +419,23 @@ def test_wide_tables_are_screened(held, monkeypatch):
     assert screened.check(HELD[held](A), y).ok
 
 
+def test_the_columns_of_an_operator_are_computed_once(monkeypatch):
+    A, y, support = planted(0, 260, 300, 4)
+    held = aslinearoperator(A)
+    solution = sw.solve(held, y)
+    assert solution.support.tolist() == support
+    assert 300 <= solution.n_products <= 302  # and what checks the adjoint
+    np.testing.assert_allclose(solution.coef, sw.solve(A, y).coef, atol=1e-12)
+    assert solution.check(held, y).ok
+    # Where their norms are known, and too many for joint updates, not even that.
+    monkeypatch.setattr(plan, "JOINTLY", 0)
+    monkeypatch.setattr(forward_screening, "NEARBY", 24)
+    A, y, support = planted(0, 60, 1500, 4)
+    few = sw.solve(sw.OperatorDesign(aslinearoperator(A), norms=1.0), y)
+    assert few.support.tolist() == support
+    assert few.n_products < 1500
+
+
 def test_where_chance_may_explain_it_all_columns_are_updated(monkeypatch):
     """Columns of which none stands out: what steps forward come near to lacks some of them."""
     A, y, support = planted(1, 64, 128, 22, 0.01)

@@ -41,6 +41,9 @@ from sparsewise._util.progress import unseen, waiting
 from sparsewise.criteria.base import Sample
 from sparsewise.criteria.chance import chance
 from sparsewise.criteria.ric import CHARGES, RIC, by_charge
+from sparsewise.design import as_design
+from sparsewise.design.choose import is_dask
+from sparsewise.design.operator import products_made
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.bayes.joint_updates import relevant, rough_posterior
 from sparsewise.engine.bayes.noise import relative_noise
@@ -480,7 +483,11 @@ def search(
 
     With a ridge the search is one of plain least squares, on the augmented problem.
     """
-    data = problem(A, y, multi_target=True, ridge=ridge, include=include, exclude=exclude)
+    before = products_made()
+    data = problem(
+        kept_in_memory(A), y, multi_target=True, ridge=ridge, include=include, exclude=exclude
+    )
+    data.passes.made_before = before
     most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
     check_charge(criterion)
@@ -513,6 +520,18 @@ def search(
         starts=tuple(Start(one.support, one.cost) for one in multistart.found),
         goal=goal,
     )
+
+
+def kept_in_memory(A: Any) -> Any:
+    """The matrix of an operator, if all of its columns have to be computed; otherwise A."""
+    if type(A) is np.ndarray or is_dask(A):
+        return A
+    design = as_design(A)
+    measured = design.passes_to_measure == 0
+    keep = design.is_operator and not design.is_small
+    if keep and plan.computes_all_columns(design.shape, design.dtype.itemsize, measured):
+        return design.stored()
+    return design
 
 
 def condense_problem(data: Problem) -> Problem:
