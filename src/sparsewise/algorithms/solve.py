@@ -63,7 +63,8 @@ def solve(
     sigma : float, optional
         Standard deviation of the noise, if it is known.
     criterion : {"ric", "bic", "aic"} or float
-        The price of a column: 2 log m, log n or 2, or this number; the higher, the fewer enter.
+        The price of a column: 2 log m, log n or 2 (m and n at least 2), or this number; the higher,
+        the fewer enter.
     effort : int
         Most starts.
     seed : int
