@@ -149,6 +149,17 @@ def test_small_and_tall():
 def test_jointly_and_at_once():
     assert plan.updates_jointly((512, 1024))
     assert not plan.updates_jointly((512, 1025))
+    assert plan.joint_starts_in_doubt((512, 1024)) == 0  # all starts do
+    assert plan.joint_starts_in_doubt((512, 4096)) == 8
+    assert plan.joint_starts_in_doubt((512, 32_768)) == 1
+    assert plan.joint_starts_in_doubt((512, 32_769)) == 0
+    assert plan.joint_starts_in_doubt((16, 1 << 22)) == 8  # half a gigabyte
+    assert plan.joint_starts_in_doubt((16, 1 << 22), 16) == 0
+    assert plan.computes_all_columns((900, 1200), 8, measured=False)
+    assert not plan.computes_all_columns((900, 1200), 8, measured=True)
+    assert plan.computes_all_columns((900, 1024), 8, measured=True)
+    assert plan.computes_all_columns((100, 2000), 8, measured=True)
+    assert not plan.computes_all_columns((1 << 14, 1 << 13), 8, measured=False)  # a gigabyte
     assert plan.infers_from_all((512, 512))
     assert not plan.infers_from_all((512, 513))
     assert plan.factorises_at_once((1024, 32))

@@ -116,6 +116,14 @@ JOINTLY = 1 << 28
 """Products, n m min(n, m), of one joint update of all columns: about 0.1 s. Beyond, passes over A
 find the columns that may matter first."""
 
+JOINTLY_IN_DOUBT = 1 << 33
+"""The same, of all starts together that update all columns though these are many, since what passes
+found may be there by chance: about 4 s."""
+
+PRODUCTS_OF_A_SEARCH = 1 << 10
+"""Products with an operator that a search makes anyway: one for each of the columns that steps
+forward nearly take, and one for each step."""
+
 KERNEL_JOINTLY = 1 << 18
 """Entries of a kernel matrix whose columns are all updated together to infer the noise: about a
 second for all rounds."""
@@ -125,6 +133,24 @@ def updates_jointly(shape: Shape) -> bool:
     """Whether all columns are updated together, rather than those that may matter."""
     n, m = shape
     return n * m * min(n, m) <= JOINTLY
+
+
+def joint_starts_in_doubt(shape: Shape, itemsize: int = 8) -> int:
+    """How many starts update all columns though these are many, where the answer is in doubt."""
+    n, m = shape
+    if updates_jointly(shape) or n * m * itemsize > GRAM_BYTES:
+        return 0
+    return JOINTLY_IN_DOUBT // (n * m * min(n, m))
+
+
+def computes_all_columns(shape: Shape, itemsize: int, measured: bool) -> bool:
+    """Whether a search computes all columns of an operator once, and keeps them.
+
+    Their norms need all columns, unless they are known (`measured`), and so do joint updates.
+    """
+    n, m = shape
+    needed = not measured or m <= PRODUCTS_OF_A_SEARCH or updates_jointly(shape)
+    return needed and n * m * itemsize <= GRAM_BYTES
 
 
 def infers_from_all(shape: Shape) -> bool:

@@ -106,6 +106,21 @@ def test_nothing_is_told_and_the_support_is_found(n, m, k, noise):
         assert solution.sigma == pytest.approx(noise / math.sqrt(n), rel=0.5)
 
 
+def test_coefficients_of_very_different_size():
+    """Joint updates come to the same small model again and again; floating searches don't."""
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 24])
+        A = normal(rng, 64, 128)
+        A /= np.linalg.norm(A, axis=0)
+        true = rng.choice(128, 24, replace=False)
+        e = normal(rng, 64)
+        y = A[:, true] @ (rng.choice([-1.0, 1.0], 24) * 0.85 ** np.arange(24))
+        y += 5e-3 * e / np.linalg.norm(e)
+        solution = sw.solve(A, y)
+        assert solution.stop is sw.Stop.FOUND_AGAIN
+        assert solution.score <= cost(A, y, true)[0] + 1e-6
+
+
 def test_correlated_columns():
     rng = np.random.default_rng(0)
     A = (normal(rng, 64, 64) / np.arange(1, 65) ** 2) @ normal(rng, 64, 128)
@@ -254,6 +269,26 @@ def test_of_copies_one_is_taken_and_always_the_same():
         assert solution.check(twice, y).ok
 
 
+def test_of_copies_that_fit_exactly_every_start_takes_the_lowest():
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        B = normal(rng, 12, 4)
+        solution = sw.solve(np.hstack([B, B, B]), B[:, 0] - 2 * B[:, 1])
+        assert {start.support for start in solution.starts} == {(0, 1)}
+        assert solution.support.tolist() == [0, 1]
+
+
+def test_columns_apart_by_the_rounding_of_single_precision_are_one():
+    """In few rows of double precision, too: no start has more of them than the answer may."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        A = (normal(rng, 27, 1) @ normal(rng, 1, 3)).astype(np.float32)
+        y = normal(rng, 27).astype(np.float32)
+        solution = sw.solve(A, y, criterion=0, effort=6)
+        assert {start.support for start in solution.starts} == {(0,)}
+        assert solution.support.tolist() == [0]
+
+
 def test_starts_that_come_to_copies_agree():
     """Which of them comes out better by a bit is nobody's answer."""
     for seed, start in [(10, 1), (39, 0)]:
@@ -382,6 +417,46 @@ def test_wide_tables_are_screened(held, monkeypatch):
     assert max(widths) < 450
     assert screened.support.tolist() == whole.support.tolist() == support
     assert screened.check(HELD[held](A), y).ok
+
+
+def test_the_columns_of_an_operator_are_computed_once(monkeypatch):
+    A, y, support = planted(0, 260, 300, 4)
+    held = aslinearoperator(A)
+    solution = sw.solve(held, y)
+    assert solution.support.tolist() == support
+    assert 300 <= solution.n_products <= 302  # and what checks the adjoint
+    np.testing.assert_allclose(solution.coef, sw.solve(A, y).coef, atol=1e-12)
+    assert solution.check(held, y).ok
+    # Where their norms are known, and too many for joint updates, not even that.
+    monkeypatch.setattr(plan, "JOINTLY", 0)
+    monkeypatch.setattr(forward_screening, "NEARBY", 24)
+    A, y, support = planted(0, 60, 1500, 4)
+    few = sw.solve(sw.OperatorDesign(aslinearoperator(A), norms=1.0), y)
+    assert few.support.tolist() == support
+    assert few.n_products < 1500
+
+
+def test_where_chance_may_explain_it_all_columns_are_updated(monkeypatch):
+    """Columns of which none stands out: what steps forward come near to lacks some of them."""
+    A, y, support = planted(1, 64, 128, 22, 0.01)
+    monkeypatch.setattr(plan, "JOINTLY", 0)
+    monkeypatch.setattr(forward_screening, "NEARBY", 8)
+    monkeypatch.setattr(forward_screening, "AHEAD_IN_SCREENING", 4)
+    monkeypatch.setattr(plan, "JOINTLY_IN_DOUBT", 0)
+    assert sw.solve(A, y, effort=8).support.tolist() != support
+    monkeypatch.setattr(plan, "JOINTLY_IN_DOUBT", 3 * 64 * 128 * 64)
+    widths, relevant = [], multistart.relevant
+
+    def seen(B, *args, **words):
+        widths.append(B.shape[1])
+        return relevant(B, *args, **words)
+
+    monkeypatch.setattr(multistart, "relevant", seen)
+    assert sw.solve(A, y, effort=8).support.tolist() == support
+    assert widths[0] < 128 == widths[1]
+    widths.clear()
+    sw.solve(A, normal(np.random.default_rng(0), 64), effort=8)
+    assert [width == 128 for width in widths] == [False, True, True, True, False, False]
 
 
 def test_the_order_of_columns_and_rows_does_not_matter():
@@ -567,15 +642,15 @@ def ctrl_c_is_heard():
 @pytest.mark.parametrize("calls", [1, 2, 3])
 def test_ctrl_c_leaves_the_best_so_far(calls, monkeypatch):
     A, y, _ = planted(0, 24, 60, 11, 0.2)
-    relevant, times = multistart.relevant, []
+    start, times = multistart.Multistart.start, []
 
-    def pressed(*args, **words):
+    def pressed(*args):
         times.append(1)
         if len(times) == calls:
             signal.raise_signal(signal.SIGINT)
-        return relevant(*args, **words)
+        return start(*args)
 
-    monkeypatch.setattr(multistart, "relevant", pressed)
+    monkeypatch.setattr(multistart.Multistart, "start", pressed)
     with interruptible():
         part = sw.solve(A, y, effort=8)
     assert part.stop is sw.Stop.INTERRUPTED

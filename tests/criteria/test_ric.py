@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sparsewise import forward
+from sparsewise import forward, solve
 from sparsewise.criteria.base import Sample
 from sparsewise.criteria.ric import CHARGES, by_charge
 from sparsewise.tolerances import tolerances
@@ -122,4 +122,17 @@ def test_others_charge_real_numbers_whatever_their_type(criterion):
 def test_tiny_tables():
     """One row, one column: a charge of log 1 would be none."""
     for criterion in CHARGES:
-        assert score(criterion, 1, 1).charge > 0
+        assert score(criterion, 1, 1).charge == score(criterion, 2, 2).charge > 0
+    assert score("ric", 1, 1).charge == 2 * math.log(2)
+
+
+def test_the_empty_model_costs_nothing_whatever_rounding_does():
+    goal = score("ric", 50, 20)
+    eps = np.finfo(float).eps
+    np.testing.assert_array_equal(goal.cost([1 - 3 * eps, 1.0, 1 + 3 * eps], 0), 0.0)
+    assert goal.cost(1 - 1e-12, 0) < 0
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        solution = solve(normal(rng, 50, 20), normal(rng, 50), effort=2)
+        empty = [start.score for start in solution.starts if not start.support]
+        assert not any(empty)

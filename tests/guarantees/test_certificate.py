@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsewise as sw
-from sparsewise import Certificate, certify
+from sparsewise import Certificate
 from sparsewise.design import DenseDesign
 from sparsewise.guarantees import certificate, dictionary
 from sparsewise.guarantees.certificate import _singular_values, squared_margin
@@ -27,6 +28,9 @@ from tests.subsets.enumeration import (
     residual_norms,
     unit,
 )
+
+certify = partial(sw.certify, time_limit=0.0)
+"""The bound, and exchanges, alone, unless a test says otherwise."""
 
 TALL = KNOWN[1]
 
@@ -546,10 +550,22 @@ def test_no_time_no_search(monkeypatch):
     monkeypatch.setattr(certificate, "Search", NoSearch)
     rng = np.random.default_rng(0)
     A, y = rng.standard_normal((6, 9)), rng.standard_normal(6)
-    assert certify(A, y, [0, 1]).status == "unknown"
-    assert certify(A, y, [0, 1], time_limit=0).status == "unknown"
+    assert sw.certify(A, y, [0, 1], time_limit=0).status == "unknown"
     with pytest.raises(AssertionError, match="searched"):
-        certify(A, y, [0, 1], time_limit=1e-9)
+        sw.certify(A, y, [0, 1], time_limit=1e-9)
+
+
+def test_a_second_is_taken_where_the_bound_does_not_decide(monkeypatch):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((300, 60))
+    y = 0.5 * A[:, :6].sum(axis=1) + rng.standard_normal(300)
+    assert certify(A, y, range(6)).status == "unknown"
+    assert sw.certify(A, y, range(6)).proof == "search"
+    assert sw.forward(A, y, sparsity=6).certificate(A, y).proof == "search"
+    seconds = []
+    monkeypatch.setattr(certificate.Search, "run", lambda search, given: seconds.append(given))
+    sw.certify(A, y, range(6))
+    assert seconds == [1.0]
 
 
 def test_more_than_200_columns_are_not_searched(monkeypatch):
@@ -758,7 +774,7 @@ def test_what_is_open_is_told():
 def test_no_better_exchange_is_told():
     rng = np.random.default_rng(1)
     A, y = rng.standard_normal((8, 12)), rng.standard_normal(8)
-    c = sw.best_subset(A, y, sparsity=3).certificate(A, y, swaps=True)
+    c = sw.best_subset(A, y, sparsity=3).certificate(A, y, swaps=True, time_limit=0)
     assert c.status == "unknown"
     assert c.swap_optimal
     assert str(c).endswith("; no exchange of one column for another fits better")
@@ -816,7 +832,7 @@ def test_every_algorithm_can_be_certified(name, p):
     if name == "best_subset" and p.A.shape[1] > 30:
         call["time_limit"] = 0.0
     solution = getattr(sw, name)(p.A, p.y, **call)
-    c = solution.certificate(p.A, p.y, swaps=True)
+    c = solution.certificate(p.A, p.y, swaps=True, time_limit=0)
     assert isinstance(c, Certificate)
     assert c == certify(p.A, p.y, solution, swaps=True)
     assert c.columns == tuple(solution.support)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsewise import InputError, Targets, best_subset, certify
+import sparsewise as sw
+from sparsewise import InputError, Targets, best_subset
 from sparsewise.problem.problem import problem
 from sparsewise.subsets.exchanges import (
     _falls,
@@ -22,6 +24,9 @@ from sparsewise.subsets.leaps_and_bounds import Search
 from tests.guarantees.test_certificate import DESIGNS, is_best, nearly_orthonormal
 from tests.problems import duplicated, gaussian, normal
 from tests.subsets.enumeration import bases, doubled, residual_norm
+
+certify = partial(sw.certify, time_limit=0.0)
+"""The bound, and exchanges, alone, unless a test says otherwise."""
 
 CHARS = "dDfF"
 EYE = np.eye(8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -231,7 +231,14 @@ def every_model_found_again():
 
 @fault(no_single_change, family="search")
 def models_left_as_they_come():
-    return wrapped(Multistart, "_settled", lambda settle, search, found: found)
+    def start(usual, search, i, rng):
+        model = search.model(search._survivors(i, rng))
+        return search._found(model.order, model.rss)
+
+    broken = ExitStack()
+    broken.enter_context(wrapped(Multistart, "start", start))
+    broken.enter_context(wrapped(Multistart, "_settled", lambda settle, search, found: found))
+    return broken
 
 
 @fault(told_starts, family="search")

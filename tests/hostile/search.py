@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sparsewise import Stop
+from sparsewise.algorithms.solve import EFFORT
 from sparsewise.errors import InputError
 from sparsewise.results import MultistartSolution, Start
 from tests.hostile.algorithms import judge
@@ -181,7 +182,7 @@ def chance_of_search(call: Call, solution: MultistartSolution) -> None:
 def starts_of_search(call: Call, solution: MultistartSolution) -> None:
     """Each start is a model that is allowed, with its own score; there are no more than asked."""
     goal = Goal(call)
-    assert len(solution.starts) <= call.words.get("effort", 32)
+    assert len(solution.starts) <= call.words.get("effort", EFFORT)
     answer = tuple(solution.support.tolist())
     assert solution.times_found == sum(start.support == answer for start in solution.starts)
     for support in dict.fromkeys(start.support for start in solution.starts[:LOOKS]):
@@ -196,7 +197,7 @@ def starts_of_search(call: Call, solution: MultistartSolution) -> None:
 @oracle
 def end_of_search(call: Call, solution: MultistartSolution) -> None:
     """The answer is plain, or all starts are used up; and the odds are told as they are."""
-    stop, used = solution.stop, len(solution.starts) == call.words.get("effort", 32)
+    stop, used = solution.stop, len(solution.starts) == call.words.get("effort", EFFORT)
     told = f"{stop.name}: {solution.times_found} of {len(solution.starts)}, {solution.chance:.3g}"
     if stop is Stop.FOUND_AGAIN:
         assert solution.times_found > 1, told

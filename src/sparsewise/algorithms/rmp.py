@@ -89,7 +89,8 @@ def rmp(
     -------
     BayesianSolution
         Posterior mean as ``coef``, with ``gamma``, ``sigma``, ``covariance`` and
-        ``log_evidence``.
+        ``log_evidence``. An inferred ``sigma`` is no smaller than at a price of log m: at a lower
+        price, ``log_evidence`` need not be the maximum over σ, which may be at zero.
     """
     steps = check_count(max_iter, "max_iter", 1)
     evidence = begin(

@@ -12,7 +12,7 @@ from sparsewise.engine.search.multistart import search
 from sparsewise.problem.targets import Targets
 from sparsewise.results import MultistartSolution, Start
 
-EFFORT = 32
+EFFORT = 40
 """Default limit on starts: two suffice for a clear answer."""
 
 
@@ -46,12 +46,13 @@ def solve(
     factor n - k is the degrees of freedom left for the noise: without it, wide tables are fitted
     to the last digit. For exact data, the smallest support that fits them is best.
 
-    Each start lets MacKay's updates change all prior variances, and the noise, together; every
-    model on the way back from what they leave is looked at, then forward and backward steps and
-    exchanges go on from the best one until no single change helps. Starts differ in the prior
-    variances they begin with, and every other one holds the noise at 1 % of the target. The search
-    ends when two starts have found the same best model and chance does not explain it, or after
-    `effort` starts.
+    Starts are of two kinds. Most let MacKay's updates change all prior variances, and the noise,
+    together; they differ in the prior variances they begin with, and every other one holds the
+    noise at 1 % of the target. One in five is a floating search: columns are added one by one, and
+    dropped again where that makes the best model of its size. Every model on the way back from
+    what a start leaves is looked at, then forward and backward steps and exchanges go on from the
+    best one until no single change helps. The search ends when two starts have found the same best
+    model, both kinds have been tried and chance does not explain it, or after `effort` starts.
 
     Parameters
     ----------
@@ -62,7 +63,8 @@ def solve(
     sigma : float, optional
         Standard deviation of the noise, if it is known.
     criterion : {"ric", "bic", "aic"} or float
-        The price of a column: 2 log m, log n or 2, or this number; the higher, the fewer enter.
+        The price of a column: 2 log m, log n or 2 (m and n at least 2), or this number; the higher,
+        the fewer enter.
     effort : int
         Most starts.
     seed : int
@@ -85,6 +87,9 @@ def solve(
     ----------
     D. P. Foster and E. I. George, "The risk inflation criterion for multiple regression", Annals
     of Statistics 22, 1994.
+
+    P. Pudil, J. Novovičová and J. Kittler, "Floating search methods in feature selection", Pattern
+    Recognition Letters 15, 1994.
 
     H. Hazimeh and R. Mazumder, "Fast best subset selection: coordinate descent and local
     combinatorial optimization algorithms", Operations Research 68, 2020.

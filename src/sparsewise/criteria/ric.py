@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sparsewise.criteria.base import Formula, Sample, Terms
 
 CHARGES = {"ric": "2 log m", "bic": "log n", "aic": "2"}
-"""What each column costs, by criterion; complex ones twice that of BIC and AIC."""
+"""What each column costs, by criterion; complex ones twice that of BIC and AIC. A lone column, or
+row, is charged as one of two."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,10 @@ class RIC(Formula):
     With a charge of 2 log m this is the risk inflation criterion: the best of m columns of pure
     noise lowers RSS/σ² by 2 log m at most, nearly always. n - p rather than n, because a model
     of p coefficients leaves n - p directions to estimate the noise from: with n alone, any target
-    is fitted once m >= n. Complex data have twice as many real measurements. A fit to rounding
-    error counts as one to rounding level: among such models the smallest is best.
+    is fitted once m >= n. A lone column is charged as one of two, 2 log 2: no charge at all would
+    let any in. Complex data have twice as many real measurements. A fit to rounding error counts
+    as one to rounding level: among such models the smallest is best. An RSS that differs from TSS
+    by rounding is TSS: the empty model costs 0, σ being unknown.
 
     Several targets that share their columns have a criterion each, of which this is the mean. A
     column of noise lowers Σ_t RSS_t/σ² by χ² of as many degrees of freedom as there are targets, so
@@ -51,6 +55,12 @@ class RIC(Formula):
         weight = np.where((left > 0) & (sample.total > 0), sample.parts * left, np.nan)
         return Terms(weight, penalty, sample.total, is_log=True, least=exact)
 
+    def cost(self, loss: ArrayLike, df: ArrayLike) -> Any:
+        """The cost of models of these losses and degrees of freedom; ∞ where it is not defined."""
+        total = self.sample.total
+        same = np.abs(np.asarray(loss, float) - total) <= self.sample.exact**0.5 * total
+        return super().cost(np.where(same, total, loss), df)
+
     def threshold(self, loss: float, df: float) -> float:
         """δ²: what a column must lower the loss by, if σ² is what this model tells it to be."""
         return self.sample.noise_variance(loss, df) * self.charge / self.sample.parts
@@ -73,7 +83,8 @@ def by_charge(charge: str | float, sample: Sample) -> RIC:
 def risk_inflation(columns: int, parts: int, targets: float) -> float:
     """What the best of m columns of noise lowers RSS/σ² by, at most: 2 log m, of one target.
 
-    Of q targets, what χ² of q times as many degrees of freedom exceeds as rarely, over q.
+    A lone column counts as one of two. Of q targets, what χ² of q times as many degrees of freedom
+    exceeds as rarely, over q.
     """
     one = 2 * math.log(max(columns, 2))
     if targets == 1.0:

@@ -40,6 +40,7 @@ from sparsewise.estimators.state import (
     reset_on_failure,
     rollback_on_error,
 )
+from sparsewise.guarantees.certificate import SEARCH_SECONDS
 from sparsewise.model_selection.data import Data
 from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
@@ -53,9 +54,6 @@ LIKE_LASSO = "l1"
 
 It keeps coefficients of at least 1e-5 of these, of others those above the mean.
 """
-
-SEARCH_SECONDS = 1.0
-"""What ``certify=True`` allows an exact search, where the bound does not decide."""
 
 
 # scikit-learn ships no types: its base classes are Any to the checker.

@@ -34,6 +34,9 @@ from sparsewise.subsets.leaps_and_bounds import Search, can_search
 
 Proof = Literal["bound", "search"]
 
+SEARCH_SECONDS = 1.0
+"""What an exact search is allowed where the bound does not decide, unless told otherwise."""
+
 DOUBT = "nearly dependent columns may make a better subset"
 
 
@@ -192,7 +195,7 @@ def certify(
     solution: HasSupport | Iterable[int],
     *,
     swaps: bool = False,
-    time_limit: float | None = 0.0,
+    time_limit: float | None = SEARCH_SECONDS,
     include: Iterable[int] | None = None,
     exclude: Iterable[int] | None = None,
 ) -> Certificate:
@@ -237,7 +240,7 @@ def certify(
         fits better, the bound need only hold for exchanges of two or more columns.
     time_limit : float or None
         If the bound does not decide and A has at most 200 columns: seconds to search all subsets of
-        this size by leaps and bounds (see `best_subset`); None for no limit.
+        this size by leaps and bounds (see `best_subset`); 0 for no search, None for no limit.
     include, exclude : iterable of int, optional
         Columns that every subset must, and must not, have; None takes those of the solution.
 

@@ -123,7 +123,8 @@ class BayesianSolution(UncertainSolution):
         `sigma`.
     log_evidence : float
         Log marginal likelihood of y given gamma and sigma, constants included; with flat priors,
-        that of the part of y they don't explain. For several targets, the sum.
+        that of the part of y they don't explain. For several targets, the sum. Where sigma was
+        inferred, it need not be the maximum over sigma (see `rmp`).
     price : float
         The rise of the log evidence required of each feature.
     min_increase : float

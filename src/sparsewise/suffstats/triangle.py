@@ -262,11 +262,14 @@ def condense_design(design: Design, Y: Array) -> tuple[DenseDesign, Array]:
     """The triangle of QR of a matrix and a target, or q of them, the rows of Y, in their place.
 
     That is m + 1, or m + q, rows in place of n. Algorithms see A and y through inner products
-    alone, and these are the same: they can't tell the difference.
+    alone, and these are the same: they can't tell the difference. The triangle is in double
+    precision; entries that were rounded to single precision are no more precise there.
     """
     R, m = design.triangle(np.atleast_2d(Y).T), design.shape[1]
     targets = R[:, m:].T.reshape(*Y.shape[:-1], len(R)).copy()
-    return DenseDesign(R[:, :m], rows=design.rows, error=design.error), targets
+    eps = design.tolerances.eps
+    error = eps if eps > np.finfo(R.dtype).eps else 0.0
+    return DenseDesign(R[:, :m], rows=design.rows, error=error), targets
 
 
 def number_of_rows(weight: float) -> float:

@@ -1,19 +1,26 @@
-"""Search from several starts: joint updates, the way back, forward and back; the best of all.
+"""Search from several starts of two kinds, the way back, forward and back; the best of all.
 
 Every greedy path and every local maximum of the evidence misses some models, so `solve` searches
-from several starts. A start gives each column a prior variance, equal at first, then at random.
-MacKay's updates change all of them together, with σ² in every other start, and leave some dozens
-of columns (`engine/bayes/joint_updates.py`). From there the backward path leads to the empty
-model, and every model on it is scored; the best is polished by forward and backward steps at the
-threshold it implies, and by exchanges, until none helps. Which exchanges may help follows from
-corr and energy alone (`ActiveSet.replacements`).
+from several starts. Most give each column a prior variance, equal at first, then at random.
+MacKay's updates change all of them together, with σ² in every other such start, and leave some
+dozens of columns (`engine/bayes/joint_updates.py`). The second start, and every fifth after it, is
+a floating search (`floating.py`), from nothing at first, then from columns at random. Where true
+coefficients differ much in size, joint updates may come to the same wrong model again and again,
+and a floating search hardly ever does; where they are alike it is the other way round.
 
-What follows from a model on the backward path depends on that model only, so it is looked up when
-it was met before. The search ends when the best model was found twice and chance can't explain it.
+From what a start leaves, the backward path leads to the empty model, and every model on it is
+scored; the best is polished by forward and backward steps at the threshold it implies, and by
+exchanges, until none helps. Which exchanges may help follows from corr and energy alone
+(`ActiveSet.replacements`). What follows from a model on the backward path depends on that model
+only, so it is looked up when it was met before.
+
+The search ends when the best model was found twice and chance can't explain it: by both kinds of
+start, or by one of them when the other has been tried and came to nothing better.
 
 Joint updates cost n m min(n, m) operations each. Where these are too many, candidates are the
 columns that a forward path takes or nearly takes (`forward_screening`), and whatever a later
-stage, which sees all of A, finds besides joins them.
+stage, which sees all of A, finds besides joins them. If what the first two starts found may be
+there by chance, a few starts update all columns nevertheless, where that takes seconds.
 """
 
 from __future__ import annotations
@@ -34,11 +41,15 @@ from sparsewise._util.progress import unseen, waiting
 from sparsewise.criteria.base import Sample
 from sparsewise.criteria.chance import chance
 from sparsewise.criteria.ric import CHARGES, RIC, by_charge
+from sparsewise.design import as_design
+from sparsewise.design.choose import is_dask
+from sparsewise.design.operator import products_made
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.bayes.joint_updates import relevant, rough_posterior
 from sparsewise.engine.bayes.noise import relative_noise
 from sparsewise.engine.halting import Halted, interrupted
 from sparsewise.engine.log import Log
+from sparsewise.engine.search.floating import floating_search
 from sparsewise.engine.search.forward_screening import forward_screening
 from sparsewise.engine.stopping import StoppingCriterion
 from sparsewise.errors import InputError
@@ -64,6 +75,12 @@ BY_CHANCE = -2.0
 UNLIKELY = 1e-5
 """A γ below this part of the largest is not worth a place on the way back."""
 
+GREEDY = 5
+"""The second of so many starts is a floating search."""
+
+FEW = 8
+"""Columns at random that a floating search begins with, at least, if there are so many."""
+
 ROUNDS = 8
 """Most stages forward and back from one start."""
 
@@ -88,9 +105,9 @@ class Found(NamedTuple):
 class Multistart:
     """The model of least score that several starts come to.
 
-    Each start draws prior variances γ, lets MacKay's updates find what is relevant, looks at every
-    model on the way back from there, and goes forward and back at the threshold that the best of
-    them implies, until nothing changes.
+    Each start finds columns that may be relevant, by joint updates of prior variances or by a
+    floating search, looks at every model on the way back from there, and goes forward and back at
+    the threshold that the best of them implies, until nothing changes.
 
     Parameters
     ----------
@@ -130,7 +147,10 @@ class Multistart:
         rows -= self.sample.noise is None
         self.most = max(min(rows, problem.shape[1]), len(self.include))
         self._empty, self._size = empty, empty.rss
-        self._columns = np.empty(0, np.int64)
+        self._columns = self._screened = np.empty(0, np.int64)
+        itemsize = problem.design.dtype.itemsize
+        self._in_doubt = plan.joint_starts_in_doubt(problem.shape, itemsize)
+        self._on_all = 0  # how many of them there were
 
     @property
     def chance(self) -> float:
@@ -173,13 +193,20 @@ class Multistart:
         self._wait.update(text=self._words)
 
     def _is_plain(self) -> bool:
-        """Whether the best model was found from two starts, and can't be there by chance."""
+        """Whether the best model was found from two starts, and can't be there by chance.
+
+        Among the first two starts there is one of each kind.
+        """
         times = Counter(one.support for one in self.found)[self.best.support]
         return times > 1 and self.chance < PLAIN
 
     def start(self, i: int, rng: np.random.Generator) -> Found:
         """What start number i comes to."""
-        survivors = self._survivors(i, rng)
+        before = (i + GREEDY - 2) // GREEDY  # floating searches
+        if i % GREEDY == 1:
+            survivors = self._met_greedily(before, rng)
+        else:
+            survivors = self._survivors(i - before, rng)
         # Where it goes from there depends on nothing else: many starts come to one model.
         if end := self._ends.get(tuple(sorted(survivors))):
             return end
@@ -203,6 +230,8 @@ class Multistart:
 
     def _survivors(self, i: int, rng: np.random.Generator) -> list[int]:
         """The columns that joint updates leave, the most relevant first; with those of include."""
+        if i:
+            i = self._look_at_all_in_doubt(i)
         columns, rows = self._columns, max(self.sample.rows - len(self.include), 1.0)
         gamma = np.exp(spread(i) * rng.standard_normal(columns.size))
         if i % 2:
@@ -219,6 +248,34 @@ class Multistart:
         order = np.argsort(-left.gamma, kind="stable")[: self.most - len(self.include)]
         order = order[left.gamma[order] > UNLIKELY * left.gamma.max(initial=0.0)]
         return [*self.include, *columns[left.columns[order]].tolist()]
+
+    def _look_at_all_in_doubt(self, i: int) -> int:
+        """Update all columns jointly, if these are many and chance may explain what was found.
+
+        A few times at most; returns which of these starts it is, otherwise i.
+        """
+        if self._on_all < self._in_doubt and (self._on_all or self.chance >= PLAIN):
+            if not self._on_all:
+                self._screened = self._columns
+                self._gather(self._empty.open_columns())
+            self._on_all += 1
+            return self._on_all - 1
+        if self._screened.size:
+            new = np.setdiff1d(self.best.support, self.include).astype(np.int64)
+            self._gather(np.union1d(self._screened, new))
+            self._screened = np.empty(0, np.int64)
+        return i
+
+    def _met_greedily(self, i: int, rng: np.random.Generator) -> list[int]:
+        """Where a floating search leads: from nothing at first, then from columns at random."""
+        columns = self.include
+        if i:
+            size = min(max(self.best.size, FEW), self.most // 4, self._columns.size)
+            columns = [*columns, *rng.choice(self._columns, size, replace=False).tolist()]
+        stopping = self.stopping(most=self.most)
+        return floating_search(
+            self.model(columns), self.criterion, stopping, self.best.support, self._heed
+        )
 
     def _known(self) -> Array | None:
         """Which of the columns updated jointly are in the best model so far, if any are."""
@@ -310,7 +367,7 @@ class Multistart:
         dropped = self.criterion.cost(rss + min(losses), size - 1) if losses else np.inf
         if min(added, dropped) < self.criterion.cost(rss * (1 + QUICKLY), size):
             return True
-        return rss > self.sample.exact and active.replacements().size > 0
+        return active.replacements().size > 0
 
     # ------------------------------------------------------------------ what they are made of
 
@@ -426,7 +483,11 @@ def search(
 
     With a ridge the search is one of plain least squares, on the augmented problem.
     """
-    data = problem(A, y, multi_target=True, ridge=ridge, include=include, exclude=exclude)
+    before = products_made()
+    data = problem(
+        kept_in_memory(A), y, multi_target=True, ridge=ridge, include=include, exclude=exclude
+    )
+    data.passes.made_before = before
     most, seed = check_whole(effort, "effort", 1), check_whole(seed, "seed", 0)
     check_function(callback, "callback")
     check_charge(criterion)
@@ -459,6 +520,18 @@ def search(
         starts=tuple(Start(one.support, one.cost) for one in multistart.found),
         goal=goal,
     )
+
+
+def kept_in_memory(A: Any) -> Any:
+    """The matrix of an operator, if all of its columns have to be computed; otherwise A."""
+    if type(A) is np.ndarray or is_dask(A):
+        return A
+    design = as_design(A)
+    measured = design.passes_to_measure == 0
+    keep = design.is_operator and not design.is_small
+    if keep and plan.computes_all_columns(design.shape, design.dtype.itemsize, measured):
+        return design.stored()
+    return design
 
 
 def condense_problem(data: Problem) -> Problem:
