@@ -314,3 +314,16 @@ def most_sampled(rows: float) -> int:
 def sampled_at_once(m: int) -> int:
     """Flips between two looks at whether somebody has interrupted: about a tenth of a second."""
     return max(50, int(3e6 / m))
+
+MODELS_ADDED_UP = 400_000
+"""Models that are added up, rather than sampled, at most: a second or two."""
+
+
+def adds_up_models(columns: int) -> bool:
+    """Whether all subsets of so many columns may be added up, little branches bounded."""
+    return columns <= 30
+
+
+def most_flips(m: int) -> int:
+    """Models that each chain samples at most: about two seconds for moderate m."""
+    return int(min(max(3e7 / m, 4000), 64_000))

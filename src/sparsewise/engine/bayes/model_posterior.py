@@ -1,20 +1,12 @@
-"""The posterior over all subsets of columns: priors, inner products, and chains of a sampler.
+"""The posterior over all subsets of columns: inner products, chains of a sampler, and their sums.
 
-Coefficients of the columns in a model have a slab N(0, σ²/d²) each, in units of unit columns:
-damped columns, as in Sparse Bayesian Learning with one d² for all. The slab's scale τ = 1/(d √n),
-in standard deviations of a coefficient of standardised columns, has a half-Cauchy prior; a model of
-k of m columns has the prior of the beta-binomial distribution BB(1, β) on size; log σ² is flat, and
-integrated out. Then
-
-    p(S, d | y) ∝ prior(k) p(d) det(A_S*A_S/d² + I)^(-½) (y*(I + A_S A_S*/d²)⁻¹y)^(-n/2).
-
-Copies of a column are never in a model together. The kernels do the rest on inner products, of
-which a row is made when its column is first to come in.
+The prior and the posterior are those of `criteria/model_prior.py`: columns of a model are damped, as in
+Sparse Bayesian Learning with one d² for all. Copies of a column are never in a model together. The
+kernels work on inner products, of which a row is made when its column is first to come in.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -23,8 +15,10 @@ import numpy as np
 from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise.criteria.base import Sample
+from sparsewise.criteria.model_prior import ModelPrior, damping_grid, log_posterior
 from sparsewise.kernels import load_model_posterior
 from sparsewise.problem.problem import Problem
+from sparsewise.results.model_posterior import CHECKED, FLOOR, ModelPosterior
 
 TEMPERING = 1.0
 """κ: how often, on average, chains try columns that have little to say for themselves."""
@@ -41,44 +35,14 @@ FIRST = 1000
 EVERY = 10
 """Flips between two steps of d²."""
 
-POINTS = 24
-"""Values of d²."""
+UNSEEN = 1e-3
+"""The share of the posterior that may be left out where models are added up."""
 
 LIKELY = 0.01
 """Columns more probable than this are likely to come in soon."""
 
 COPY = 64.0
 """Columns are copies if their inner product is within this many units of rounding of 1."""
-
-
-class Prior(NamedTuple):
-    """What is believed of models before the data.
-
-    Attributes
-    ----------
-    size : tuple of float
-        α and β of the beta-binomial distribution of the number of columns.
-    """
-
-    size: tuple[float, float]
-
-    def log_models(self, columns: int, most: int) -> Array:
-        """The logarithm of the prior of one model of 0, 1, …, `most` columns."""
-        from scipy.special import betaln
-
-        k, (alpha, beta) = np.arange(most + 1), self.size
-        return np.asarray(betaln(k + alpha, columns - k + beta) - betaln(alpha, beta))
-
-
-def damping_grid(measurements: float) -> tuple[Array, Array]:
-    """Values of d² from wide slabs to narrow ones, and logarithms of their prior probabilities.
-
-    1/d² = n τ², half-Cauchy of scale 1 in τ, at equal distances of log τ.
-    """
-    log_width = np.linspace(math.log(measurements * 1e4), math.log(0.1), POINTS)
-    scale = np.exp(log_width / 2) / math.sqrt(measurements)
-    density = np.log(scale) - np.log1p(np.square(scale))
-    return np.exp(-log_width), density - np.logaddexp.reduce(density)
 
 
 class GramRows:
@@ -136,7 +100,7 @@ class Sampler:
         Design, target and constraints.
     sample : Sample
         Rows, noise and targets.
-    prior : Prior
+    prior : ModelPrior
         What is believed of models before the data.
     starts : list of list of int
         The columns that chains begin with, in turns.
@@ -149,19 +113,21 @@ class Sampler:
     ----------
     chains : list
         The chains, each with its sums.
+    samples : int
+        How many models these are sums over.
     """
 
     def __init__(
         self,
         problem: Problem,
         sample: Sample,
-        prior: Prior,
+        prior: ModelPrior,
         starts: Sequence[Sequence[int]],
         *,
         seed: int = 0,
         check_interrupt: Callable[[], None] = lambda: None,
     ) -> None:
-        self._kernels = load_model_posterior()
+        self.kernels = load_model_posterior()
         self.problem, self.sample, self.check_interrupt = problem, sample, check_interrupt
         self.include = sorted(problem.constraints.include)
         m = problem.shape[1]
@@ -171,14 +137,15 @@ class Sampler:
         self.most = most + len(self.include)
         grid, log_grid = damping_grid(sample.rows)
         b = problem.correlate_rows(problem.Y).astype(self.gram.rows.dtype)
-        self.data = self._kernels.Data(
-            self.gram.rows, self.gram.slot, b, self.gram.twin, prior.log_models(free, most),
+        self.data = self.kernels.Data(
+            self.gram.rows, self.gram.slot, b, self.gram.twin, prior.log_models(np.arange(most + 1)),
             grid, log_grid, sample.parts * sample.targets / 2, float(sample.rows),
             float(sample.noise or 0.0), TEMPERING,
         )  # fmt: skip
         self.barred = np.zeros(m, bool)
         self.barred[list(problem.constraints.exclude)] = True
         self.barred |= problem.inverse_norms == 0
+        self.samples = 0
         self.chains = [
             self._begun(starts[c % len(starts)], np.random.default_rng([seed, c]))
             for c in range(CHAINS)
@@ -186,7 +153,7 @@ class Sampler:
 
     def _begun(self, start: Sequence[int], rng: np.random.Generator) -> Any:
         """A chain at its first model."""
-        kernels, q, m, room = self._kernels, len(self.data.b), self.problem.shape[1], self.most + 2
+        kernels, q, m, room = self.kernels, len(self.data.b), self.problem.shape[1], self.most + 2
         dtype = self.data.b.dtype
 
         def chain() -> Any:
@@ -217,7 +184,7 @@ class Sampler:
 
     def _sums(self, records: int) -> Any:
         q, m = self.data.b.shape
-        return self._kernels.Sums(
+        return self.kernels.Sums(
             np.zeros(2), np.zeros(m), np.zeros((q, m), self.data.b.dtype), np.zeros((q, m)),
             np.zeros(self.most + 3), np.zeros(self.data.damping.size), np.zeros(1),
             np.empty(records * plan.RECORDED_SIZE, np.int32), np.empty(records, np.int64),
@@ -226,6 +193,7 @@ class Sampler:
 
     def run(self, flips: int, *, counts: bool = True) -> None:
         """So many more flips of each chain; only those that count add to the sums."""
+        self.samples += counts * flips * len(self.chains)
         for i, chain in enumerate(self.chains):
             if counts:
                 self.chains[i] = chain = chain._replace(sums=self._longer(chain, flips))
@@ -234,11 +202,11 @@ class Sampler:
             while at < flips:
                 self.check_interrupt()
                 stop = min(at + plan.sampled_at_once(self.problem.shape[1]), flips)
-                at = self._kernels.sample(
+                at = self.kernels.sample(
                     self.data, chain.state, chain.kept, chain.sums, len(self.include),
                     uniforms[:stop], at, EVERY, counts,
                 )  # fmt: skip
-                wanted = int(chain.state.count[self._kernels.WANTED])
+                wanted = int(chain.state.count[self.kernels.WANTED])
                 if wanted >= 0:
                     self._bring(wanted, chain)
 
@@ -248,7 +216,7 @@ class Sampler:
         missing = np.flatnonzero((self.gram.slot < 0) & (state.probability > LIKELY))
         likely = missing[np.argsort(-state.flip[missing], kind="stable")[: plan.GRAM_AHEAD]]
         columns = np.array([wanted, *likely[likely != wanted]], np.int64)
-        size = self._kernels.SIZE
+        size = self.kernels.SIZE
         keep = sorted({int(j) for c in self.chains for j in c.state.order[: c.state.count[size]]})
         self.gram.fetch(columns, keep)
 
@@ -268,6 +236,13 @@ class Sampler:
         return np.array([c.sums.inclusion / c.sums.weight[0] for c in self.chains])
 
 
+    @property
+    def error(self) -> float:
+        """The largest standard error of an inclusion probability, by the spread between chains."""
+        each = self.inclusions.std(axis=0, ddof=1) / np.sqrt(len(self.chains))
+        return float(each.max(initial=0.0))
+
+
 class _Chain(NamedTuple):
     """A chain, room for a copy of it, its random numbers and its sums."""
 
@@ -275,3 +250,166 @@ class _Chain(NamedTuple):
     kept: Any
     rng: np.random.Generator
     sums: Any
+
+    def recorded(self, name: str) -> Array:
+        """What was recorded of the models met: of each, or of each of their columns."""
+        models, columns = self.state.count[4:6]  # RECORDED and WRITTEN
+        return np.asarray(getattr(self.sums, name)[: columns if name == "columns" else models])
+
+
+# --- from sums to a result ------------------------------------------------------------------------
+
+
+class Figures(NamedTuple):
+    """Sums over models, whoever made them, in units of unit columns and targets of norm one.
+
+    Attributes
+    ----------
+    mass : float
+        The sum of all weights.
+    inclusion, mean, square, sizes : arrays
+        Weighted sums, as in the kernels.
+    noise : float
+        The sum of σ².
+    models : dict of tuple of int to float
+        The weight of each model met.
+    """
+
+    mass: float
+    inclusion: Array
+    mean: Array
+    square: Array
+    sizes: Array
+    noise: float
+    models: dict[tuple[int, ...], float]
+
+
+def models_of(columns: Array, ends: Array, weights: Array) -> dict[tuple[int, ...], float]:
+    """The weight of each model in a record."""
+    models: dict[tuple[int, ...], float] = {}
+    first, entries = 0, columns.tolist()
+    for end, weight in zip(ends.tolist(), weights.tolist(), strict=True):
+        support = tuple(sorted(entries[first:end]))
+        models[support] = models.get(support, 0.0) + weight
+        first = end
+    return models
+
+
+def add_up(sampler: Sampler, most: int) -> tuple[Figures, float] | None:
+    """The sum over all models, and the share of the posterior that it is proved to hold.
+
+    Branches of little mass are bounded; what counts as little shrinks until all of them together are
+    less than `UNSEEN`. None: that took more than `most` models.
+    """
+    kernels, data = sampler.kernels, sampler.data
+    order = np.argsort(-sampler.inclusions.mean(axis=0), kind="stable")
+    order = order[~sampler.barred[order]]
+    places = sampler.gram.slot[order]
+    G = np.ascontiguousarray(sampler.gram.rows[np.ix_(places, order)])
+    ordered = data._replace(b=np.ascontiguousarray(data.b[:, order]))
+    reference = max(float(chain.recorded("log_posterior").max()) for chain in sampler.chains)
+    q, m = ordered.b.shape
+    seen, threshold = 0, 1e-4
+    while seen < most:
+        total = kernels.Total(
+            np.zeros(2), np.zeros(m), np.zeros((q, m), data.b.dtype), np.zeros((q, m)),
+            np.zeros(m + 2), np.zeros(data.damping.size), np.zeros(1),
+            np.empty(most * plan.RECORDED_SIZE, np.int32), np.empty(most, np.int64),
+            np.empty(most), np.zeros(3, np.int64),
+        )  # fmt: skip
+        sampler.check_interrupt()
+        done = kernels.add_up(ordered, G, reference, threshold, most - seen, total)
+        seen += int(total.count[2])
+        mass, lost = total.mass
+        if done and lost <= UNSEEN * (mass + lost):
+            return _in_order(total, order, sampler.problem.shape[1]), float(mass / (mass + lost))
+        threshold /= 10
+    return None
+
+
+def _in_order(total: Any, order: Array, m: int) -> Figures:
+    """Sums over columns in the order of the search as those of all columns."""
+
+    def spread(values: Array) -> Array:
+        out = np.zeros((*values.shape[:-1], m), values.dtype)
+        out[..., order] = values
+        return out
+
+    recorded, written, _ = total.count
+    return Figures(
+        float(total.mass[0]), spread(total.inclusion), spread(total.mean), spread(total.square),
+        total.sizes, float(total.noise[0]),
+        models_of(order[total.columns[:written]], total.ends[:recorded], total.weights[:recorded]),
+    )  # fmt: skip
+
+
+def sampled(sampler: Sampler) -> Figures:
+    """The sums of all chains."""
+    sums = [chain.sums for chain in sampler.chains]
+    models: dict[tuple[int, ...], float] = {}
+    for chain in sampler.chains:
+        met = models_of(*(chain.recorded(name) for name in ("columns", "ends", "weights")))
+        for support, weight in met.items():
+            models[support] = models.get(support, 0.0) + weight
+    return Figures(
+        sum(float(one.weight[0]) for one in sums),
+        *(sum(getattr(one, name) for one in sums) for name in ("inclusion", "mean", "square")),
+        sum(one.sizes for one in sums), sum(float(one.noise[0]) for one in sums), models,
+    )  # fmt: skip
+
+
+def model_posterior(
+    sampler: Sampler, prior: ModelPrior, figures: Figures, proved: float, sigma: float | None
+) -> ModelPosterior:
+    """The result in the units of the data."""
+    data, gram = sampler.problem, sampler.gram
+    units, mass, every = data.units, figures.mass, np.arange(data.shape[1])
+    inclusion = np.clip(figures.inclusion / mass, 0.0, 1.0)
+    inclusions = sampler.inclusions
+    error = inclusions.std(axis=0, ddof=1) / np.sqrt(len(inclusions))
+    if proved:
+        inclusions, error = inclusion[None], np.full(inclusion.shape, 1.0 - proved)
+    mean = figures.mean / mass
+    variance = np.maximum(figures.square / mass - np.square(np.abs(mean)), 0.0)
+    ranked = sorted(figures.models.items(), key=lambda item: (-item[1], item[0]))
+    supports = tuple(support for support, _ in ranked)
+    shares = np.array([weight for _, weight in ranked]) / mass
+    candidates = np.flatnonzero(inclusion > FLOOR)
+    missing = candidates[gram.slot[candidates] < 0]
+    if missing.size:
+        gram.fetch(missing)
+    have = candidates[gram.slot[candidates] >= 0]
+    return ModelPosterior(
+        inclusion=inclusion,
+        inclusion_error=error,
+        coef=units.coef(every, mean),
+        coef_std=units.coef(every, np.sqrt(variance)).real,
+        sigma=float(np.sqrt(figures.noise / mass)) * data.scale if sigma is None else sigma,
+        sigma_given=sigma,
+        sizes=figures.sizes / mass,
+        supports=supports,
+        weights=shares,
+        log_posteriors=np.array([_log_posterior(sampler, prior, S) for S in supports[:CHECKED]]),
+        proved=proved,
+        n_samples=sampler.samples,
+        chain_inclusion=inclusions,
+        prior=prior,
+        include=tuple(sampler.include),
+        exclude=tuple(sorted(data.constraints.exclude)),
+        candidates=have,
+        correlations=gram.rows[np.ix_(gram.slot[have], have)].copy(),
+    )
+
+
+def _log_posterior(sampler: Sampler, prior: ModelPrior, support: tuple[int, ...]) -> float:
+    """Of a model, by the eigenvalues of its Gram matrix."""
+    S, gram = np.array(support, np.int64), sampler.gram
+    missing = S[gram.slot[S] < 0]
+    if missing.size:
+        gram.fetch(missing)
+    values, vectors = np.linalg.eigh(gram.rows[np.ix_(gram.slot[S], S)])
+    values = np.maximum(values, np.finfo(float).tiny)
+    inner = np.square(np.abs(sampler.data.b[:, S] @ vectors.conj())).sum(axis=0)
+    free = len(support) - len(sampler.include)
+    shares = inner / values
+    return float(prior.log_models(free)) + log_posterior(values, shares, sampler.sample)
