@@ -306,17 +306,16 @@ def gram_slots(m: int) -> int:
     return min(m, max(64, int(5e7 / m)))
 
 
-def most_sampled(rows: float) -> int:
-    """Most columns of a model in the posterior over models."""
-    return int(min(rows, 200))
+MOST_SAMPLED = 200
+"""Most columns of a model in the posterior over models."""
 
 
 def sampled_at_once(m: int) -> int:
     """Flips between two looks at whether somebody has interrupted: about a tenth of a second."""
     return max(50, int(3e6 / m))
 
-MODELS_ADDED_UP = 400_000
-"""Models that are added up, rather than sampled, at most: a second or two."""
+MODELS_ADDED_UP = 100_000
+"""Models that are added up, rather than sampled, at most: half a second."""
 
 
 def adds_up_models(columns: int) -> bool:

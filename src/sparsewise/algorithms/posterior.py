@@ -46,6 +46,7 @@ def posterior(
     size_prior: float | None = None,
     tol: float = 0.01,
     max_iter: int | None = None,
+    max_models: int = plan.MODELS_ADDED_UP,
     seed: int = 0,
     include: Iterable[int] = (),
     exclude: Iterable[int] = (),
@@ -78,6 +79,8 @@ def posterior(
         Sampling ends when no standard error of an inclusion probability is larger.
     max_iter : int, optional
         Most models to be sampled by each chain; by default as many as take some seconds.
+    max_models : int
+        Most models to be added up, where there are at most 30 columns; 0: they are sampled.
     seed : int
         The same seed, the same answer.
     include, exclude : iterable of int
@@ -104,6 +107,7 @@ def posterior(
     """
     check_positive(tol, "tol")
     seed, most = check_whole(seed, "seed", 0), check_count(max_iter, "max_iter", 1)
+    all_models = check_whole(max_models, "max_models", 0)
     data = problem(A, y, multi_target=True, include=include, exclude=exclude)
     noise = None if sigma is None else relative_noise(sigma, data)
     sample = Sample.of(data, noise=noise)
@@ -124,7 +128,7 @@ def posterior(
             flips += more
             wait.update(4 * more)
             if flips == more and plan.adds_up_models(free) and not sampler.include:
-                exact = add_up(sampler, plan.MODELS_ADDED_UP)
+                exact = add_up(sampler, all_models)
                 if exact:
                     return model_posterior(sampler, prior, *exact, sigma)
     if sampler.error > DISAGREE:

@@ -756,6 +756,9 @@ def add_up(data, G, reference, threshold, most, total):
             bound = math.exp(bound - reference) * prior_sum(data.log_prior, k + 1, w, j + 1)
             place[k] = j + 1
             is_seen = bound > threshold
+            for i in range(k):
+                if data.twin[chosen[i]] == data.twin[j]:
+                    is_seen, bound = False, 0.0  # a copy is in the model
             if is_seen:
                 own = log_mass(data, at, k + 1, g, at[k + 1, LOSS], at[k + 1, LOG_DET])
                 mass = math.exp(data.log_prior[k + 1] + own - reference)

@@ -38,6 +38,9 @@ EVERY = 10
 UNSEEN = 1e-3
 """The share of the posterior that may be left out where models are added up."""
 
+GROWTH = 2
+"""A threshold of a tenth brings more than this many times the models seen so far."""
+
 LIKELY = 0.01
 """Columns more probable than this are likely to come in soon."""
 
@@ -132,7 +135,7 @@ class Sampler:
         self.include = sorted(problem.constraints.include)
         m = problem.shape[1]
         free = sample.features - len(self.include)
-        most = min(free, plan.most_sampled(sample.rows))
+        most = min(free, plan.MOST_SAMPLED)
         self.gram = GramRows(problem)
         self.most = most + len(self.include)
         grid, log_grid = damping_grid(sample.rows)
@@ -306,11 +309,14 @@ def add_up(sampler: Sampler, most: int) -> tuple[Figures, float] | None:
     order = order[~sampler.barred[order]]
     places = sampler.gram.slot[order]
     G = np.ascontiguousarray(sampler.gram.rows[np.ix_(places, order)])
-    ordered = data._replace(b=np.ascontiguousarray(data.b[:, order]))
+    place = np.empty(sampler.barred.size, np.int64)
+    place[order] = np.arange(order.size)
+    twin = place[sampler.gram.twin[order]]
+    ordered = data._replace(b=np.ascontiguousarray(data.b[:, order]), twin=twin)
     reference = max(float(chain.recorded("log_posterior").max()) for chain in sampler.chains)
     q, m = ordered.b.shape
     seen, threshold = 0, 1e-4
-    while seen < most:
+    while GROWTH * seen < most:
         total = kernels.Total(
             np.zeros(2), np.zeros(m), np.zeros((q, m), data.b.dtype), np.zeros((q, m)),
             np.zeros(m + 2), np.zeros(data.damping.size), np.zeros(1),
