@@ -314,6 +314,7 @@ def sampled_at_once(m: int) -> int:
     """Flips between two looks at whether somebody has interrupted: about a tenth of a second."""
     return max(50, int(3e6 / m))
 
+
 MODELS_ADDED_UP = 100_000
 """Models that are added up, rather than sampled, at most: half a second."""
 

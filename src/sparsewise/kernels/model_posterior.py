@@ -157,7 +157,7 @@ class Sums(NamedTuple):
 
 @part_jit
 def direction(data, chain, k):
-    """p = q* A of the direction whose recipe is u, over k columns: one pass over k rows, by fours."""
+    """p = q* A of the direction whose recipe is u: one pass over k rows, by fours."""
     p, u, order, slot, rows = chain.p, chain.u, chain.order, data.slot, data.rows
     for j in range(p.size):
         p[j] = 0.0
@@ -472,7 +472,7 @@ def loss_and_log_det(data, chain, L, x, damping):
 
 @part_jit
 def change_damping(data, chain, kept, locked, where, whether):
-    """A Metropolis step of d²: proposed from its posterior given the model, taken by the ratio of Σf.
+    """A Metropolis step of d², proposed from its posterior given the model; Σf decides.
 
     The chain's own distribution is the posterior times Σf.
     """
@@ -647,9 +647,7 @@ def grow_triangle(G, b, L, Z, at, chosen, k, j, d2):
 def log_mass(data, at, k, g, loss, log_det):
     """Of a model of k columns with its loss, or of the largest that a loss allows."""
     fit = loss / data.noise if data.noise > 0 else data.measurements * math.log(loss)
-    return data.log_damping_prior[g] - data.half * (
-        log_det - k * math.log(data.damping[g]) + fit
-    )
+    return data.log_damping_prior[g] - data.half * (log_det - k * math.log(data.damping[g]) + fit)
 
 
 @part_jit
@@ -716,7 +714,7 @@ def add_up(data, G, reference, threshold, most, total):
     (e_j + d²)/d² with column j, e_j being its energy given all of I ∪ F. So the branch has at most
     the mass
 
-        p(d) det(A_I*A_I/d² + I)^(-h) loss(I ∪ F)^(-h n) Σ_T prior(|I ∪ T|) Π_{j ∈ T} (d²/(e_j + d²))^h.
+        p(d) det(A_I*A_I/d² + I)^(-h) loss(I ∪ F)^(-h n) Σ_T prior(|I ∪ T|) Π_T (d²/(e_j + d²))^h.
 
     Columns come in an order in which the most probable are first. Returns whether it came to an
     end before `most` models were seen.

@@ -1,4 +1,4 @@
-"""The posterior over models: how probable each column is, and which columns stand for each other."""
+"""The posterior over models: how probable columns are, and which of them stand for each other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LARGEST = 50
 """Most columns of a credible set: a larger one says too little."""
 
 SLACK = 1e3
-"""Log odds may be off by this many units of the square root of rounding: h n log loss has digits to lose."""
+"""Log odds may be off by so many times √eps: rows times a logarithm loses some digits."""
 
 CHECKED = 20
 """Models whose posterior is stated, and recomputed by `ModelPosterior.check`."""
@@ -166,7 +166,7 @@ class ModelPosterior:
     def credible_sets(
         self, level: float = 0.95, purity: float = 0.5, size_prior: float | None = None
     ) -> list[CredibleSet]:
-        """Disjoint sets of columns of which, with probability `level`, one is in the model at least.
+        """Disjoint sets of columns: with probability `level` at least one of a set is in the model.
 
         Each begins with the most probable column that is left, and takes in the one that is most
         often in models without any of the set, as long as all are correlated by `purity` at least.
@@ -217,8 +217,10 @@ class ModelPosterior:
         noise = None if self.sigma_given is None else (self.sigma_given / data.scale) ** 2
         sample = Sample.of(data, noise=noise)
         recomputed = np.array([self._recomputed(S, data, sample) for S in self.supports[:CHECKED]])
-        error = np.abs(np.subtract.outer(recomputed, recomputed)
-                       - np.subtract.outer(self.log_posteriors, self.log_posteriors))
+        error = np.abs(
+            np.subtract.outer(recomputed, recomputed)
+            - np.subtract.outer(self.log_posteriors, self.log_posteriors)
+        )
         largest = float(error.max(initial=0.0))
         odds = recomputed - recomputed.max()
         expected = np.exp(odds) / np.exp(odds).sum()
@@ -297,11 +299,10 @@ class ModelPosterior:
         shown_columns = ", ".join(f"{j}: {self.inclusion[j]:.3f}" for j in likely) or "none"
         sets = [s for s in self.credible_sets() if len(s.columns) > 1]
         words = "; ".join(f"one of {set(s.columns)}, {s.probability:.2f}" for s in sets[:4])
-        how = (
-            f"{self.proved:.4%} of the posterior was seen"
-            if self.proved
-            else f"{count(len(self.chain_inclusion), 'chain')}, which agree to {1 - self.agreement:.3f}"
-        )
+        chains = count(len(self.chain_inclusion), "chain")
+        how = f"{chains}, which agree to {1 - self.agreement:.3f}"
+        if self.proved:
+            how = f"{self.proved:.4%} of the posterior was seen"
         size = float(self.sizes @ np.arange(self.sizes.size))
         return (
             f"Posterior over models of {self.inclusion.size} columns: {size:.1f} columns expected\n"

@@ -1,6 +1,6 @@
 """The posterior over all subsets of columns: inner products, chains of a sampler, and their sums.
 
-The prior and the posterior are those of `criteria/model_prior.py`: columns of a model are damped, as in
+Prior and posterior are those of `criteria/model_prior.py`: columns of a model are damped, as in
 Sparse Bayesian Learning with one d² for all. Copies of a column are never in a model together. The
 kernels work on inner products, of which a row is made when its column is first to come in.
 """
@@ -139,10 +139,11 @@ class Sampler:
         self.gram = GramRows(problem)
         self.most = most + len(self.include)
         grid, log_grid = damping_grid(sample.rows)
+        log_prior = prior.log_models(np.arange(most + 1))
         b = problem.correlate_rows(problem.Y).astype(self.gram.rows.dtype)
         self.data = self.kernels.Data(
-            self.gram.rows, self.gram.slot, b, self.gram.twin, prior.log_models(np.arange(most + 1)),
-            grid, log_grid, sample.parts * sample.targets / 2, float(sample.rows),
+            self.gram.rows, self.gram.slot, b, self.gram.twin, log_prior, grid, log_grid,
+            sample.parts * sample.targets / 2, float(sample.rows),
             float(sample.noise or 0.0), TEMPERING,
         )  # fmt: skip
         self.barred = np.zeros(m, bool)
@@ -180,9 +181,9 @@ class Sampler:
         wanted = np.array([j for j in first if self.gram.slot[j] < 0], np.int64)
         if wanted.size:
             self.gram.fetch(wanted)
-        seen: set[int] = set()
-        lowest = [j for j in first if not (self.gram.twin[j] in seen or seen.add(self.gram.twin[j]))]
-        kernels.begin(self.data, one, np.array(lowest, np.int64))
+        lowest = {int(self.gram.twin[j]): j for j in reversed(first)}  # of copies the first
+        columns = np.array([j for j in first if j in lowest.values()], np.int64)
+        kernels.begin(self.data, one, columns)
         return _Chain(one, kept, rng, self._sums(0))
 
     def _sums(self, records: int) -> Any:
@@ -237,7 +238,6 @@ class Sampler:
     def inclusions(self) -> Array:
         """Inclusion probabilities by each chain, a row each."""
         return np.array([c.sums.inclusion / c.sums.weight[0] for c in self.chains])
-
 
     @property
     def error(self) -> float:
@@ -301,8 +301,8 @@ def models_of(columns: Array, ends: Array, weights: Array) -> dict[tuple[int, ..
 def add_up(sampler: Sampler, most: int) -> tuple[Figures, float] | None:
     """The sum over all models, and the share of the posterior that it is proved to hold.
 
-    Branches of little mass are bounded; what counts as little shrinks until all of them together are
-    less than `UNSEEN`. None: that took more than `most` models.
+    Branches of little mass are bounded. What counts as little shrinks until all of them together
+    are less than `UNSEEN`. None: that took more than `most` models.
     """
     kernels, data = sampler.kernels, sampler.data
     order = np.argsort(-sampler.inclusions.mean(axis=0), kind="stable")
@@ -357,11 +357,14 @@ def sampled(sampler: Sampler) -> Figures:
         met = models_of(*(chain.recorded(name) for name in ("columns", "ends", "weights")))
         for support, weight in met.items():
             models[support] = models.get(support, 0.0) + weight
-    return Figures(
-        sum(float(one.weight[0]) for one in sums),
-        *(sum(getattr(one, name) for one in sums) for name in ("inclusion", "mean", "square")),
-        sum(one.sizes for one in sums), sum(float(one.noise[0]) for one in sums), models,
-    )  # fmt: skip
+    inclusion, mean, square, sizes = (
+        np.sum([getattr(one, name) for one in sums], axis=0)
+        for name in ("inclusion", "mean", "square", "sizes")
+    )
+    mass, noise = (
+        sum(float(getattr(one, name)[0]) for one in sums) for name in ("weight", "noise")
+    )
+    return Figures(mass, inclusion, mean, square, sizes, noise, models)
 
 
 def model_posterior(
