@@ -38,10 +38,12 @@ from sparsewise.results import BestSubsets as BestSubsets
 from sparsewise.results import Check as Check
 from sparsewise.results import Codes as Codes
 from sparsewise.results import CodesCheck as CodesCheck
+from sparsewise.results import CredibleSet as CredibleSet
 from sparsewise.results import L1Check as L1Check
 from sparsewise.results import L1Path as L1Path
 from sparsewise.results import L1Solution as L1Solution
 from sparsewise.results import Model as Model
+from sparsewise.results import ModelPosterior as ModelPosterior
 from sparsewise.results import MultistartCheck as MultistartCheck
 from sparsewise.results import MultistartSolution as MultistartSolution
 from sparsewise.results import Path as Path

@@ -308,3 +308,48 @@ def kernel_for(task: Task) -> Kernel | None:
 def needs(**asked: object) -> frozenset[str]:
     """The words whose values are true, as needs of a task."""
     return frozenset([word for word in asked if asked[word]])  # a list is quicker
+
+
+# The posterior over models.
+
+GRAM_COLUMNS = 256
+"""Columns whose inner products with all others are made in one pass."""
+
+GRAM_AHEAD = 7
+"""Rows of the Gram matrix that are made along with one that is needed: they share its pass."""
+
+RECORDED_SIZE = 24
+"""Columns of a model for which there is room in a record, on average."""
+
+
+def makes_whole_gram(m: int) -> bool:
+    """Whether all inner products are made at once: 32 MB at most."""
+    return m <= 2000
+
+
+def gram_slots(m: int) -> int:
+    """How many rows of the Gram matrix are kept: 400 MB of them."""
+    return min(m, max(64, int(5e7 / m)))
+
+
+MOST_SAMPLED = 200
+"""Most columns of a model in the posterior over models."""
+
+
+def sampled_at_once(m: int) -> int:
+    """Flips between two looks at whether somebody has interrupted: about a tenth of a second."""
+    return max(50, int(3e6 / m))
+
+
+MODELS_ADDED_UP = 100_000
+"""Models that are added up, rather than sampled, at most: half a second."""
+
+
+def adds_up_models(columns: int) -> bool:
+    """Whether all subsets of so many columns may be added up, little branches bounded."""
+    return columns <= 30
+
+
+def most_flips(m: int) -> int:
+    """Models that each chain samples at most: about two seconds for moderate m."""
+    return int(min(max(3e7 / m, 4000), 64_000))

@@ -7,7 +7,13 @@ import sys
 import pytest
 
 from sparsewise.cli.warm_up_command import NOT_KEPT, TYPES, warm_up
-from sparsewise.kernels import kept_in, load_homotopy, load_kernels, load_leaps
+from sparsewise.kernels import (
+    kept_in,
+    load_homotopy,
+    load_kernels,
+    load_leaps,
+    load_model_posterior,
+)
 from tests.cli import test_fit as test_cli
 from tests.kernels.tracing import INTERPRETED
 
@@ -16,7 +22,7 @@ run, refuse = test_cli.run, test_cli.refuse
 
 def kept_functions():
     """Every compiled function that Python calls."""
-    for module in (load_kernels(), load_homotopy(), load_leaps()):
+    for module in (load_kernels(), load_homotopy(), load_leaps(), load_model_posterior()):
         for name, one in vars(module).items():
             if getattr(one, "stats", None) and one.stats.cache_path:
                 yield name, one

@@ -1,8 +1,8 @@
 """The algorithms: one small file each, which registers itself in `ALGORITHMS`.
 
-They are imported here in the order in which they are presented. Three are not registered:
-`l1_path` returns a path rather than a model, `best_subset` is for small problems only, and
-`encode` runs the others on many signals.
+They are imported here in the order in which they are presented. Four are not registered:
+`l1_path` returns a path rather than a model, `posterior` the probabilities of all models,
+`best_subset` is for small problems only, and `encode` runs the others on many signals.
 """
 
 # Names imported with `as` are part of the package's interface.
@@ -38,3 +38,4 @@ from sparsewise.algorithms.fista import fista as fista
 from sparsewise.algorithms.best_subset import best_subset as best_subset
 from sparsewise.algorithms.encode import encode as encode
 from sparsewise.algorithms.l1_path import l1_path as l1_path
+from sparsewise.algorithms.posterior import posterior as posterior

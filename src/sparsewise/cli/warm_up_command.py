@@ -86,6 +86,7 @@ def _calls(dtype: np.dtype[Any]) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "prior variances, large", lambda: algorithms.fast_sbl(A, y, sigma=0.1)
     yield "codes", lambda: algorithms.encode(small, y[:, None], sparsity=3)
     yield "best subsets", lambda: algorithms.best_subset(narrow, y, sparsity=3)
+    yield "posterior over models", lambda: algorithms.posterior(narrow, y, max_iter=1)
     if dtype.kind == "f":  # for complex data, basis pursuit is nothing that we compile
         yield "paths of basis pursuit", lambda: algorithms.bpdn(small, y, residual=10.0)
 

@@ -130,6 +130,11 @@ def load_gram_kernels() -> Any:
     return COMPILATION.load("gram_stepwise", True)
 
 
+def load_model_posterior() -> Any:
+    """The sampler of models, and the sum over all of them."""
+    return COMPILATION.load("model_posterior", True)
+
+
 def kept_in() -> str | None:
     """The folder in which compiled code is kept; None: there is none that can be written to."""
     statistics = getattr(COMPILATION.load("stepwise", True).grow, "stats", None)

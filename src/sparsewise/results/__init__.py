@@ -18,6 +18,9 @@ from sparsewise.results.l1 import L1Path as L1Path
 from sparsewise.results.l1 import L1Solution as L1Solution
 from sparsewise.results.l1 import Reweighted as Reweighted
 from sparsewise.results.l1 import Round as Round
+from sparsewise.results.model_posterior import CredibleSet as CredibleSet
+from sparsewise.results.model_posterior import ModelPosterior as ModelPosterior
+from sparsewise.results.model_posterior import PosteriorModel as PosteriorModel
 from sparsewise.results.multistart import MultistartSolution as MultistartSolution
 from sparsewise.results.multistart import Start as Start
 from sparsewise.results.multistart import each_sigma as each_sigma
