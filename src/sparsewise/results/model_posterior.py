@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,9 @@ from sparsewise.criteria.model_prior import ModelPrior, log_posterior
 from sparsewise.errors import InputError
 from sparsewise.problem.problem import Problem, problem_of
 from sparsewise.problem.targets import Targets
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 FLOOR = 1e-3
 """Columns less probable than this are in no credible set."""
@@ -243,15 +247,16 @@ class ModelPosterior:
         return np.asarray(self.weights / self.weights.sum())
 
     @cached_property
-    def _membership(self) -> Array:
+    def _membership(self) -> csc_array:
         """Which of the candidates are in each model met, a row each."""
-        place = np.full(self.inclusion.size, -1)
-        place[self.candidates] = np.arange(self.candidates.size)
-        table = np.zeros((len(self.supports), self.candidates.size))
-        for i, support in enumerate(self.supports):
-            inside = place[list(support)]
-            table[i, inside[inside >= 0]] = 1.0
-        return table
+        from scipy.sparse import csr_array
+
+        ends = np.cumsum([0, *map(len, self.supports)])
+        columns = np.fromiter(chain(*self.supports), np.int64, int(ends[-1]))
+        shape = len(self.supports), self.inclusion.size
+        return csr_array((np.ones(columns.size), columns, ends), shape=shape).tocsc()[
+            :, self.candidates
+        ]
 
     def _weights_by(self, prior: ModelPrior) -> Array:
         """Shares of the models met under another prior of size."""
@@ -261,35 +266,33 @@ class ModelPosterior:
         return np.asarray(weights / weights.sum())
 
     def _grown(
-        self, lead: int, free: Array, table: Array, weights: Array, level: float, purity: float
+        self, lead: int, free: Array, table: csc_array, weights: Array, level: float, purity: float
     ) -> list[int]:
         """The set that begins with this candidate, if it reaches the level; else none."""
         related = np.abs(self.correlations) >= purity
-        members, without = [lead], weights * (1 - table[:, lead])
+        members, without = [lead], _without(table, lead, weights)
         suitable = free & related[lead]
         suitable[lead] = False
-        while without.sum() > 1 - level and len(members) < LARGEST:
+        while without.sum() > 1 - level:
             gains = np.where(suitable, without @ table, 0.0)
             best = int(np.argmax(gains))
-            if gains[best] <= 0:
+            if gains[best] <= 0 or len(members) == LARGEST:
                 return []
             members.append(best)
-            without = without * (1 - table[:, best])
+            without = _without(table, best, without)
             suitable &= related[best]
             suitable[best] = False
-        if without.sum() > 1 - level:
-            return []
-        for one in sorted(members, key=lambda i: float(weights @ table[:, i])):
+        for one in sorted(members, key=lambda i: _probability(table, [i], weights)):
             rest = [i for i in members if i != one]
-            if rest and weights @ table[:, rest].max(axis=1) >= level:
+            if rest and _probability(table, rest, weights) >= level:
                 members = rest
         return members
 
-    def _set(self, members: list[int], table: Array, weights: Array) -> CredibleSet:
+    def _set(self, members: list[int], table: csc_array, weights: Array) -> CredibleSet:
         correlations = np.abs(self.correlations[np.ix_(members, members)])
         return CredibleSet(
             tuple(sorted(self.candidates[members].tolist())),
-            float(weights @ table[:, members].max(axis=1)),
+            _probability(table, members, weights),
             float(correlations.min(initial=1.0)),
         )
 
@@ -311,3 +314,18 @@ class ModelPosterior:
             + f"  noise      σ = {self.sigma:.4g}\n"
             f"  computed   {how}, {count(self.n_samples, 'model')}"
         )
+
+
+def _without(table: csc_array, column: int, weights: Array) -> Array:
+    """The weights of models that don't have this column."""
+    rest = weights.copy()
+    rest[table.indices[table.indptr[column] : table.indptr[column + 1]]] = 0.0
+    return rest
+
+
+def _probability(table: csc_array, columns: list[int], weights: Array) -> float:
+    """That some of these columns is in the model."""
+    rest = weights
+    for column in columns:
+        rest = _without(table, column, rest)
+    return float(weights.sum() - rest.sum())
