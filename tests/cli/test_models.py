@@ -664,3 +664,13 @@ def test_what_is_filled_in_is_saved(run, csv, tmp_path):
     ]
     assert unknown - known == pytest.approx(model.coef[1])
     assert unknown == pytest.approx(9.0, abs=0.1)
+
+
+@pytest.mark.parametrize("lines", [["1,2", ",", "3,4"], ["1,2", "", "3,4", ""], ["1", "", "2"]])
+def test_a_prediction_for_each_line(run, refuse, csv, tmp_path, lines):
+    saved = tmp_path / "m.json"
+    LinearModel("y", ("a",), np.ones(1), 0.0, np.zeros(1), None, None, 3.0).save(saved)
+    data = csv("\n".join(["a,b" if "," in lines[0] else "a", *lines]))
+    assert 'missing values (of 3 rows): "a" 1' in refuse("predict", saved, data)
+    told = run("predict", saved, data, "--missing", "blank").splitlines()
+    assert told == ["prediction", f"{lines[0][0]}.0", "", f"{lines[2][0]}.0"]

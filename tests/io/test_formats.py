@@ -172,6 +172,19 @@ def test_workbooks(read):
     assert_same(read(BOOK, "t.csv"))
 
 
+def test_a_blank_row_of_a_workbook_is_a_row(tmp_path, capfd):
+    pytest.importorskip("fastexcel")
+    path = tmp_path / "t.xlsx"
+    rows = [["a", None, "y"], [1.0, None, 2.0], [None] * 3, [], [3.0, None, 4.5], [None] * 3]
+    path.write_bytes(workbook(rows))
+    [file] = open_table([str(path)]).files
+    assert {name: cells.to_list() for name, cells in file.columns.items()} == {
+        "a": [1, None, None, 3],
+        "y": [2, None, None, 4.5],
+    }
+    assert capfd.readouterr() == ("", "")
+
+
 def test_sheets_of_workbooks(tmp_path):
     pytest.importorskip("fastexcel")
     other, last = [["a", "y"], [7.0, 8.0]], [["b"], [9.0]]

@@ -1,5 +1,6 @@
 """Tables that are read piece by piece: the same numbers, and the same sentences, as in memory."""
 
+import gzip
 import itertools
 import os
 import re
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsewise.errors import InputError
+from sparsewise.io.model import Source
 from sparsewise.io.tables import encode, open_table, select
 from sparsewise.io.tables import stored_files as stored
 from sparsewise.io.tables.stored_files import TextFile, TypedFile, _last_row_end
@@ -160,12 +162,35 @@ def test_line_feeds_within_cells(tmp_path, pieces):
     assert '"te xt" holds text' in refusal
 
 
-def test_blank_lines_are_no_rows(tmp_path, pieces):
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_line_is_a_row(tmp_path, pieces, end, pack):
+    """A blank one lacks all values, and predictions stay beside their lines."""
+    lines = ["1,2", "", "", "3,4", ",", *[""] * 20, "5,6", "7", *[""] * 9, "8,9", ","]
     path = tmp_path / "t.csv"
-    path.write_text("\n\na,y\n" + "1,2\n\n\n3,4\n,\n" * 5)
-    table, stream = both(path, target="y")
-    assert table.rows == 10
-    assert_same(table, stream)
+    for after in ("", end, end * 30):  # blank lines at the end are none
+        path.write_bytes(pack(end.join(["", "", "a,y", *lines]).encode() + after.encode()))
+        gaps = sum(not line.endswith(tuple("123456789")) for line in lines)
+        missing = f'missing values (of {len(lines)} rows): "y" {gaps + 1}, "a" {gaps}'
+        assert refused(path, target="y").startswith(missing)
+        table, stream = both(path, target="y", drop_missing=True)
+        assert (table.rows, table.dropped) == (4, gaps + 1)
+        assert_same(table, stream)
+        for in_memory in (None, 0):
+            stored = open_table([str(path)], in_memory)
+            X = np.concatenate(list(encode(stored, (Source("a"),), ("a",), "blank")))
+            told = ["" if np.isnan(x) else f"{x:g}" for x in X[:, 0]]
+            assert told == [line.split(",")[0] for line in lines]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_line_of_a_single_column_is_a_row(tmp_path, pieces, end):
+    path, lines = tmp_path / "t.csv", ["1", "", "2", *[""] * 20, "3", "", ""]
+    path.write_bytes(end.join(["", "a", *lines, ""]).encode())
+    for in_memory in (None, 0):
+        stored = open_table([str(path)], in_memory)
+        X = np.concatenate(list(encode(stored, (Source("a"),), ("a",), "blank")))
+        assert ["" if np.isnan(x) else f"{x:g}" for x in X[:, 0]] == lines
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

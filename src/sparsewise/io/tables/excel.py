@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import logging
 from collections.abc import Sequence
 
 import polars as pl
@@ -20,21 +20,30 @@ def read_excel(data: bytes, label: str, sheet: str | None = None) -> pl.DataFram
             f"{label} is an Excel file: install what reads it with: pip install "
             "'sparsewise[excel]', or save the table as CSV"
         ) from None
+    # It logs a column without values, which is left out below.
+    logging.getLogger("fastexcel").addHandler(logging.NullHandler())
     try:
-        name = None
-        if sheet is not None:
-            name = _named(sheet, fastexcel.read_excel(data).sheet_names, label)
-        return pl.read_excel(
-            io.BytesIO(data),
-            sheet_name=name,
-            engine="calamine",
-            infer_schema_length=None,  # of all rows
-            raise_if_empty=False,
-        )
+        book = fastexcel.read_excel(data)
+        which = 0 if sheet is None else _named(sheet, book.sheet_names, label)
+        # The types are those of all rows; a blank row between others is one of missing values.
+        frame: pl.DataFrame = book.load_sheet(which, schema_sample_rows=None).to_polars()
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError):
         raise InputError(
             f"can't read {label}: it is an Excel file, but protected, cut short or damaged"
         ) from None
+    frame = frame.select(
+        column
+        for column in frame
+        if column.null_count() < len(column) or not column.name.startswith("__UNNAMED__")
+    )
+    return frame.with_columns(
+        pl.col(name).cast(pl.Date) for name in frame.columns if _is_date(frame[name])
+    )
+
+
+def _is_date(cells: pl.Series) -> bool:
+    """Whether all times are midnight: Excel has no dates without a time."""
+    return cells.dtype == pl.Datetime and bool((cells == cells.dt.truncate("1d")).all())
 
 
 def _named(sheet: str, names: Sequence[str], label: str) -> str:

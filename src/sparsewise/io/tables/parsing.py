@@ -135,13 +135,6 @@ def _without(cells: pl.Series, missing: pl.Series) -> pl.Series:
     return cells.set(missing, None) if missing.any() else cells
 
 
-def rows_with_cells(raw: RawTable) -> pl.Series:
-    """Return a mask of the rows that aren't blank: blank lines of a text are no data."""
-    empty = pl.DataFrame([column.is_null().alias(name) for name, column in raw.columns.items()])
-    filled = ~empty.select(pl.all_horizontal(pl.all())).to_series()
-    return filled if raw.is_text else filled | True
-
-
 def sorted_levels(levels: Iterable[str]) -> tuple[str, ...]:
     """Return levels in order: numbers by size, anything else as text."""
     texts = list(levels)

@@ -17,7 +17,7 @@ import polars as pl
 
 from sparsewise._util.text import quoted
 from sparsewise.io.tables import parsing
-from sparsewise.io.tables.parsing import ParsedColumn, parse_column, rows_with_cells
+from sparsewise.io.tables.parsing import ParsedColumn, parse_column
 from sparsewise.io.tables.reading import RawTable
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Profile:
     Attributes
     ----------
     rows : int
-        Rows that are not blank.
+        All rows.
     complete : int
         Those without a missing value.
     counted : int
@@ -175,11 +175,10 @@ class Profile:
 
 
 class ParsedRows(NamedTuple):
-    """Some rows: their cells, which rows are complete, which are not blank, and their profile."""
+    """Some rows: their cells, which rows are complete, and their profile."""
 
     columns: Mapping[str, ParsedColumn]
     complete: pl.Series
-    filled: pl.Series
     profile: Profile
 
     def numbers(self, name: str, booleans: Collection[str]) -> pl.Series:
@@ -193,33 +192,27 @@ class ParsedRows(NamedTuple):
 def parse(piece: RawTable, schema: Schema) -> ParsedRows:
     """Parse some rows."""
     columns = {name: parse_column(piece, name, name in schema.text) for name in schema.columns}
-    filled = rows_with_cells(piece)
-    complete = filled
+    rows = len(next(iter(piece.columns.values())))
+    complete = pl.repeat(True, rows, eager=True)
     for name, column in columns.items():
         if name not in schema.imputed:
             complete = complete & ~column.missing
         if schema.skip_unknown and name in schema.levels:
             complete = complete & column.values.is_in(schema.levels[name]).fill_null(True)
     profiles = {
-        name: _profile(piece, name, column, filled, complete, schema)
-        for name, column in columns.items()
+        name: _profile(piece, name, column, complete, schema) for name, column in columns.items()
     }
     counted = complete
     if schema.weights is not None and not profiles[schema.weights].refused:
         column = columns[schema.weights]
         weights = column.values if column.boolean is None else column.boolean
         counted = (weights > 0).fill_null(False) & complete
-    profile = Profile(int(filled.sum()), int(complete.sum()), int(counted.sum()), profiles)
-    return ParsedRows(columns, complete, filled, profile)
+    profile = Profile(rows, int(complete.sum()), int(counted.sum()), profiles)
+    return ParsedRows(columns, complete, profile)
 
 
 def _profile(
-    piece: RawTable,
-    name: str,
-    column: ParsedColumn,
-    filled: pl.Series,
-    complete: pl.Series,
-    schema: Schema,
+    piece: RawTable, name: str, column: ParsedColumn, complete: pl.Series, schema: Schema
 ) -> ColumnProfile:
     """Return what some rows of a column hold."""
 
@@ -232,7 +225,7 @@ def _profile(
         file = piece.label if schema.several else ""
         return Cell(str(column.texts[row])[:60], piece.first_row + row + 1, file)
 
-    missing = int((column.missing & filled).sum())
+    missing = int(column.missing.sum())
     if column.kind:
         return ColumnProfile(missing, column.kind, first(column.other), column.only_boolean)
     if name in schema.levels:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import operator
 import os
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import dropwhile, islice
 
 import polars as pl
 
@@ -40,7 +41,7 @@ class RawTable:
     label: str
     columns: dict[str, pl.Series]
     default_target: str | None = None
-    is_text: bool = False  # numbers are to be found in the text, and blank lines are no data
+    is_text: bool = False  # numbers are to be found in the text
     first_row: int = 0  # how many rows of the file come before
     size: int = 0  # how much of its file it is, in the units of that
     decimal: str = "."  # what is before the decimals of a number in text
@@ -143,7 +144,8 @@ def _read_text(data: bytes, label: str, form: Form) -> RawTable:
     if not data.strip():
         raise empty_text(label)
     separator, header = header_of(data, label, form)
-    frame = text_frame(data, separator, header, label)
+    rows, _ = without_blank_end(data, len(header))
+    frame = text_frame(rows, separator, header, label)
     columns = {name: frame[name] for name in header}
     return RawTable(label, columns, is_text=True, decimal=form.decimal)
 
@@ -151,6 +153,20 @@ def _read_text(data: bytes, label: str, form: Form) -> RawTable:
 def empty_text(label: str) -> InputError:
     """A text without a header."""
     return InputError(f"{label} is empty: a header line and rows of numbers are needed")
+
+
+def without_blank_end(data: bytes, width: int) -> tuple[bytes, bytes]:
+    """Cut off the blank lines at the end of a text.
+
+    Every line behind the header is a row, a blank one, too: it lacks all values. But those that end
+    a file are no rows, unless it has a single column, where they are how a missing value is
+    written.
+    """
+    if width == 1:
+        return data, b""
+    rows = data.rstrip(b"\r\n")
+    blank = data[len(rows) :]
+    return (rows + b"\n", blank.partition(b"\n")[2]) if rows else (b"", blank)
 
 
 def text_frame(
@@ -185,8 +201,8 @@ def _lines(data: bytes) -> Iterator[str]:
 
 
 def _records(data: bytes, separator: str) -> Iterator[list[str]]:
-    """Yield the rows as lists of cells, without blank lines."""
-    return (row for row in csv.reader(_lines(data), delimiter=separator) if row)
+    """Yield the rows as lists of cells, from the first that is not blank."""
+    return dropwhile(operator.not_, csv.reader(_lines(data), delimiter=separator))
 
 
 def header_bytes(data: bytes, separator: str) -> int:

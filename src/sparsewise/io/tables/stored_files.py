@@ -40,6 +40,7 @@ from sparsewise.io.tables.reading import (
     text_frame,
     tidy_names,
     typed_frame,
+    without_blank_end,
 )
 from sparsewise.io.tables.schema import Schema
 
@@ -222,13 +223,14 @@ class TextFile:
         raise empty_text(path)
 
     def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
-        """Yield some rows after the other, with all columns: only these tell a blank line."""
+        """Yield some rows after the other."""
         header = list(self.names)
         # As many cells as the header has, so that a row which has more is noticed.
         line = self.separator.join(f"c{j}" for j in range(len(header))).encode() + b"\n"
-        before = 0
+        before, blank = 0, b""
         for block, size in _blocks(self.label, self.form, self.start, self.old_line_ends):
-            frame = text_frame(line + block, self.separator, header, self.label, before)
+            rows, blank = without_blank_end(blank + block, len(header))
+            frame = text_frame(line + rows, self.separator, header, self.label, before)
             yield RawTable(
                 self.label,
                 dict(zip(header, frame.get_columns(), strict=True)),

@@ -427,8 +427,7 @@ def encode(
     for rows in stored.parsed(schema, report):
         X = np.full((rows.profile.rows, len(names)), np.nan, order="F")
         if names:
-            complete = rows.complete.filter(rows.filled).to_numpy()
-            X[complete] = table.features(rows).to_numpy()
+            X[rows.complete.to_numpy()] = table.features(rows).to_numpy()
         yield X
 
 
