@@ -160,8 +160,9 @@ def test_a_row_of_nothing_but_gaps_is_a_row():
 
 
 OTHER_TYPES = {
-    "text": (["b", "a"], '"b" in row 1.*--categorical c'),
-    "dates or times": ([datetime.date(2024, 1, 2)] * 2, '"2024-01-02" in row 1.*--categorical c'),
+    "text": (["b", "b"], '"b" in row 1.*--categorical c'),
+    "categories": (pl.Series(["7", "8"], dtype=pl.Enum(["7", "8"])), '"7" in .*--categorical c'),
+    "dates or times": ([datetime.date(2024, 1, 2)] * 2, '"2024-01-02" in row 1.*numbers first'),
     "durations": ([datetime.timedelta(1)] * 2, "into numbers first"),
     "lists": ([[1], [2]], "into numbers first"),
     "records": ([{"k": 1}, {"k": 2}], "into numbers first"),
@@ -193,16 +194,58 @@ def test_digits_in_a_column_of_text_are_text_where_types_are_told():
 
 
 def test_several_columns_without_numbers():
-    raw = typed_table(t=["b", "a"], u=pl.Series(["p", "q"], dtype=pl.Categorical), y=[1, 2])
+    raw = typed_table(t=["b", "b"], u=pl.Series(["p", "q"], dtype=pl.Categorical), y=[1, 2])
     with pytest.raises(
-        InputError, match=r'the columns "t", "u" hold text: .*exclude="t,u", .*categorical="t,u"$'
+        InputError,
+        match=r'"t", "u" hold text and categories: .*exclude="t,u", .*categorical="t,u"$',
     ):
         select(raw, target="y")
-    raw = typed_table(t=["b", "a"], l=[[1], [2]], y=[1, 2])
+    raw = typed_table(t=["b", "b"], l=[[1], [2]], y=[1, 2])
     with pytest.raises(
         InputError, match=r'"t", "l" hold text and lists: .*exclude="t,l", .*categorical="t"$'
     ):
         select(raw, target="y")
+
+
+def test_columns_that_tell_no_groups_are_to_be_left_out():
+    """Labels, dates and texts of which there are too many; and of numbers, a single word."""
+    n = 2 * MOST_LEVELS + 2
+    columns = {
+        "id": [f"r{j}" for j in range(n)],
+        "day": [f"2024-01-{j % 28 + 1:02}" for j in range(n)],
+        "at": [datetime.datetime(2024, 1, j % 28 + 1) for j in range(n)],
+        "pair": [f"r{j // 2}" for j in range(n)],
+        "number": [*map(str, range(n - 1)), "many"],
+    }
+    for name, cells in columns.items():
+        raw = RawTable("t", {name: pl.Series(cells), "y": pl.Series(range(n))})
+        if name == "number":
+            raw = text_table("number,y\n" + "".join(f"{x},1\n" for x in cells))
+        with pytest.raises(InputError) as error:
+            select(raw, target="y")
+        assert sentence(error.value).endswith(
+            f": leave it out with --exclude {name}, or turn it into numbers first"
+        )
+
+
+@pytest.mark.parametrize("in_memory", [None, 0])
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_numbers_that_pandas_declares_categories(tmp_path, form, in_memory):
+    pytest.importorskip("pyarrow")  # by which pandas writes them
+    # Polars reads no others of Feather: neither gaps nor fractions.
+    some, others = ([1, 2, None, 1], [0.5, 2, 2, 2]) if form == "parquet" else ([1, 2, 2, 1],) * 2
+    levels = pd.Categorical(some, categories=[1, 2, 3])
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 5], "i ": levels, "f": pd.Categorical(others)})
+    path = str(tmp_path / f"t.{form}")
+    getattr(frame, f"to_{form}")(path)
+    stored = tables.open_table([path], in_memory)
+    with pytest.raises(InputError, match=r'"i", "f" hold categories: .*categorical="i,f"$'):
+        select(stored, target="a")
+    table = select(stored, target="a", categorical=["i", "f"], drop_missing=True)
+    assert table.encoding == (
+        Source("i", ("1", "2")),
+        Source("f", tuple(f"{x:g}" for x in sorted({*others}))),
+    )
 
 
 # --- text -----------------------------------------------------------------------------------------

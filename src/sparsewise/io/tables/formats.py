@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import importlib
 import io
+import json
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -130,6 +131,33 @@ def kind_of(head: bytes, tail: bytes = b"") -> str:
         return ARROW_STREAM
     workbook = head.startswith(b"PK\x03\x04") and b"xl/" in head
     return EXCEL if workbook or head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") else TEXT
+
+
+PANDAS = re.compile(rb'\{\s*"(index_columns|column_indexes|columns|partition_columns)"')
+"""How what pandas notes on the columns of a file begins."""
+
+
+def declared_categories(file: BinaryIO, kind: str) -> set[str]:
+    """Return the columns that pandas had as categories: of those that are numbers, only it tells.
+
+    Its note is text among what a Parquet or Arrow file says of its columns: at its end, but at the
+    beginning of a stream.
+    """
+    if kind == ARROW_STREAM:
+        file.seek(4)
+        about = file.read(int.from_bytes(file.read(4), "little"))
+    else:  # a footer, its length in four bytes, and how the file began
+        mark = 4 if kind == PARQUET else 6
+        size = file.seek(-4 - mark, io.SEEK_END)
+        length = min(int.from_bytes(file.read(4), "little"), size)
+        file.seek(size - length)
+        about = file.read(length)
+    for start in PANDAS.finditer(about):
+        with suppress(ValueError, TypeError, KeyError):
+            note, _ = json.JSONDecoder().raw_decode(about[start.start() :].decode(errors="replace"))
+            columns = note["columns"]
+            return {one["name"] for one in columns if one["pandas_type"] == "categorical"}
+    return set()
 
 
 OTHERS = (

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from sparsewise.io.tables.reading import RawTable
+from sparsewise.io.tables.reading import RawTable, as_text
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "#n/a")
 # Beyond this, squares overflow.
@@ -49,7 +49,8 @@ class ParsedColumn(NamedTuple):
 
 
 REFUSED: tuple[tuple[tuple[Any, ...], str], ...] = (
-    ((pl.String, pl.Categorical, pl.Enum), "text"),
+    ((pl.String,), "text"),
+    ((pl.Categorical, pl.Enum), "categories"),
     ((pl.Date, pl.Datetime, pl.Time), "dates or times"),
     ((pl.Duration,), "durations"),
     ((pl.List, pl.Array), "lists"),
@@ -57,7 +58,7 @@ REFUSED: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((pl.Binary,), "bytes"),
 )
 """What a column can hold besides numbers, by its type."""
-GROUPS = ("text", "dates or times")
+GROUPS = ("text", "categories", "dates or times")
 """What can be told apart by its text."""
 
 
@@ -74,7 +75,7 @@ def parse_column(raw: RawTable, name: str, categorical: bool) -> ParsedColumn:
         missing |= cells.is_nan().fill_null(False)
     kind = _kind(cells.dtype)
     if categorical and (not kind or kind in GROUPS):
-        return _levels(_as_text(cells), missing)
+        return _levels(as_text(cells), missing)
     if kind:
         return ParsedColumn(cells, missing, cells, kind, ~missing)
     return ParsedColumn(_without(cells.cast(pl.Float64), missing), missing, cells)
@@ -116,14 +117,6 @@ def _as_numbers(cells: pl.Series, decimal: str) -> pl.Series:
     return _without(
         cells.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False), points
     )
-
-
-def _as_text(cells: pl.Series) -> pl.Series:
-    """Return typed cells as a text file would have them: whole numbers without a point."""
-    if cells.dtype.is_decimal():
-        cells = cells.cast(pl.Float64)
-    texts = cells.cast(pl.String).str.strip_chars()
-    return texts.str.strip_suffix(".0") if cells.dtype.is_float() else texts
 
 
 def _levels(cells: pl.Series, missing: pl.Series) -> ParsedColumn:

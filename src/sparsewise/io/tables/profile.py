@@ -55,10 +55,12 @@ class ColumnProfile:
         What it holds in place of numbers.
     first : Cell or None
         The first cell of that kind.
+    others : int
+        How many there are.
     only_boolean : bool
         Whether a text says nothing but true and false.
     levels : frozenset of str
-        The levels, as far as they are remembered.
+        The levels, or texts in place of numbers, as far as they are remembered.
     low, high : float
         The least number and the largest; the other way round if there is none.
     first_number, last_number : float or None
@@ -71,6 +73,7 @@ class ColumnProfile:
     missing: int = 0
     kind: str = ""
     first: Cell | None = None
+    others: int = 0
     only_boolean: bool = True
     levels: frozenset[str] = frozenset()
     low: float = math.inf
@@ -89,6 +92,7 @@ class ColumnProfile:
             missing=self.missing + later.missing,
             kind=first.kind,
             first=first.first,
+            others=self.others + later.others,
             only_boolean=self.only_boolean and later.only_boolean,
             levels=self.levels if full else self.levels | later.levels,
             low=min(self.low, later.low),
@@ -227,13 +231,23 @@ def _profile(
 
     missing = int(column.missing.sum())
     if column.kind:
-        return ColumnProfile(missing, column.kind, first(column.other), column.only_boolean)
+        assert column.other is not None
+        levels = frozenset[str]()
+        if column.kind in ("text", "categories"):
+            levels = _levels(column.texts.cast(pl.String).filter(column.other))
+        return ColumnProfile(
+            missing,
+            column.kind,
+            first(column.other),
+            int(column.other.sum()),
+            column.only_boolean,
+            levels,
+        )
     if name in schema.levels:
         unknown = ~column.values.is_in(schema.levels[name]).fill_null(True) & complete
         return ColumnProfile(missing, unknown=first(unknown))
     if name in schema.text:
-        levels = column.values.filter(complete).drop_nulls().unique().head(MOST_REMEMBERED)
-        return ColumnProfile(missing, levels=frozenset(levels.to_list()))
+        return ColumnProfile(missing, levels=_levels(column.values.filter(complete).drop_nulls()))
     numbers = column.values
     low, high, first_number, last_number = _range(numbers.filter(complete).drop_nulls())
     negative = (numbers < 0).fill_null(False) & complete if name == schema.weights else None
@@ -247,6 +261,11 @@ def _profile(
         too_large=first((numbers.abs() > parsing.LARGEST).fill_null(False) & complete),
         negative=first(negative),
     )
+
+
+def _levels(texts: pl.Series) -> frozenset[str]:
+    """Return what the texts are, as far as it is remembered."""
+    return frozenset(texts.unique().head(MOST_REMEMBERED).to_list())
 
 
 def _range(numbers: pl.Series) -> tuple[float, float, float | None, float | None]:

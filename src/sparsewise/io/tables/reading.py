@@ -13,7 +13,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, islice
 
@@ -93,6 +93,7 @@ def _read_typed(data: bytes, label: str, kind: str, sheet: str | None) -> RawTab
             formats.ARROW_STREAM: pl.read_ipc_stream,
         }[kind]
         frame = typed_frame(lambda: read(io.BytesIO(data)), label, kind)
+        frame = as_declared(frame, formats.declared_categories(io.BytesIO(data), kind))
     names = tidy_names(frame.columns, label)
     return RawTable(label, dict(zip(names, frame.get_columns(), strict=True)), kind=kind)
 
@@ -110,6 +111,23 @@ def typed_frame(read: Callable[[], pl.DataFrame], label: str, kind: str) -> pl.D
             raise InputError(
                 f"can't read {label}: it is {a} {kind} file, but cut short or damaged"
             ) from None
+
+
+def as_declared(frame: pl.DataFrame, categories: Collection[str]) -> pl.DataFrame:
+    """Return the frame with these columns as categories, whatever these are."""
+    return frame.with_columns(
+        as_text(frame[name]).cast(pl.Categorical)
+        for name in categories
+        if name in frame.columns and frame[name].dtype.is_numeric()
+    )
+
+
+def as_text(cells: pl.Series) -> pl.Series:
+    """Return typed cells as a text file would have them: whole numbers without a point."""
+    if cells.dtype.is_decimal():
+        cells = cells.cast(pl.Float64)
+    texts = cells.cast(pl.String).str.strip_chars()
+    return texts.str.strip_suffix(".0") if cells.dtype.is_float() else texts
 
 
 def tidy_names(columns: Iterable[str], label: str) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, ClassVar
 import polars as pl
 
 from sparsewise import plan
+from sparsewise._util.files import open_file
 from sparsewise._util.text import listing, quoted, shortened
 from sparsewise.errors import InputError
 from sparsewise.io.tables.formats import (
@@ -27,12 +28,14 @@ from sparsewise.io.tables.formats import (
     Form,
     check_not_other,
     check_text,
+    declared_categories,
     detect,
     open_text,
 )
 from sparsewise.io.tables.profile import ParsedRows, parse
 from sparsewise.io.tables.reading import (
     RawTable,
+    as_declared,
     empty_text,
     header_bytes,
     header_of,
@@ -91,6 +94,8 @@ class TypedFile:
         The rows, from the first to before the last.
     at_once : int
         How many columns to read at a time.
+    categories : frozenset of str
+        Columns of the file that were declared to be categories.
     kind : str
         Parquet, or Arrow.
     """
@@ -100,6 +105,7 @@ class TypedFile:
     start: int
     end: int
     at_once: int
+    categories: frozenset[str] = frozenset()
     kind: str = PARQUET
 
     is_text = False
@@ -114,7 +120,9 @@ class TypedFile:
         # All of the file may be one row group.
         at_once = ROW_GROUP * len(names) // max(1, os.path.getsize(path))
         columns = dict(zip(names, frame.columns, strict=True))
-        return cls(path, columns, 0, rows, min(max(1, at_once), COLUMNS), kind)
+        with open_file(path) as file:
+            categories = frozenset(declared_categories(file, kind))
+        return cls(path, columns, 0, rows, min(max(1, at_once), COLUMNS), categories, kind)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -148,7 +156,7 @@ class TypedFile:
             frames.append(typed_frame(part.collect, self.label, self.kind))
         if any(frame.height != rows for frame in frames):
             raise changed(self.label)
-        return pl.concat(frames, how="horizontal")
+        return as_declared(pl.concat(frames, how="horizontal"), self.categories)
 
 
 def _stretches(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
