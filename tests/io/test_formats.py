@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from sparsewise.cli.spelling import sentence
 from sparsewise.errors import InputError
 from sparsewise.io.tables import Form, formats, open_table, select
-from sparsewise.io.tables import stored_files as stored
 
 rng = np.random.default_rng(0)
 FRAME = pl.DataFrame({"größe": rng.normal(size=60), "b": rng.normal(size=60), "y": range(60)})
@@ -94,7 +93,7 @@ BOOK = workbook([FRAME.columns, *(map(float, row) for row in FRAME.rows())])
 @pytest.fixture(params=[None, 0], ids=["small", "streamed"])
 def read(request, tmp_path, monkeypatch):
     """Read bytes as a file, in memory or piece by piece."""
-    monkeypatch.setattr(stored, "BLOCK", 500)
+    monkeypatch.setattr(formats, "BLOCK", 500)
 
     def table(data, name="t.csv", **form):
         (tmp_path / name).write_bytes(data)
@@ -222,6 +221,12 @@ def test_what_workbooks_refuse(refused):
     assert "is empty" in refused(workbook([]))
     mixed = workbook([["a", "y"], [1.5, 1.0], ["much", 2.0]])
     assert 'column "a" holds text' in refused(mixed)
+
+
+def test_a_workbook_of_which_too_much_would_come(refused, monkeypatch):
+    pytest.importorskip("fastexcel")
+    monkeypatch.setattr("sparsewise.io.tables.excel.MOST_UNPACKED", 5000)
+    assert "GB unpacked, and sheets are read as a whole: save the table as CSV" in refused(BOOK)
 
 
 def test_folders_have_them_all(tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sparsewise.errors import InputError
 from sparsewise.io.model import Source
-from sparsewise.io.tables import encode, open_table, select
+from sparsewise.io.tables import encode, formats, open_table, select
 from sparsewise.io.tables import stored_files as stored
 from sparsewise.io.tables.stored_files import TextFile, TypedFile, _last_row_end
 from sparsewise.suffstats.condensed import Condensed
@@ -29,7 +29,7 @@ def pieces(monkeypatch):
         monkeypatch.setattr(stored, "READ", 2 * rows * 8 * 4)
         monkeypatch.setattr(stored, "COLUMNS", 2)
         monkeypatch.setattr(stored, "PIECE", rows * 8 * 4)
-        monkeypatch.setattr(stored, "BLOCK", rows * 9)
+        monkeypatch.setattr(formats, "BLOCK", rows * 9)
         monkeypatch.setattr("sparsewise.io.tables.table.CHUNK", rows * 8 * 5)
 
     cut(3)
@@ -214,7 +214,7 @@ def test_text_is_cut_where_rows_end(text):
 
 
 def test_an_open_quotation_mark_is_no_endless_row(tmp_path, pieces, monkeypatch):
-    monkeypatch.setattr(stored, "LONGEST_RECORD", 200)
+    monkeypatch.setattr(formats, "LONGEST_RECORD", 200)
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "1,2\n" * 20 + '"1,2\n' + "1,2\n" * 200)
     with pytest.raises(InputError, match=r"does not end within .* quotation mark never closed"):
@@ -427,11 +427,37 @@ def test_pieces_with_several_targets(tmp_path, pieces, form, rows):
 
 # --- memory ---------------------------------------------------------------------------------------
 
+ENDLESS = """
+import resource, sys
+from sparsewise.cli import main
+resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
+sys.exit(main(["fit", sys.argv[1], "--target", "y"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there may be no such device")
+def test_what_has_no_end_is_refused(tmp_path):
+    words = [sys.executable, "-c", ENDLESS]
+    zeros = subprocess.run([*words, "/dev/zero"], capture_output=True, text=True)
+    assert zeros.returncode == 2
+    assert "/dev/zero is no text, as it has bytes of zero" in zeros.stderr
+    with subprocess.Popen(["sh", "-c", "yes | tr -d '\\n'"], stdout=subprocess.PIPE) as endless:
+        line = subprocess.run([*words, "-"], stdin=endless.stdout, capture_output=True, text=True)
+        endless.stdout.close()
+    assert line.returncode == 2
+    assert "a row of standard input does not end within 128 MB" in line.stderr
+    for source in ("-", "/dev/stdin"):  # but pipes are read
+        table = "a,y\n1,2\n2,4.1\n3,6\n"
+        whole = subprocess.run([*words, source], input=table, capture_output=True, text=True)
+        assert (whole.returncode, whole.stderr) == (0, "")
+
+
 PEAK = """
 import sys
 from pathlib import Path
-from sparsewise.io.tables import open_table, select, stored_files as stored, table as tables
-stored.READ, stored.PIECE, stored.BLOCK, tables.CHUNK = 2**22, 2**20, 2**20, 2**20
+from sparsewise.io.tables import formats, open_table, select
+from sparsewise.io.tables import stored_files as stored, table as tables
+stored.READ, stored.PIECE, formats.BLOCK, tables.CHUNK = 2**22, 2**20, 2**20, 2**20
 first, folder = sys.argv[1:]
 for path, keep in ((first, iter), (folder, iter), (folder, list)):
     table = select(open_table([path], in_memory=0), target="x0")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import zipfile
 from collections.abc import Sequence
 
 import polars as pl
 
 from sparsewise._util.text import listing, quoted
 from sparsewise.errors import InputError
+
+MOST_UNPACKED = 2**29
+"""Bytes of a workbook, unpacked: its cells take some four times as much."""
 
 
 def read_excel(data: bytes, label: str, sheet: str | None = None) -> pl.DataFrame:
@@ -22,6 +27,7 @@ def read_excel(data: bytes, label: str, sheet: str | None = None) -> pl.DataFram
         ) from None
     # It logs a column without values, which is left out below.
     logging.getLogger("fastexcel").addHandler(logging.NullHandler())
+    _check_size(data, label)
     try:
         book = fastexcel.read_excel(data)
         which = 0 if sheet is None else _named(sheet, book.sheet_names, label)
@@ -39,6 +45,20 @@ def read_excel(data: bytes, label: str, sheet: str | None = None) -> pl.DataFram
     return frame.with_columns(
         pl.col(name).cast(pl.Date) for name in frame.columns if _is_date(frame[name])
     )
+
+
+def _check_size(data: bytes, label: str) -> None:
+    """Raise an error for an archive of which far more comes than it takes itself."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+    except (zipfile.BadZipFile, ValueError):  # of before 2007, or damaged
+        return
+    if size > MOST_UNPACKED:
+        raise InputError(
+            f"{label} takes {size / 1e9:.1f} GB unpacked, and sheets are read as a whole: save the "
+            "table as CSV or Parquet"
+        )
 
 
 def _is_date(cells: pl.Series) -> bool:

@@ -7,6 +7,7 @@ import importlib
 import io
 import json
 import re
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -34,6 +35,12 @@ MARKS = (
     (b"\xfe\xff", "utf-16"),
 )
 """How a text begins that is in another encoding, and says so."""
+
+BLOCK = 2**23
+"""Bytes of text that are read at a time: as cells and numbers they take some ten times as much."""
+
+LONGEST_RECORD = 2**27
+"""Bytes of text that may belong to one row: in more, a quotation mark was never closed."""
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " "}
 """Those that are hard to type."""
@@ -268,12 +275,47 @@ def _is_damage(error: Exception, module: Any) -> bool:
     return isinstance(error, (EOFError, zlib.error, *own))
 
 
-def whole(data: bytes, label: str) -> bytes:
-    """Return the bytes of a file, unpacked."""
+def whole(source: str, label: str, form: Form) -> bytes:
+    """Return all bytes of a file, or of standard input, unpacked."""
+    if source == "-":
+        data = _read(sys.stdin.buffer, label, form)
+    else:
+        with open_file(source) as raw:
+            data = _read(raw, label, form)
     if packing_of(data) is None:
         return data
     with unpacked(io.BytesIO(data), label) as file:
-        return file.read()
+        return _read(file, label, form)
+
+
+def _read(file: BinaryIO, label: str, form: Form) -> bytes:
+    """Read all of it; what may have no end, as a device, is refused before it fills the memory."""
+    data = file.read(HEAD)
+    if packing_of(data) is not None or kind_of(data) != TEXT:
+        return data + file.read()
+    check_beginning(data, label, form)
+    blocks, line = [data], 0
+    while block := file.read(BLOCK):
+        blocks.append(block)
+        line = 0 if b"\n" in block or b"\r" in block else line + len(block)
+        check_line(line, label)
+    return b"".join(blocks)
+
+
+def check_beginning(head: bytes, label: str, form: Form) -> None:
+    """Raise an error for what is no table, or begins with zeros that no encoding explains."""
+    check_not_other(head, label)
+    if form.encoding is None and not any(head.startswith(mark) for mark, _ in MARKS):
+        check_text(head if b"\0" in head else b"", label)
+
+
+def check_line(length: int, label: str) -> None:
+    """Raise an error for a line of so many bytes that it may have no end."""
+    if length > LONGEST_RECORD:
+        raise InputError(
+            f"a row of {label} does not end within {LONGEST_RECORD // 2**20} MB: is a quotation "
+            "mark never closed?"
+        )
 
 
 def in_utf8(data: bytes, label: str, form: Form) -> bytes:

@@ -19,12 +19,11 @@ from itertools import dropwhile, islice
 
 import polars as pl
 
-from sparsewise._util.files import read_file
 from sparsewise._util.progress import STDERR
 from sparsewise._util.text import listing, look_up, quoted
 from sparsewise.errors import InputError, Parameter
 from sparsewise.io.tables import formats
-from sparsewise.io.tables.formats import BYTE_ORDER_MARK, Form, check_not_other, check_text
+from sparsewise.io.tables.formats import BYTE_ORDER_MARK, Form, check_text
 
 SEPARATORS = (",", "\t", ";")
 UNUSUAL = "|:"
@@ -71,12 +70,11 @@ def read_table(source: str, form: Form | None = None) -> RawTable:
         How a text is written, and which sheet is meant, where that is not plain.
     """
     label = "standard input" if source == "-" else source
-    data = sys.stdin.buffer.read() if source == "-" else read_file(source)
-    data, form = formats.whole(data, label), form or Form()
+    form = form or Form()
+    data = formats.whole(source, label, form)
     kind = formats.kind_of(data[: formats.HEAD], data[-4:])
     if kind != formats.TEXT:
         return _read_typed(data, label, kind, form.sheet)
-    check_not_other(data[: formats.HEAD], label)
     return _read_text(_cleaned(formats.in_utf8(data, label, form), label), label, form)
 
 

@@ -19,6 +19,7 @@ from sparsewise import plan
 from sparsewise._util.files import open_file
 from sparsewise._util.text import listing, quoted, shortened
 from sparsewise.errors import InputError
+from sparsewise.io.tables import formats
 from sparsewise.io.tables.formats import (
     ARROW,
     BYTE_ORDER_MARK,
@@ -26,7 +27,8 @@ from sparsewise.io.tables.formats import (
     PARQUET,
     TEXT,
     Form,
-    check_not_other,
+    check_beginning,
+    check_line,
     check_text,
     declared_categories,
     detect,
@@ -58,12 +60,6 @@ ROW_GROUP = 2**26
 
 PIECE = 2**25
 """Bytes of the numbers of Parquet that are handed out together."""
-
-BLOCK = 2**23
-"""Bytes of text that are read at a time: as cells and numbers they take some ten times as much."""
-
-LONGEST_RECORD = 2**27
-"""Bytes of text that may belong to one row: in more, a quotation mark was never closed."""
 
 TEXTS = (".csv", ".tsv", ".txt")
 PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
@@ -219,7 +215,7 @@ class TextFile:
         with open_text(path, form) as (text, raw):
             head = text.read(HEAD)
             size = os.fstat(raw.fileno()).st_size
-        check_not_other(head, path)
+        check_beginning(head, path, form)
         start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
         old_line_ends = not _has_line_feed(path, form)
         for block, _ in _blocks(path, form, start, old_line_ends):
@@ -252,7 +248,7 @@ class TextFile:
 
 def _has_line_feed(path: str, form: Form) -> bool:
     with open_text(path, form) as (text, _):
-        return any(b"\n" in data for data in iter(lambda: text.read(BLOCK), b""))
+        return any(b"\n" in data for data in iter(lambda: text.read(formats.BLOCK), b""))
 
 
 def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[tuple[bytes, int]]:
@@ -260,16 +256,13 @@ def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[
     with open_text(path, form) as (text, raw):
         _skip(text, start)
         rest, place = b"", raw.tell()
-        while data := text.read(BLOCK):
+        while data := text.read(formats.BLOCK):
             rest += data.replace(b"\r", b"\n") if old_line_ends else data
             if end := _last_row_end(rest):
                 yield check_text(rest[:end], path), raw.tell() - place
                 rest, place = rest[end:], raw.tell()
-            elif len(rest) > LONGEST_RECORD:
-                raise InputError(
-                    f"a row of {path} does not end within {LONGEST_RECORD // 2**20} MB: is a "
-                    "quotation mark never closed?"
-                )
+            else:
+                check_line(len(rest), path)
         if rest:
             yield check_text(rest, path), raw.tell() - place
 
@@ -277,7 +270,7 @@ def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[
 def _skip(file: BinaryIO, number: int) -> int:
     """Read so many bytes and forget them, for what is unpacked can't seek; return how many came."""
     left = number
-    while left > 0 and (data := file.read(min(left, BLOCK))):
+    while left > 0 and (data := file.read(min(left, formats.BLOCK))):
         left -= len(data)
     return number - left
 
