@@ -11,7 +11,7 @@ from sparsewise.errors import InputError
 from sparsewise.io.model import Source
 from sparsewise.io.tables import RawTable, encode, imputing, open_table, select
 from sparsewise.io.tables import stored_files as stored
-from sparsewise.io.tables.profile import parse
+from sparsewise.io.tables.parsing import parse
 from sparsewise.io.tables.schema import Schema
 
 
@@ -124,10 +124,10 @@ def narrowed(values, weights, parts, monkeypatch, bits=None):
         monkeypatch.setattr(imputing, "MOST_BITS", bits)
         monkeypatch.setattr(imputing, "FEWEST_BITS", bits)
 
-    def count(state):
-        return sum(state.counted([rows]) for rows in pieces)
+    def count(*bits):
+        return sum(imputing.counted([rows], ["a"], "w", *bits) for rows in pieces)
 
-    return imputing.medians(imputing.Narrowing.begin(["a"], "w", ()), count)["a"]
+    return imputing.medians(["a"], count)["a"]
 
 
 def sorted_median(values, weights):

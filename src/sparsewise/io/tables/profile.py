@@ -8,20 +8,11 @@ machines have read.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
-import polars as pl
+from typing import NamedTuple
 
 from sparsewise._util.text import quoted
-from sparsewise.io.tables import parsing
-from sparsewise.io.tables.parsing import ParsedColumn, parse_column
-from sparsewise.io.tables.reading import RawTable
-
-if TYPE_CHECKING:
-    from sparsewise.io.tables.schema import Schema
 
 MOST_REMEMBERED = 100_000
 """Levels of a column that are remembered: more are refused anyway, whatever their number."""
@@ -171,110 +162,3 @@ class Profile:
     def refused(self) -> dict[str, ColumnProfile]:
         """The columns that hold something else than numbers."""
         return {name: column for name, column in self.columns.items() if column.refused}
-
-    @property
-    def booleans(self) -> frozenset[str]:
-        """The columns of text that say true and false."""
-        return frozenset(name for name, column in self.columns.items() if column.is_boolean)
-
-
-class ParsedRows(NamedTuple):
-    """Some rows: their cells, which rows are complete, and their profile."""
-
-    columns: Mapping[str, ParsedColumn]
-    complete: pl.Series
-    profile: Profile
-
-    def numbers(self, name: str, booleans: Collection[str]) -> pl.Series:
-        """Return the numbers of a column in complete rows; of booleans, 0 and 1."""
-        values, boolean = self.columns[name].values, self.columns[name].boolean
-        if boolean is not None and name in booleans:
-            values = boolean
-        return values.filter(self.complete)
-
-
-def parse(piece: RawTable, schema: Schema) -> ParsedRows:
-    """Parse some rows."""
-    columns = {name: parse_column(piece, name, name in schema.text) for name in schema.columns}
-    rows = len(next(iter(piece.columns.values())))
-    complete = pl.repeat(True, rows, eager=True)
-    for name, column in columns.items():
-        if name not in schema.imputed:
-            complete = complete & ~column.missing
-        if schema.skip_unknown and name in schema.levels:
-            complete = complete & column.values.is_in(schema.levels[name]).fill_null(True)
-    profiles = {
-        name: _profile(piece, name, column, complete, schema) for name, column in columns.items()
-    }
-    counted = complete
-    if schema.weights is not None and not profiles[schema.weights].refused:
-        column = columns[schema.weights]
-        weights = column.values if column.boolean is None else column.boolean
-        counted = (weights > 0).fill_null(False) & complete
-    profile = Profile(rows, int(complete.sum()), int(counted.sum()), profiles)
-    return ParsedRows(columns, complete, profile)
-
-
-def _profile(
-    piece: RawTable, name: str, column: ParsedColumn, complete: pl.Series, schema: Schema
-) -> ColumnProfile:
-    """Return what some rows of a column hold."""
-
-    def first(mask: pl.Series | None) -> Cell | None:
-        """The first of the cells, if there is any."""
-        if mask is None or not mask.any():
-            return None
-        row = mask.arg_max()
-        assert row is not None
-        file = piece.label if schema.several else ""
-        return Cell(str(column.texts[row])[:60], piece.first_row + row + 1, file)
-
-    missing = int(column.missing.sum())
-    if column.kind:
-        assert column.other is not None
-        levels = frozenset[str]()
-        if column.kind in ("text", "categories"):
-            levels = _levels(column.texts.cast(pl.String).filter(column.other))
-        return ColumnProfile(
-            missing,
-            column.kind,
-            first(column.other),
-            int(column.other.sum()),
-            column.only_boolean,
-            levels,
-        )
-    if name in schema.levels:
-        unknown = ~column.values.is_in(schema.levels[name]).fill_null(True) & complete
-        return ColumnProfile(missing, unknown=first(unknown))
-    if name in schema.text:
-        return ColumnProfile(missing, levels=_levels(column.values.filter(complete).drop_nulls()))
-    numbers = column.values
-    low, high, first_number, last_number = _range(numbers.filter(complete).drop_nulls())
-    negative = (numbers < 0).fill_null(False) & complete if name == schema.weights else None
-    return ColumnProfile(
-        missing,
-        only_boolean=column.only_boolean,
-        low=low,
-        high=high,
-        first_number=first_number,
-        last_number=last_number,
-        too_large=first((numbers.abs() > parsing.LARGEST).fill_null(False) & complete),
-        negative=first(negative),
-    )
-
-
-def _levels(texts: pl.Series) -> frozenset[str]:
-    """Return what the texts are, as far as it is remembered."""
-    return frozenset(texts.unique().head(MOST_REMEMBERED).to_list())
-
-
-def _range(numbers: pl.Series) -> tuple[float, float, float | None, float | None]:
-    """Return the least and the largest number; and the first and the last, if rows are numbered."""
-    values = numbers.to_numpy()
-    if not values.size:
-        return math.inf, -math.inf, None, None
-    low, high = float(values.min()), float(values.max())
-    is_numbering = (
-        high - low == values.size - 1 and low.is_integer() and bool((np.diff(values) == 1).all())
-    )
-    return (low, high, low, high) if is_numbering else (low, high, None, None)

@@ -20,7 +20,7 @@ IMPUTE = ("median", "indicator")
 ROW_LABELS = re.compile(r"__index_level_\d+__")
 """Row labels that pandas saves as a column: no measurement."""
 
-Medians = Callable[[Collection[str]], dict[str, float]]
+Medians = Callable[[Sequence[str]], dict[str, float]]
 """From columns of numbers to their medians."""
 
 

@@ -34,7 +34,7 @@ from sparsewise.io.tables.formats import (
     detect,
     open_text,
 )
-from sparsewise.io.tables.profile import ParsedRows, parse
+from sparsewise.io.tables.parsing import ParsedRows, parse
 from sparsewise.io.tables.reading import (
     RawTable,
     as_declared,

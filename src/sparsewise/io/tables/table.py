@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -18,9 +18,10 @@ from sparsewise._util.text import count
 from sparsewise.errors import InputError, Parameter
 from sparsewise.io.model import Source
 from sparsewise.io.tables import imputing, validation
-from sparsewise.io.tables.imputing import FloatArray, Narrowing
+from sparsewise.io.tables.imputing import FloatArray
 from sparsewise.io.tables.names import positions
-from sparsewise.io.tables.profile import ParsedRows, Profile
+from sparsewise.io.tables.parsing import ParsedRows
+from sparsewise.io.tables.profile import Profile
 from sparsewise.io.tables.reading import RawTable
 from sparsewise.io.tables.schema import FitSchema, ModelSchema, Schema
 from sparsewise.io.tables.stored_files import Report, Stored, changed
@@ -73,8 +74,6 @@ class Table:
         The features.
     encoding : tuple of Source
         The columns that the features are made of.
-    booleans : frozenset of str
-        Columns of text that say true and false.
     rows : int
         Rows without a missing value.
     counted_rows : int
@@ -95,7 +94,6 @@ class Table:
     schema: Schema
     names: tuple[str, ...]
     encoding: tuple[Source, ...]
-    booleans: frozenset[str]
     rows: int = 0
     counted_rows: int = 0
     rows_before: tuple[int, ...] = ()
@@ -166,12 +164,11 @@ class Table:
         columns: dict[str, pl.Series] = {}
         for source in self.encoding:
             if source.levels is None:
-                numbers = rows.numbers(source.name, self.booleans)
+                numbers = rows.values(source.name)
                 filled = numbers if source.fill is None else numbers.fill_null(float(source.fill))
                 columns[source.name] = filled
                 if source.indicator:
-                    missing = rows.columns[source.name].missing.filter(rows.complete)
-                    columns[source.missing] = missing.cast(pl.Float64)
+                    columns[source.missing] = numbers.is_null().cast(pl.Float64)
             else:
                 columns |= _indicators(source, rows)
         return pl.DataFrame({name: columns[name] for name in self.names})
@@ -179,14 +176,12 @@ class Table:
     def chunk(self, rows: ParsedRows) -> Chunk:
         """Return complete rows as numbers."""
         schema = self.schema
-        numbers = partial(rows.numbers, booleans=self.booleans)
-        targets = pl.DataFrame({name: numbers(name) for name in schema.targets})
+        targets = pl.DataFrame({name: rows.values(name) for name in schema.targets})
         weights = folds = None
         if schema.weights is not None:
-            weights = numbers(schema.weights).to_numpy()
+            weights = rows.values(schema.weights).to_numpy()
         if schema.fold is not None:
-            labels = rows.columns[schema.fold].values.filter(rows.complete)
-            folds = np.array(labels.to_list(), dtype=str)
+            folds = np.array(rows.values(schema.fold).to_list(), dtype=str)
         return Chunk(self.features(rows), targets, weights, folds)
 
     def chunks(self, report: Report | None = None) -> Iterator[Chunk]:
@@ -248,7 +243,7 @@ class Table:
 
 def _indicators(source: Source, rows: ParsedRows) -> dict[str, pl.Series]:
     """Return a feature of zeros and ones for each encoded level of a column."""
-    cells = rows.columns[source.name].values.filter(rows.complete)
+    cells = rows.values(source.name)
     if source.fill is not None:
         cells = cells.fill_null(str(source.fill))
     levels = list(source.levels or ())
@@ -361,11 +356,12 @@ def select(
     profiles: list[Profile] = stored.each(partial(_profile, schema), report)
     profile = sum(profiles, Profile())
 
-    def medians(columns: Collection[str]) -> dict[str, float]:
-        state = Narrowing.begin(columns, schema.weights, profile.booleans)
-        with waiting("finding medians", state.readings * stored.size, unasked=True) as wait:
+    def medians(columns: Sequence[str]) -> dict[str, float]:
+        size = imputing.readings(columns) * stored.size
+        with waiting("finding medians", size, unasked=True) as wait:
             return imputing.medians(
-                state, lambda state: stored.total(partial(_histogram, schema, state), wait.update)
+                columns,
+                lambda *bits: stored.total(partial(_histogram, schema, columns, bits), wait.update),
             )
 
     encoding, features, notes = schema.encode(profile, stored.label, medians)
@@ -374,7 +370,6 @@ def select(
         schema=schema,
         names=features,
         encoding=encoding,
-        booleans=profile.booleans,
         rows=profile.complete,
         counted_rows=profile.counted,
         rows_before=tuple(accumulate((part.counted for part in profiles), initial=0))[:-1],
@@ -422,7 +417,6 @@ def encode(
         schema=schema,
         names=tuple(names),
         encoding=tuple(encoding),
-        booleans=profile.booleans,
     )
     for rows in stored.parsed(schema, report):
         X = np.full((rows.profile.rows, len(names)), np.nan, order="F")
@@ -437,6 +431,6 @@ def _profile(schema: Schema, part: Stored, report: Report | None = None) -> Prof
 
 
 def _histogram(
-    schema: Schema, state: Narrowing, part: Stored, report: Report | None = None
+    schema: Schema, columns: Sequence[str], bits: Any, part: Stored, report: Report | None = None
 ) -> FloatArray:
-    return state.counted(part.parsed(schema, report))
+    return imputing.counted(part.parsed(schema, report), columns, schema.weights, *bits)
