@@ -11,11 +11,13 @@ import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, ClassVar
+from operator import add
+from typing import Any, BinaryIO
 
 import polars as pl
 
 from sparsewise import plan
+from sparsewise._util.dask_cluster import Cluster
 from sparsewise._util.files import open_file
 from sparsewise._util.text import listing, quoted, shortened
 from sparsewise.errors import InputError
@@ -60,6 +62,12 @@ ROW_GROUP = 2**26
 
 PIECE = 2**25
 """Bytes of the numbers of Parquet that are handed out together."""
+
+PARTS_PER_THREAD = 4
+"""Parts for each thread of a worker, at least, that all end at about the same time."""
+
+LARGEST_PART = 2 * READ
+"""Bytes of numbers in a part for a worker: one that is lost loses no more."""
 
 TEXTS = (".csv", ".tsv", ".txt")
 PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
@@ -312,14 +320,16 @@ class Stored:
         The column to be explained, if no other is named.
     kept : tuple of ParsedRows
         All rows, parsed already, of a table in memory.
+    cluster : Cluster, optional
+        The workers that read the files, which they must see under the same names: profiles and
+        triangles travel, no rows.
     """
 
     label: str
     files: tuple[File, ...]
     default_target: str | None = None
     kept: tuple[ParsedRows, ...] = ()
-
-    distributed: ClassVar[bool] = False
+    cluster: Cluster | None = None
 
     @classmethod
     def of(cls, raw: RawTable | Stored) -> Stored:
@@ -375,15 +385,53 @@ class Stored:
     def each(
         self, task: Callable[..., Any], report: Report | None = None, *arguments: Sequence[Any]
     ) -> list[Any]:
-        """Return the results of a task, one for each part; all files are one part here."""
-        return [task(self, *(values[0] for values in arguments), report=report)]
+        """Return the results of a task, one for each part; all files are one without workers."""
+        if self.cluster is None:
+            return [task(self, *(values[0] for values in arguments), report=report)]
+        return self.cluster.results(_submit(self, self.cluster, task, report, *arguments))
 
     def total(
         self, task: Callable[..., Any], report: Report | None = None, *arguments: Sequence[Any]
     ) -> Any:
-        """Return the sum of the results of a task."""
-        [total] = self.each(task, report, *arguments)
+        """Return the sum of the results of a task: of workers two and two, where they are."""
+        if self.cluster is None:
+            [total] = self.each(task, report, *arguments)
+            return total
+        futures = _submit(self, self.cluster, task, report, *arguments)
+        while len(futures) > 1:
+            pairs = futures[: len(futures) // 2 * 2]
+            sums = self.cluster.ask(add, pairs[::2], pairs[1::2])
+            futures = [*sums, *futures[len(pairs) :]]
+        [total] = self.cluster.results(futures)
         return total
+
+
+def _submit(
+    stored: Stored,
+    cluster: Cluster,
+    task: Callable[..., Any],
+    report: Report | None,
+    *arguments: Sequence[Any],
+) -> list[Any]:
+    """Ask workers for a task on every part, and report the parts that are done."""
+    parts = [Stored(file.label, (file,)) for file in _parts(stored, cluster.threads)]
+    futures = cluster.ask(task, parts, *map(list, arguments))
+    if report is not None:
+        for future, part in zip(futures, parts, strict=True):
+            future.add_done_callback(lambda done, size=part.size: report(size))
+    return futures
+
+
+def _parts(stored: Stored, threads: int) -> Iterator[File]:
+    """Cut Parquet and Arrow files into parts of equal rows; a text is read as a whole."""
+    most = min(LARGEST_PART, stored.size // (PARTS_PER_THREAD * threads))
+    for file in stored.files:
+        if not isinstance(file, TypedFile):
+            yield file
+            continue
+        length = max(1, most // (8 * len(file.columns)))
+        for start in range(file.start, max(file.end, file.start + 1), length):
+            yield replace(file, start=start, end=min(start + length, file.end))
 
 
 def open_files(sources: Sequence[str], form: Form | None = None) -> Stored:

@@ -138,7 +138,7 @@ class Table:
     def condenses(self) -> bool:
         """Whether triangles are much smaller than the rows, and these far away or too large."""
         pays = plan.condenses(plan.CONDENSE_UNREAD, self.rows, len(self.names), len(self.targets))
-        return pays and (self.stored.distributed or self.bytes > plan.TABLE_IN_MEMORY)
+        return pays and (self.stored.cluster is not None or self.bytes > plan.TABLE_IN_MEMORY)
 
     def positions(self, names: Iterable[str]) -> list[int]:
         """Return where features stand; a column of text stands for its levels.
