@@ -635,10 +635,13 @@ def test_rows_without_one_of_the_targets_are_missing():
         ({"target": ["y", "z", "y"]}, '--target names "y" more than once'),
         ({"target": ["y", "q"]}, 'there is no column "q"'),
         ({"target": ["y", "c"]}, 'the target "c" holds text .*: use numbers'),
-        ({"target": ["y", "z"], "features": ["x", "z"]}, '"z" can\'t be a target and a feature'),
-        ({"target": ["y", "z"], "weights": "z"}, '"z" can\'t be a target and the weights at once'),
-        ({"target": ["y", "z"], "fold": "y"}, '"y" can\'t be a target and the folds at once'),
-        ({"target": ["y", "z"], "categorical": ["z"]}, '"z" can\'t be a target and categorical'),
+        ({"target": ["y", "z"], "features": ["x", "z"]}, '"z" can\'t be the target and a feature'),
+        (
+            {"target": ["y", "z"], "weights": "z"},
+            '"z" can\'t be the target and the weights at once',
+        ),
+        ({"target": ["y", "z"], "fold": "y"}, '"y" can\'t be the target and the folds at once'),
+        ({"target": ["y", "z"], "categorical": ["z"]}, '"z" can\'t be the target and categorical'),
         ({"target": ["x", "y", "z", "c"]}, "no features are left: .* besides the targets"),
     ],
 )

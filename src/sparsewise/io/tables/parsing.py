@@ -81,7 +81,7 @@ def parse(piece: RawTable, schema: Schema) -> ParsedRows:
 
 def _parse_column(piece: RawTable, name: str, schema: Schema) -> tuple[pl.Series, ColumnProfile]:
     """Return a column as numbers, or as levels if it is categorical; and what it holds else."""
-    cells, categorical = piece.columns[name], name in schema.text
+    cells, categorical = piece.columns[name], schema.has_text(name)
     if piece.is_text:
         cells = cells.str.strip_chars()
         missing = cells.is_null() | cells.str.to_lowercase().is_in(MISSING)
@@ -173,7 +173,7 @@ def _measured(
     if name in schema.levels:
         return replace(profile, unknown=first(~cells.is_in(schema.levels[name])))
     values = cells.filter(complete).drop_nulls()
-    if name in schema.text:
+    if schema.has_text(name):
         return replace(profile, levels=_levels(values))
     low, high, first_number, last_number = _range(values)
     return replace(

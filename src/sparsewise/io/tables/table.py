@@ -23,7 +23,7 @@ from sparsewise.io.tables.names import positions
 from sparsewise.io.tables.parsing import ParsedRows
 from sparsewise.io.tables.profile import Profile
 from sparsewise.io.tables.reading import RawTable
-from sparsewise.io.tables.schema import FitSchema, ModelSchema, Schema
+from sparsewise.io.tables.schema import Schema
 from sparsewise.io.tables.stored_files import Report, Stored, changed
 from sparsewise.suffstats.condensed import Condensed
 
@@ -309,6 +309,7 @@ def select(
     target: str | Sequence[str] | None = None,
     *,
     report: Report | None = None,
+    chosen: Sequence[str] = (),
     **names: Any,
 ) -> Table:
     """Choose target and features by name, look at all rows, and decide how they become numbers.
@@ -325,12 +326,12 @@ def select(
         The column to be explained, or several; an example has a default.
     report : callable, optional
         Is told how much was read.
+    chosen : sequence of str
+        Names that must be among the candidates.
     features : sequence of str, optional
         The candidates; all columns but the targets if not given.
     exclude : sequence of str
         What to leave out of the candidates.
-    chosen : sequence of str
-        Names that must be among the candidates.
     categorical : sequence of str
         Columns of which each level becomes a feature of zeros and ones; of two levels, the second.
     weights : str, optional
@@ -345,12 +346,12 @@ def select(
     """
     stored = Stored.of(stored)
     target = stored.default_target or () if target is None else target
-    schema = FitSchema(
+    schema = Schema(
         available=stored.columns,
         targets=(target,) if isinstance(target, str) else tuple(target),
         several=stored.several,
         **names,
-    )
+    ).chosen(chosen)
     stored.check_columns(schema.columns)
     stored = stored.keeping(schema)
     profiles: list[Profile] = stored.each(partial(_profile, schema), report)
@@ -406,7 +407,7 @@ def encode(
         Is told how much was read.
     """
     stored = Stored.of(stored)
-    schema = ModelSchema.of(encoding, missing == "blank", stored.several)
+    schema = Schema.of_model(encoding, missing == "blank", stored.several)
     for file in stored.files:
         schema.check_columns(file.names, file.label)
     stored = stored.keeping(schema)

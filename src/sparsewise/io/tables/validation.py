@@ -191,13 +191,12 @@ def check_weights(profile: Profile, name: str) -> None:
         raise InputError(f"the weights {quoted(name)} are all 0: no row would count")
 
 
-def check_levels(profile: Profile, encoding: Sequence[Source]) -> None:
+def check_levels(profile: Profile, levels: Mapping[str, Sequence[str]]) -> None:
     """Raise an error for a level that the model has never met."""
-    for source in encoding:
-        unknown = profile.columns[source.name].unknown
+    for name, known in levels.items():
+        unknown = profile.columns[name].unknown
         if unknown is not None:
             raise InputError(
-                f"column {quoted(source.name)} has the level {quoted(unknown.text)} in "
-                f"{unknown}, which the model does not know; it knows "
-                f"{listing(source.levels or ())}"
+                f"column {quoted(name)} has the level {quoted(unknown.text)} in {unknown}, which "
+                f"the model does not know; it knows {listing(known)}"
             )
