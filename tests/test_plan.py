@@ -34,6 +34,7 @@ NO_DECISIONS = {
     "engine/encoding.py: signal_bytes": "size of a result, which tells how many fit into a block",
     "guarantees/recovery.py: MOST_COLUMNS": "the largest whole number among floats",
     "io/model.py: MOST_BYTES": "the largest file that is taken for a model",
+    "io/tables/excel.py: MOST_CELLS": "larger sheets are refused",
     "io/tables/excel.py: MOST_UNPACKED": "larger workbooks are refused",
     "io/tables/formats.py: BLOCK": "size of a buffer",
     "io/tables/formats.py: HEAD": "size of a buffer",

@@ -229,6 +229,16 @@ def test_a_workbook_of_which_too_much_would_come(refused, monkeypatch):
     assert "GB unpacked, and sheets are read as a whole: save the table as CSV" in refused(BOOK)
 
 
+def test_cells_that_are_far_apart(refused):
+    """Of a book of a thousand bytes, for which there would be room for 10¹⁰ cells."""
+    pytest.importorskip("fastexcel")
+    far = (
+        'b</t></is></c><c r="A1"><v>1</v></c><c r="ZZZ1000000"><v>1</v></c><c t="inlineStr"><is><t>'
+    )
+    book = workbook([["a", "y"], [1.0, 2.0], [3.0, far]])
+    assert "has a cell so far from the first that 2e+10 are between them" in refused(book)
+
+
 def test_folders_have_them_all(tmp_path):
     for name, data in {"a.csv.gz": gz(CSV.encode()), "b.csv": CSV.encode()}.items():
         (tmp_path / name).write_bytes(data)
