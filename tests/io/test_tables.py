@@ -238,6 +238,10 @@ def test_numbers_that_pandas_declares_categories(tmp_path, form, in_memory):
     frame = pd.DataFrame({"a": [1.0, 2, 3, 5], "i ": levels, "f": pd.Categorical(others)})
     path = str(tmp_path / f"t.{form}")
     getattr(frame, f"to_{form}")(path)
+    try:
+        (pl.read_parquet if form == "parquet" else pl.read_ipc)(path)
+    except pl.exceptions.PolarsError as error:
+        pytest.skip(f"Polars of old: {error}")
     stored = tables.open_table([path], in_memory)
     with pytest.raises(InputError, match=r'"i", "f" hold categories: .*categorical="i,f"$'):
         select(stored, target="a")

@@ -160,7 +160,7 @@ def _read_text(data: bytes, label: str, form: Form) -> RawTable:
     if not data.strip():
         raise empty_text(label)
     separator, header = header_of(data, label, form)
-    rows, _ = without_blank_end(data, len(header))
+    rows, _ = without_blank_end(data[header_bytes(data, separator) :], len(header))
     frame = text_frame(rows, separator, header, label)
     columns = {name: frame[name] for name in header}
     return RawTable(label, columns, is_text=True, decimal=form.decimal)
@@ -188,10 +188,12 @@ def without_blank_end(data: bytes, width: int) -> tuple[bytes, bytes]:
 def text_frame(
     data: bytes, separator: str, header: list[str], label: str, before: int = 0
 ) -> pl.DataFrame:
-    """Return the cells of a text with a header line, as text.
+    """Return the cells of a text without its header line, as text.
 
     So many rows of the file come before those of the text.
     """
+    # As many cells as the header has, so that a row which has more is noticed.
+    data = separator.join(f"c{j}" for j in range(len(header))).encode() + b"\n" + data
     try:
         return pl.read_csv(
             io.BytesIO(data), separator=separator, infer_schema=False, new_columns=header

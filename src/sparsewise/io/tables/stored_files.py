@@ -237,12 +237,10 @@ class TextFile:
     def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
         """Yield some rows after the other."""
         header = list(self.names)
-        # As many cells as the header has, so that a row which has more is noticed.
-        line = self.separator.join(f"c{j}" for j in range(len(header))).encode() + b"\n"
         before, blank = 0, b""
         for block, size in _blocks(self.label, self.form, self.start, self.old_line_ends):
             rows, blank = without_blank_end(blank + block, len(header))
-            frame = text_frame(line + rows, self.separator, header, self.label, before)
+            frame = text_frame(rows, self.separator, header, self.label, before)
             yield RawTable(
                 self.label,
                 dict(zip(header, frame.get_columns(), strict=True)),
