@@ -632,8 +632,8 @@ def blank_lines_that_are_no_rows():
 
 
 @fault(categories_are_no_numbers, family="categories")
-def categories_by_their_codes():
-    return mock.patch("sparsewise.io.tables.parsing._kind", return_value="")
+def categories_without_a_way_out():
+    return mock.patch("sparsewise.io.tables.validation._tells_groups", return_value=False)
 
 
 @fault(ends_well, family="tables")
