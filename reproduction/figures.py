@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import warnings
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
+from reproduction import units
 from reproduction.beyond import SOLVE
 from reproduction.claims import (
     bound_curves,
@@ -116,10 +118,16 @@ def save(picture: Picture, folder: Path) -> None:
     with rc_context(STYLE), warnings.catch_warnings():
         # A sign that the font lacks is a box, a name that is too long is cut: not worth a word.
         warnings.simplefilter("ignore")
-        picture.figure.savefig(folder / f"{picture.name}.png", dpi=200, metadata={"Software": None})
+        _save(picture, folder, "png", dpi=200, metadata={"Software": None})
         # What is laid out once needn't be laid out again.
         picture.figure.set_layout_engine("none")
-        picture.figure.savefig(folder / f"{picture.name}.svg", metadata=about)
+        _save(picture, folder, "svg", metadata=about)
+
+
+def _save(picture: Picture, folder: Path, kind: str, **options: Any) -> None:
+    image = io.BytesIO()
+    picture.figure.savefig(image, format=kind, **options)
+    units.write(folder / f"{picture.name}.{kind}", image.getvalue())
 
 
 # --- the paper's ----------------------------------------------------------------------------------

@@ -56,11 +56,15 @@ def save(folder: Path, record: Record) -> None:
         write(path_of(folder, record["settings"]), json.dumps(record, default=_plain))
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file as a whole, or say in one sentence why that is not possible."""
-    draft = path.with_name(f".{os.getpid()}.draft")
+def write(path: Path, content: str | bytes) -> None:
+    """Write a file as a whole, or say in one sentence why that is not possible.
+
+    A link in its place is replaced, and nothing is written where it points to.
+    """
+    draft = path.with_name(f".{os.getpid()}-{os.urandom(4).hex()}.draft")
     try:
-        draft.write_text(text, encoding="utf-8")
+        with draft.open("xb") as file:  # nor is one followed in place of the draft
+            file.write(content.encode() if isinstance(content, str) else content)
         os.replace(draft, path)
     except OSError as error:
         draft.unlink(missing_ok=True)

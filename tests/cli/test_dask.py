@@ -9,7 +9,7 @@ import pytest
 from sparsewise._util.dask_cluster import Cluster
 from sparsewise.cli import main
 from sparsewise.errors import ClusterError
-from sparsewise.io.tables import dask_files, open_files
+from sparsewise.io.tables import open_files, stored_files
 from tests.cli import test_streams
 from tests.cli.test_fit import POSIX
 from tests.cli.test_streams import LESS, N, same
@@ -67,7 +67,7 @@ def test_paths_by_workers(run, folder, address):
 
 def test_parquet_is_cut_into_parts_for_all_threads(folder):
     files = open_files([str(folder)])
-    parts = list(dask_files._parts(files, threads=2))
+    parts = list(stored_files._parts(files, threads=2))
     if files.files[0].is_text:
         assert parts == list(files.files)
         return
@@ -89,14 +89,14 @@ def test_what_is_wrong_in_a_part_is_told_with_its_row(refuse, folder, address):
 
 
 def test_files_that_the_workers_do_not_have(refuse, folder, address, monkeypatch):
-    real = dask_files._parts
+    real = stored_files._parts
 
     def elsewhere(*args):
         for part in real(*args):
             object.__setattr__(part, "label", part.label.replace("part", "lost"))
             yield part
 
-    monkeypatch.setattr(dask_files, "_parts", elsewhere)
+    monkeypatch.setattr(stored_files, "_parts", elsewhere)
     line = refuse("fit", folder, "--target", "y", *LESS, "--dask", address)
     assert "there is no file" in line
     assert "lost" in line
@@ -122,15 +122,15 @@ def test_workers_read_files_only(refuse, address):
 @pytest.mark.parametrize("folder", ["parquet"], indirect=True)
 def test_a_worker_that_is_killed_costs_nothing_but_time(run, folder, address, monkeypatch):
     args = ("fit", folder, "--target", "y", *LESS, "--json")
-    here, asked, killed = json.loads(run(*args)), dask_files._submit, []
+    here, asked, killed = json.loads(run(*args)), stored_files._submit, []
 
-    def ask_and_kill(cluster, *others):
-        futures = asked(cluster, *others)
+    def ask_and_kill(stored, cluster, *others):
+        futures = asked(stored, cluster, *others)
         killed.append(next(iter(cluster.client.run(os.getpid).values())))
         os.kill(killed[-1], signal.SIGKILL)
         return futures
 
-    monkeypatch.setattr(dask_files, "_submit", ask_and_kill)
+    monkeypatch.setattr(stored_files, "_submit", ask_and_kill)
     there = json.loads(run(*args, "--dask", address))
     assert len(killed) == 2
     assert there["notes"].pop().startswith("the rows were condensed into a triangle by")

@@ -526,9 +526,12 @@ def test_an_intercept_of_zero(run, csv):
     assert coefficients(out) == {"(intercept)": 0, "a": 1.05}
 
 
-def test_truth_values_and_blank_lines(run, csv):
+def test_truth_values_and_blank_lines(run, refuse, csv):
     text = "on,x,y\ntrue,1,5\nFALSE,2,2.1\n\nTrue,3,7\nfalse,4,4.1\ntrue,5,9\nfalse,6,6\n\n"
-    out = run("fit", csv(text), "--target", "y")
+    assert 'missing values (of 7 rows): "y" 1, "on" 1, "x" 1' in refuse(
+        "fit", csv(text), "--target", "y"
+    )
+    out = run("fit", csv(text), "--target", "y", "--drop-missing")
     assert "6 rows, 2 features" in " ".join(out.split())  # wrapped after a long path
     assert coefficients(out)["on"] == pytest.approx(3.93, abs=0.1)
 

@@ -121,8 +121,8 @@ def test_debias_is_least_squares(run):
 @pytest.mark.parametrize(
     ("words", "method"),
     [
-        (["--debias"], "bpdn"),
-        (["--debias", "--residual", 1200], "bpdn"),
+        (["--debias"], "solve"),
+        (["--debias", "--penalty", 300], "fista"),
         (["--residual", 1200], "forward"),
     ],
 )
@@ -283,6 +283,10 @@ BAD = {
     "size": (["--method", "bpdn", "--sparsity", "2"], "bpdn does not take --sparsity; it takes"),
     "price": (["--method", "bp-ard", "--price", "2"], "takes --residual, --sigma, --debias"),
     "penalty": (["--method", "bpdn", "--penalty", "2"], "bpdn does not take --penalty; it takes"),
+    "debias for what is meant": (
+        ["--debias", "--residual", "1200"],
+        "forward does not take --debias; it takes",
+    ),
     "debias for omp": (["--method", "omp", "--debias"], "omp does not take --debias; it takes"),
 }
 

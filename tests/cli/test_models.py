@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -664,3 +665,38 @@ def test_what_is_filled_in_is_saved(run, csv, tmp_path):
     ]
     assert unknown - known == pytest.approx(model.coef[1])
     assert unknown == pytest.approx(9.0, abs=0.1)
+
+
+@pytest.mark.parametrize("lines", [["1,2", ",", "3,4"], ["1,2", "", "3,4", ""], ["1", "", "2"]])
+def test_a_prediction_for_each_line(run, refuse, csv, tmp_path, lines):
+    saved = tmp_path / "m.json"
+    LinearModel("y", ("a",), np.ones(1), 0.0, np.zeros(1), None, None, 3.0).save(saved)
+    data = csv("\n".join(["a,b" if "," in lines[0] else "a", *lines]))
+    assert 'missing values (of 3 rows): "a" 1' in refuse("predict", saved, data)
+    told = run("predict", saved, data, "--missing", "blank").splitlines()
+    assert told == ["prediction", f"{lines[0][0]}.0", "", f"{lines[2][0]}.0"]
+
+
+def test_names_of_targets_are_written_as_all_others_are(run, csv, tmp_path):
+    saved, targets = tmp_path / "m.json", ("=1+1", "\x1b[31m\u202ered", "-x", "a,b")
+    coef = np.ones((4, 1))
+    LinearModel(targets, ("a",), coef, np.zeros(4), np.zeros(1), np.eye(1), np.ones(4), 3.0).save(
+        saved
+    )
+    out = run("predict", saved, csv("a\n1\n"), "--std")
+    header = """'=1+1,?[31m?red,'-x,"a,b",std(=1+1),std(?[31m?red),std(-x),"std(a,b)"\n"""
+    assert out.startswith(header)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
+@pytest.mark.parametrize("command", [["algorithms"], [*FIT, "--json"], ["predict"]])
+def test_an_output_without_room_is_one_sentence(tmp_path, csv, command):
+    if command == ["predict"]:
+        saved = tmp_path / "m.json"
+        LinearModel("y", ("a",), np.ones(1), 0.0, np.zeros(1), None, None, 3.0).save(saved)
+        command = ["predict", str(saved), csv("a\n" + "1\n" * 10_000)]
+    with open("/dev/full", "wb") as full:
+        words = [sys.executable, "-m", "sparsewise", *command]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+    message = "sparsewise: can't write standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, message)

@@ -53,7 +53,7 @@ def streamed(monkeypatch, run):
             patch.setattr(stored, "READ", 8 * 14 * 90)
             patch.setattr(stored, "COLUMNS", 4)
             patch.setattr(stored, "PIECE", 8 * 14 * 40)
-            patch.setattr(stored, "BLOCK", 4000)
+            patch.setattr("sparsewise.io.tables.formats.BLOCK", 4000)
             patch.setattr("sparsewise.io.tables.table.CHUNK", 8 * 14 * 30)
             return run(*args)
 

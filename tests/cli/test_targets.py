@@ -77,14 +77,17 @@ def test_a_column_that_is_called_with_a_comma(run, refuse, crop):
         (["--target", "yield,prise"], 'there is no column "prise"; did you mean "price"?'),
         (
             ["--target", "yield,price", "--features", "sun,price"],
-            '"price" can\'t be a target and a',
+            '"price" can\'t be the target and a',
         ),
         (
             ["--target", "yield,price", "--include", "price"],
-            '"price" can\'t be a target and a feat',
+            '"price" can\'t be the target and a feat',
         ),
-        (["--target", "yield,price", "--weights", "price"], "can't be a target and the weights"),
-        (["--target", "yield,price", "--fold-column", "price"], "can't be a target and the folds"),
+        (["--target", "yield,price", "--weights", "price"], "can't be the target and the weights"),
+        (
+            ["--target", "yield,price", "--fold-column", "price"],
+            "can't be the target and the folds",
+        ),
     ],
 )
 def test_bad_targets(refuse, crop, words, line):

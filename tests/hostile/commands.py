@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import gzip
 import io
 import itertools
 import json
@@ -18,11 +19,13 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
+from sparsewise.io.model import LinearModel
 from tests.hostile.campaign import Case, family, fault, oracle
 
 NAMES = (
@@ -521,7 +524,116 @@ def damaged_tables(case: Case) -> None:
             is_least_squares(table, told, intercept=True)
 
 
+BLANKS = ("", ",", ",,", " , ", "NA,", '"",""')
+"""Rows without a value, of a file of two columns or more."""
+
+
+@oracle
+def are_beside_their_lines(lines: list[str], out: str) -> None:
+    """A prediction for each line: that of its first cell, or nothing where it has none."""
+    header, *told = out.split("\n")[:-1]
+    assert header == "prediction"
+    expected = [line.split(",")[0].strip() for line in lines]
+    assert len(told) == len(expected), f"{len(told)} predictions of {len(expected)} lines"
+    for cell, prediction in zip(expected, told, strict=True):
+        value = None if cell in ("", "NA", '""') else float(cell)
+        assert (float(prediction) if prediction else None) == value, f"{prediction!r} for {cell!r}"
+
+
+@family("lines")
+def lines_of_gaps(case: Case) -> None:
+    """Blank lines, and lines of nothing but gaps: predictions stay where they belong."""
+    rng = case.rng
+    width = case.choose(1, 2, 3)
+    blanks = [blank for blank in BLANKS if blank.count(",") < width and (width > 1 or not blank)]
+    cells = [repr(float(x)) for x in rng.integers(-9, 9, int(rng.integers(1, 60)))]
+    lines = [
+        case.choose(*blanks) if case.chance(0.3) else ",".join([cell] + ["7"] * (width - 1))
+        for cell in cells
+    ]
+    lines.append(",".join(["1.0"] * width))
+    end, packed, small = case.choose("\n", "\r\n", "\r"), case.chance(0.3), case.chance(0.5)
+    after = end * case.choose(0, 1, 5) if width > 1 else case.choose("", end)
+    text = end.join([",".join("abc"[:width]), *lines]) + after
+    case.note(text=text, packed=packed, small=small)
+    path, saved = (os.path.join(folder().name, name) for name in ("lines.csv", "identity.json"))
+    Path(path).write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    LinearModel("y", ("a",), np.ones(1), 0.0, np.zeros(1), None, None, 1.0).save(saved)
+    with (
+        mock.patch("sparsewise.plan.TABLE_IN_MEMORY", 2**20 if small else 0),
+        mock.patch("sparsewise.io.tables.formats.BLOCK", case.choose(7, 40, 2**20)),
+    ):
+        code, out, err = call("predict", saved, path, "--missing=blank")
+    ends_well(code, out, err)
+    nothing_plain_is_refused(code, err)
+    are_beside_their_lines(lines, out)
+
+
+@oracle
+def categories_are_no_numbers(names: list[str], code: int, err: str) -> None:
+    """A column that is declared to hold categories is refused by its name, not read as numbers."""
+    assert code == 2, "it was read as numbers"
+    for name in names:
+        assert f'"{name}"' in err, err
+    assert "categories" in err, err
+    assert "--categorical" in err, err
+
+
+@family("categories")
+def declared_categories(case: Case) -> None:
+    """Numbers, and words that could be numbers, of a file that declares them to be categories."""
+    import pandas as pd
+    import polars as pl
+
+    n, levels = int(case.rng.integers(8, 30)), case.choose((1, 2, 3), (10, 20), (0, 1))
+    drawn = [levels[i % len(levels)] for i in range(n)]
+    numbers = {name: case.rng.standard_normal(n) for name in ("x", "y")}
+    writers = ("categorical", "enum", *["pandas"] * (find_spec("pyarrow") is not None))
+    form, kind = case.choose("parquet", "feather"), case.choose(*writers)
+    small = case.chance(0.5)
+    case.note(form=form, kind=kind, levels=levels, small=small)
+    path = os.path.join(folder().name, "categories")
+    if kind == "pandas":
+        frame = pd.DataFrame({"c": pd.Categorical(drawn), **numbers})
+        getattr(frame, f"to_{form}")(path)
+        try:
+            (pl.read_parquet if form == "parquet" else pl.read_ipc)(path)
+        except pl.exceptions.PolarsError:  # those of old read none
+            return
+    else:
+        texts = [str(level) for level in drawn]
+        dtype = pl.Categorical if kind == "categorical" else pl.Enum(sorted(set(texts)))
+        typed = pl.DataFrame({"c": pl.Series(texts, dtype=dtype), **numbers})
+        (typed.write_parquet if form == "parquet" else typed.write_ipc)(path)
+    with mock.patch("sparsewise.plan.TABLE_IN_MEMORY", 2**20 if small else 0):
+        code, out, err = call("fit", path, "--target=y")
+        ends_well(code, out, err)
+        categories_are_no_numbers(["c"], code, err)
+        code, out, err = call("fit", path, "--target=y", "--categorical=c")
+    ends_well(code, out, err)
+    nothing_plain_is_refused(code, err)
+
+
 # --- faults ---------------------------------------------------------------------------------------
+
+
+@fault(are_beside_their_lines, family="lines")
+def blank_lines_that_are_no_rows():
+    from sparsewise.io.tables import reading
+
+    def without(*args):
+        frame = read(*args)
+        return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+
+    import polars as pl
+
+    read = reading.text_frame
+    return mock.patch("sparsewise.io.tables.reading.text_frame", without)
+
+
+@fault(categories_are_no_numbers, family="categories")
+def categories_without_a_way_out():
+    return mock.patch("sparsewise.io.tables.validation._tells_groups", return_value=False)
 
 
 @fault(ends_well, family="tables")

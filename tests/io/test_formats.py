@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from sparsewise.cli.spelling import sentence
 from sparsewise.errors import InputError
 from sparsewise.io.tables import Form, formats, open_table, select
-from sparsewise.io.tables import stored_files as stored
 
 rng = np.random.default_rng(0)
 FRAME = pl.DataFrame({"größe": rng.normal(size=60), "b": rng.normal(size=60), "y": range(60)})
@@ -94,7 +93,7 @@ BOOK = workbook([FRAME.columns, *(map(float, row) for row in FRAME.rows())])
 @pytest.fixture(params=[None, 0], ids=["small", "streamed"])
 def read(request, tmp_path, monkeypatch):
     """Read bytes as a file, in memory or piece by piece."""
-    monkeypatch.setattr(stored, "BLOCK", 500)
+    monkeypatch.setattr(formats, "BLOCK", 500)
 
     def table(data, name="t.csv", **form):
         (tmp_path / name).write_bytes(data)
@@ -172,6 +171,19 @@ def test_workbooks(read):
     assert_same(read(BOOK, "t.csv"))
 
 
+def test_a_blank_row_of_a_workbook_is_a_row(tmp_path, capfd):
+    pytest.importorskip("fastexcel")
+    path = tmp_path / "t.xlsx"
+    rows = [["a", None, "y"], [1.0, None, 2.0], [None] * 3, [], [3.0, None, 4.5], [None] * 3]
+    path.write_bytes(workbook(rows))
+    [file] = open_table([str(path)]).files
+    assert {name: cells.to_list() for name, cells in file.columns.items()} == {
+        "a": [1, None, None, 3],
+        "y": [2, None, None, 4.5],
+    }
+    assert capfd.readouterr() == ("", "")
+
+
 def test_sheets_of_workbooks(tmp_path):
     pytest.importorskip("fastexcel")
     other, last = [["a", "y"], [7.0, 8.0]], [["b"], [9.0]]
@@ -209,6 +221,22 @@ def test_what_workbooks_refuse(refused):
     assert "is empty" in refused(workbook([]))
     mixed = workbook([["a", "y"], [1.5, 1.0], ["much", 2.0]])
     assert 'column "a" holds text' in refused(mixed)
+
+
+def test_a_workbook_of_which_too_much_would_come(refused, monkeypatch):
+    pytest.importorskip("fastexcel")
+    monkeypatch.setattr("sparsewise.io.tables.excel.MOST_UNPACKED", 5000)
+    assert "GB unpacked, and sheets are read as a whole: save the table as CSV" in refused(BOOK)
+
+
+def test_cells_that_are_far_apart(refused):
+    """Of a book of a thousand bytes, for which there would be room for 10¹⁰ cells."""
+    pytest.importorskip("fastexcel")
+    far = (
+        'b</t></is></c><c r="A1"><v>1</v></c><c r="ZZZ1000000"><v>1</v></c><c t="inlineStr"><is><t>'
+    )
+    book = workbook([["a", "y"], [1.0, 2.0], [3.0, far]])
+    assert "has a cell so far from the first that 2e+10 are between them" in refused(book)
 
 
 def test_folders_have_them_all(tmp_path):

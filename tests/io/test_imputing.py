@@ -11,7 +11,7 @@ from sparsewise.errors import InputError
 from sparsewise.io.model import Source
 from sparsewise.io.tables import RawTable, encode, imputing, open_table, select
 from sparsewise.io.tables import stored_files as stored
-from sparsewise.io.tables.profile import parse
+from sparsewise.io.tables.parsing import parse
 from sparsewise.io.tables.schema import Schema
 
 
@@ -124,10 +124,10 @@ def narrowed(values, weights, parts, monkeypatch, bits=None):
         monkeypatch.setattr(imputing, "MOST_BITS", bits)
         monkeypatch.setattr(imputing, "FEWEST_BITS", bits)
 
-    def count(state):
-        return sum(state.counted([rows]) for rows in pieces)
+    def count(*bits):
+        return sum(imputing.counted([rows], ["a"], "w", *bits) for rows in pieces)
 
-    return imputing.medians(imputing.Narrowing.begin(["a"], "w", ()), count)["a"]
+    return imputing.medians(["a"], count)["a"]
 
 
 def sorted_median(values, weights):
@@ -190,7 +190,7 @@ ENCODING = (Source("a", fill=7.0, indicator=True), Source("b"), Source("c", ("x"
 NAMES = ("a", "a=missing", "b", "c=y")
 NEW = "a,b,c\n1,2,y\n,2,x\n3,,y\n\n4,5,never met\n5,6,NA\n6,7,y\n"
 nan = np.nan
-EXPECTED = [[1, 0, 2, 1], [7, 1, 2, 0], [nan] * 4, [nan] * 4, [nan] * 4, [6, 0, 7, 1]]
+EXPECTED = [[1, 0, 2, 1], [7, 1, 2, 0], *[[nan] * 4] * 4, [6, 0, 7, 1]]
 
 
 @pytest.mark.parametrize("in_memory", [None, 0])
@@ -203,7 +203,7 @@ def test_rows_that_lack_something_are_blank_in_their_place(tmp_path, in_memory):
     with pytest.raises(InputError) as error:
         list(encode(stored, ENCODING, NAMES))
     assert sentence(error.value) == (
-        'missing values (of 6 rows): "b" 1, "c" 1; the model needs them all: leave predictions '
+        'missing values (of 7 rows): "b" 2, "c" 2; the model needs them all: leave predictions '
         "blank with --missing blank"
     )
 

@@ -1,5 +1,6 @@
 """Tables that are read piece by piece: the same numbers, and the same sentences, as in memory."""
 
+import gzip
 import itertools
 import os
 import re
@@ -13,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsewise.errors import InputError
-from sparsewise.io.tables import encode, open_table, select
+from sparsewise.io.model import Source
+from sparsewise.io.tables import encode, formats, open_table, select
 from sparsewise.io.tables import stored_files as stored
 from sparsewise.io.tables.stored_files import TextFile, TypedFile, _last_row_end
 from sparsewise.suffstats.condensed import Condensed
@@ -27,7 +29,7 @@ def pieces(monkeypatch):
         monkeypatch.setattr(stored, "READ", 2 * rows * 8 * 4)
         monkeypatch.setattr(stored, "COLUMNS", 2)
         monkeypatch.setattr(stored, "PIECE", rows * 8 * 4)
-        monkeypatch.setattr(stored, "BLOCK", rows * 9)
+        monkeypatch.setattr(formats, "BLOCK", rows * 9)
         monkeypatch.setattr("sparsewise.io.tables.table.CHUNK", rows * 8 * 5)
 
     cut(3)
@@ -160,12 +162,35 @@ def test_line_feeds_within_cells(tmp_path, pieces):
     assert '"te xt" holds text' in refusal
 
 
-def test_blank_lines_are_no_rows(tmp_path, pieces):
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_line_is_a_row(tmp_path, pieces, end, pack):
+    """A blank one lacks all values, and predictions stay beside their lines."""
+    lines = ["1,2", "", "", "3,4", ",", *[""] * 20, "5,6", "7", *[""] * 9, "8,9", ","]
     path = tmp_path / "t.csv"
-    path.write_text("\n\na,y\n" + "1,2\n\n\n3,4\n,\n" * 5)
-    table, stream = both(path, target="y")
-    assert table.rows == 10
-    assert_same(table, stream)
+    for after in ("", end, end * 30):  # blank lines at the end are none
+        path.write_bytes(pack(end.join(["", "", "a,y", *lines]).encode() + after.encode()))
+        gaps = sum(not line.endswith(tuple("123456789")) for line in lines)
+        missing = f'missing values (of {len(lines)} rows): "y" {gaps + 1}, "a" {gaps}'
+        assert refused(path, target="y").startswith(missing)
+        table, stream = both(path, target="y", drop_missing=True)
+        assert (table.rows, table.dropped) == (4, gaps + 1)
+        assert_same(table, stream)
+        for in_memory in (None, 0):
+            stored = open_table([str(path)], in_memory)
+            X = np.concatenate(list(encode(stored, (Source("a"),), ("a",), "blank")))
+            told = ["" if np.isnan(x) else f"{x:g}" for x in X[:, 0]]
+            assert told == [line.split(",")[0] for line in lines]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_line_of_a_single_column_is_a_row(tmp_path, pieces, end):
+    path, lines = tmp_path / "t.csv", ["1", "", "2", *[""] * 20, "3", "", ""]
+    path.write_bytes(end.join(["", "a", *lines, ""]).encode())
+    for in_memory in (None, 0):
+        stored = open_table([str(path)], in_memory)
+        X = np.concatenate(list(encode(stored, (Source("a"),), ("a",), "blank")))
+        assert ["" if np.isnan(x) else f"{x:g}" for x in X[:, 0]] == lines
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -189,7 +214,7 @@ def test_text_is_cut_where_rows_end(text):
 
 
 def test_an_open_quotation_mark_is_no_endless_row(tmp_path, pieces, monkeypatch):
-    monkeypatch.setattr(stored, "LONGEST_RECORD", 200)
+    monkeypatch.setattr(formats, "LONGEST_RECORD", 200)
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "1,2\n" * 20 + '"1,2\n' + "1,2\n" * 200)
     with pytest.raises(InputError, match=r"does not end within .* quotation mark never closed"):
@@ -402,11 +427,37 @@ def test_pieces_with_several_targets(tmp_path, pieces, form, rows):
 
 # --- memory ---------------------------------------------------------------------------------------
 
+ENDLESS = """
+import resource, sys
+from sparsewise.cli import main
+resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
+sys.exit(main(["fit", sys.argv[1], "--target", "y"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there may be no such device")
+def test_what_has_no_end_is_refused(tmp_path):
+    words = [sys.executable, "-c", ENDLESS]
+    zeros = subprocess.run([*words, "/dev/zero"], capture_output=True, text=True)
+    assert zeros.returncode == 2
+    assert "/dev/zero is no text, as it has bytes of zero" in zeros.stderr
+    with subprocess.Popen(["sh", "-c", "yes | tr -d '\\n'"], stdout=subprocess.PIPE) as endless:
+        line = subprocess.run([*words, "-"], stdin=endless.stdout, capture_output=True, text=True)
+        endless.stdout.close()
+    assert line.returncode == 2
+    assert "a row of standard input does not end within 128 MB" in line.stderr
+    for source in ("-", "/dev/stdin"):  # but pipes are read
+        table = "a,y\n1,2\n2,4.1\n3,6\n"
+        whole = subprocess.run([*words, source], input=table, capture_output=True, text=True)
+        assert (whole.returncode, whole.stderr) == (0, "")
+
+
 PEAK = """
 import sys
 from pathlib import Path
-from sparsewise.io.tables import open_table, select, stored_files as stored, table as tables
-stored.READ, stored.PIECE, stored.BLOCK, tables.CHUNK = 2**22, 2**20, 2**20, 2**20
+from sparsewise.io.tables import formats, open_table, select
+from sparsewise.io.tables import stored_files as stored, table as tables
+stored.READ, stored.PIECE, formats.BLOCK, tables.CHUNK = 2**22, 2**20, 2**20, 2**20
 first, folder = sys.argv[1:]
 for path, keep in ((first, iter), (folder, iter), (folder, list)):
     table = select(open_table([path], in_memory=0), target="x0")

@@ -153,17 +153,16 @@ def test_missing_values_of_every_type():
     np.testing.assert_array_equal(table.X, [[1, 1]])
 
 
-def test_a_row_of_nothing_but_gaps_is_a_row_of_a_parquet_file():
-    raw = typed_table(a=[1.0, None], y=[1.0, None])
-    with pytest.raises(InputError, match=r'of 2 rows\): "y" 1, "a" 1'):
-        select(raw, target="y")
-    # A blank line of a text is none.
-    assert len(select(text_table("a,y\n1,2\n\n3,4\n"), target="y").y) == 2
+def test_a_row_of_nothing_but_gaps_is_a_row():
+    for raw in (typed_table(a=[1.0, None], y=[1.0, None]), text_table("a,y\n\n1,2\n")):
+        with pytest.raises(InputError, match=r'of 2 rows\): "y" 1, "a" 1'):
+            select(raw, target="y")
 
 
 OTHER_TYPES = {
-    "text": (["b", "a"], '"b" in row 1.*--categorical c'),
-    "dates or times": ([datetime.date(2024, 1, 2)] * 2, '"2024-01-02" in row 1.*--categorical c'),
+    "text": (["b", "b"], '"b" in row 1.*--categorical c'),
+    "categories": (pl.Series(["7", "8"], dtype=pl.Enum(["7", "8"])), '"7" in .*--categorical c'),
+    "dates or times": ([datetime.date(2024, 1, 2)] * 2, '"2024-01-02" in row 1.*numbers first'),
     "durations": ([datetime.timedelta(1)] * 2, "into numbers first"),
     "lists": ([[1], [2]], "into numbers first"),
     "records": ([{"k": 1}, {"k": 2}], "into numbers first"),
@@ -195,16 +194,62 @@ def test_digits_in_a_column_of_text_are_text_where_types_are_told():
 
 
 def test_several_columns_without_numbers():
-    raw = typed_table(t=["b", "a"], u=pl.Series(["p", "q"], dtype=pl.Categorical), y=[1, 2])
+    raw = typed_table(t=["b", "b"], u=pl.Series(["p", "q"], dtype=pl.Categorical), y=[1, 2])
     with pytest.raises(
-        InputError, match=r'the columns "t", "u" hold text: .*exclude="t,u", .*categorical="t,u"$'
+        InputError,
+        match=r'"t", "u" hold text and categories: .*exclude="t,u", .*categorical="t,u"$',
     ):
         select(raw, target="y")
-    raw = typed_table(t=["b", "a"], l=[[1], [2]], y=[1, 2])
+    raw = typed_table(t=["b", "b"], l=[[1], [2]], y=[1, 2])
     with pytest.raises(
         InputError, match=r'"t", "l" hold text and lists: .*exclude="t,l", .*categorical="t"$'
     ):
         select(raw, target="y")
+
+
+def test_columns_that_tell_no_groups_are_to_be_left_out():
+    """Labels, dates and texts of which there are too many; and of numbers, a single word."""
+    n = 2 * MOST_LEVELS + 2
+    columns = {
+        "id": [f"r{j}" for j in range(n)],
+        "day": [f"2024-01-{j % 28 + 1:02}" for j in range(n)],
+        "at": [datetime.datetime(2024, 1, j % 28 + 1) for j in range(n)],
+        "pair": [f"r{j // 2}" for j in range(n)],
+        "number": [*map(str, range(n - 1)), "many"],
+    }
+    for name, cells in columns.items():
+        raw = RawTable("t", {name: pl.Series(cells), "y": pl.Series(range(n))})
+        if name == "number":
+            raw = text_table("number,y\n" + "".join(f"{x},1\n" for x in cells))
+        with pytest.raises(InputError) as error:
+            select(raw, target="y")
+        assert sentence(error.value).endswith(
+            f": leave it out with --exclude {name}, or turn it into numbers first"
+        )
+
+
+@pytest.mark.parametrize("in_memory", [None, 0])
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_numbers_that_pandas_declares_categories(tmp_path, form, in_memory):
+    pytest.importorskip("pyarrow")  # by which pandas writes them
+    # Polars reads no others of Feather: neither gaps nor fractions.
+    some, others = ([1, 2, None, 1], [0.5, 2, 2, 2]) if form == "parquet" else ([1, 2, 2, 1],) * 2
+    levels = pd.Categorical(some, categories=[1, 2, 3])
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 5], "i ": levels, "f": pd.Categorical(others)})
+    path = str(tmp_path / f"t.{form}")
+    getattr(frame, f"to_{form}")(path)
+    try:
+        (pl.read_parquet if form == "parquet" else pl.read_ipc)(path)
+    except pl.exceptions.PolarsError as error:
+        pytest.skip(f"Polars of old: {error}")
+    stored = tables.open_table([path], in_memory)
+    with pytest.raises(InputError, match=r'"i", "f" hold categories: .*categorical="i,f"$'):
+        select(stored, target="a")
+    table = select(stored, target="a", categorical=["i", "f"], drop_missing=True)
+    assert table.encoding == (
+        Source("i", ("1", "2")),
+        Source("f", tuple(f"{x:g}" for x in sorted({*others}))),
+    )
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -594,10 +639,13 @@ def test_rows_without_one_of_the_targets_are_missing():
         ({"target": ["y", "z", "y"]}, '--target names "y" more than once'),
         ({"target": ["y", "q"]}, 'there is no column "q"'),
         ({"target": ["y", "c"]}, 'the target "c" holds text .*: use numbers'),
-        ({"target": ["y", "z"], "features": ["x", "z"]}, '"z" can\'t be a target and a feature'),
-        ({"target": ["y", "z"], "weights": "z"}, '"z" can\'t be a target and the weights at once'),
-        ({"target": ["y", "z"], "fold": "y"}, '"y" can\'t be a target and the folds at once'),
-        ({"target": ["y", "z"], "categorical": ["z"]}, '"z" can\'t be a target and categorical'),
+        ({"target": ["y", "z"], "features": ["x", "z"]}, '"z" can\'t be the target and a feature'),
+        (
+            {"target": ["y", "z"], "weights": "z"},
+            '"z" can\'t be the target and the weights at once',
+        ),
+        ({"target": ["y", "z"], "fold": "y"}, '"y" can\'t be the target and the folds at once'),
+        ({"target": ["y", "z"], "categorical": ["z"]}, '"z" can\'t be the target and categorical'),
         ({"target": ["x", "y", "z", "c"]}, "no features are left: .* besides the targets"),
     ],
 )

@@ -1,5 +1,6 @@
 """A run from its declaration to its files, whatever happens on the way."""
 
+import contextlib
 import csv
 import json
 import os
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from joblib import cpu_count
 
+from reproduction import units
 from reproduction.declaration import Contender
 from reproduction.generators import FAMILIES
 from reproduction.paper import EXPERIMENTS, TABLE_1
@@ -164,6 +166,18 @@ def test_a_folder_that_cannot_be_made(tmp_path):
         run([small()], tmp_path / "file", jobs=1)
     with pytest.raises(InputError, match=r"^can't make the folder .*deeper: Not a directory$"):
         run([small()], tmp_path / "file" / "deeper", jobs=1)
+
+
+def test_nothing_is_written_where_a_link_points_to(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "urandom", bytes)  # for a name of the draft that is known
+    for place in ("unit.json", f".{os.getpid()}-00000000.draft"):
+        victim, link = tmp_path / "other", tmp_path / place
+        victim.write_text("precious")
+        link.symlink_to(victim)
+        with contextlib.suppress(InputError):
+            units.write(tmp_path / "unit.json", "{}")
+        assert victim.read_text() == "precious"
+        link.unlink(missing_ok=True)
 
 
 def test_tables_that_cannot_be_written(tmp_path):

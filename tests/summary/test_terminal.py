@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score
 
+from sparsewise._util.progress import is_watched
 from sparsewise.estimators import SparseBayesRegressor, StepwiseRegressor
 from sparsewise.estimators.describe import describe
 from sparsewise.summary.plain_text import coefficient_cells
@@ -32,6 +33,20 @@ def test_no_number_is_cut(width):
     facts = text.rpartition("\n\n")[2]
     assert max(map(len, facts.splitlines())) <= width
     assert " ".join(text.split()).startswith(description.title)
+
+
+@pytest.mark.parametrize(("term", "plain"), [("xterm", False), ("dumb", True), ("", True)])
+def test_a_terminal_that_understands_nothing_else_gets_plain_text(monkeypatch, term, plain):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    out = Page(Terminal())
+    out.title("of numbers")
+    assert ("\x1b" not in out.file.getvalue()) == plain
+    assert is_watched() == (not plain)
 
 
 def test_words_are_folded_before_a_table_is_too_wide():

@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -134,9 +134,21 @@ def as_csv(frame: pl.DataFrame) -> str:
     Control characters in text become ?, and text that a spreadsheet would evaluate as a formula
     gets a leading apostrophe: ``=1+1`` becomes ``'=1+1``. Numbers are not changed.
     """
-    import polars as pl
     import polars.selectors as cs
 
-    text = cs.string().str.replace_all(CONTROLS, "?")
+    return frame.with_columns(_safe(cs.string()).name.keep()).write_csv()
+
+
+def safe_names(names: Sequence[str]) -> list[str]:
+    """Names of columns as `as_csv` writes text."""
+    import polars as pl
+
+    return pl.DataFrame({"": names}).select(_safe(pl.col(""))).to_series().to_list()
+
+
+def _safe(text: pl.Expr) -> pl.Expr:
+    import polars as pl
+
+    text = text.str.replace_all(CONTROLS, "?")
     start = pl.when(text.str.contains(FORMULAS)).then(pl.lit("'")).otherwise(pl.lit(""))
-    return frame.with_columns((start + text).name.keep()).write_csv()
+    return start + text

@@ -147,12 +147,17 @@ def is_watched() -> bool:
         return False
     if BOARD.is_shown:  # Rich has replaced stderr, which may no longer say that it is a terminal
         return True
-    if os.environ.get(SWITCH, "").strip().lower() in OFF or os.environ.get("TERM") == "dumb":
+    if os.environ.get(SWITCH, "").strip().lower() in OFF or is_dumb():
         return False
     try:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):  # there is none, or it is closed
         return False
+
+
+def is_dumb() -> bool:
+    """Whether the terminal is said to understand no escape sequences."""
+    return os.environ.get("TERM") in ("dumb", "")
 
 
 def is_worker() -> bool:

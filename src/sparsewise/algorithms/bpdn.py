@@ -15,7 +15,7 @@ from sparsewise.problem.problem import problem
 from sparsewise.results import L1Solution
 
 
-@algorithm(Family.L1, "the lasso at a given residual", result=L1Solution, meant_by=("debias",))
+@algorithm(Family.L1, "the lasso at a given residual", result=L1Solution)
 def bpdn(
     A: Any,
     y: ArrayLike,

@@ -12,6 +12,7 @@ answers at once. Polars and Rich are the extra ``cli``; help and ``warm-up`` do 
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -42,6 +43,10 @@ COMMANDS = (
 )
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Why standard output can't be written to; of any other file it is an `InputError`."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     debug = False
@@ -68,6 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            _discard_output()
+            return _complain(f"can't write standard output: {error.strerror}", code=2)
         cause = f"{type(error).__name__}: {error}"
         return _complain(f"internal error ({cause}); --debug shows where", code=1)
     return code

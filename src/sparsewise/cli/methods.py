@@ -18,7 +18,6 @@ PRECEDENCE = (
     "seed",
     "batch",
     "penalty",
-    "debias",
     "sparsity",
     "residual",
     "criterion",
@@ -28,7 +27,7 @@ PRECEDENCE = (
     "updates",
     "price",
 )
-"""Of options that stand for a method, the first that is given decides."""
+"""Of options that stand for a method, the first that is given decides; others change none."""
 
 
 def meant_by(option: str) -> str:

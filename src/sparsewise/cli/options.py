@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sparsewise._util.text import count, listing, quoted
@@ -180,12 +181,11 @@ def load(
 ) -> tuple[Table, list[str]]:
     """Read the table and choose its columns; return the features to include, too."""
     from sparsewise.io.tables import open_files, split_names
-    from sparsewise.io.tables.dask_files import DaskFiles
 
     if cluster is None:
         stored = read(args)
     else:
-        stored = DaskFiles.on(cluster, open_files(args.data, form(args)))
+        stored = replace(open_files(args.data, form(args)), cluster=cluster)
     check_targets(method, targets(stored, args) or ())
     features = None if args.features is None else split_names(args.features)
     include = split_names(args.include)

@@ -45,7 +45,7 @@ def add(command: Command) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run ``sparsewise path``."""
     figures.check_figure("--plot", args.plot)
-    means_method = given_parameters(args).keys() - {"ridge"}  # which many methods take
+    means_method = given_parameters(args).keys() - {"ridge", "debias"}  # which mean none
     fit = fit_table(args, default=None if means_method else METHOD, path_only=True)
     try:
         if args.plot is not None:  # before anything is printed, as for fit

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sparsewise._util.files import write_file
+from sparsewise._util.files import safe_names, write_file
 from sparsewise.cli.options import FILES, Command, add_form, check_place, form, reading
 
 if TYPE_CHECKING:
@@ -94,5 +94,7 @@ def _header(model: LinearModel, std: bool) -> str:
         names = list(model.target)
         deviations = [f"std({name})" for name in names]
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([*names, *(deviations if std else ())])
+    csv.writer(text, lineterminator="\n").writerow(
+        safe_names([*names, *(deviations if std else ())])
+    )
     return text.getvalue()

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparsewise._util.numbers import numerals
+from sparsewise._util.progress import is_dumb
 from sparsewise._util.text import count, folded, padded, printable, width
 from sparsewise.criteria.information import SHORT_NAMES
 from sparsewise.summary.contents import Description, PathRow
@@ -37,7 +38,13 @@ class Page(Console):
     """Where a report goes: at most 80 columns, plain text unless it is a terminal."""
 
     def __init__(self, file: TextIO | None = None) -> None:
-        super().__init__(file=file or sys.stdout, highlight=False, markup=False, emoji=False)
+        super().__init__(
+            file=file or sys.stdout,
+            color_system=None if is_dumb() else "auto",
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
         self.width = min(self.width, WIDTH)
         self.plain = not self.encoding.lower().startswith("utf")
 

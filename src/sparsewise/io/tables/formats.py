@@ -5,10 +5,12 @@ from __future__ import annotations
 import codecs
 import importlib
 import io
+import json
 import re
+import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -33,6 +35,12 @@ MARKS = (
     (b"\xfe\xff", "utf-16"),
 )
 """How a text begins that is in another encoding, and says so."""
+
+BLOCK = 2**23
+"""Bytes of text that are read at a time: as cells and numbers they take some ten times as much."""
+
+LONGEST_RECORD = 2**27
+"""Bytes of text that may belong to one row: in more, a quotation mark was never closed."""
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " "}
 """Those that are hard to type."""
@@ -130,6 +138,33 @@ def kind_of(head: bytes, tail: bytes = b"") -> str:
         return ARROW_STREAM
     workbook = head.startswith(b"PK\x03\x04") and b"xl/" in head
     return EXCEL if workbook or head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") else TEXT
+
+
+PANDAS = re.compile(rb'\{\s*"(index_columns|column_indexes|columns|partition_columns)"')
+"""How what pandas notes on the columns of a file begins."""
+
+
+def declared_categories(file: BinaryIO, kind: str) -> set[str]:
+    """Return the columns that pandas had as categories: of those that are numbers, only it tells.
+
+    Its note is text among what a Parquet or Arrow file says of its columns: at its end, but at the
+    beginning of a stream.
+    """
+    if kind == ARROW_STREAM:
+        file.seek(4)
+        about = file.read(int.from_bytes(file.read(4), "little"))
+    else:  # a footer, its length in four bytes, and how the file began
+        mark = 4 if kind == PARQUET else 6
+        size = file.seek(-4 - mark, io.SEEK_END)
+        length = min(int.from_bytes(file.read(4), "little"), size)
+        file.seek(size - length)
+        about = file.read(length)
+    for start in PANDAS.finditer(about):
+        with suppress(ValueError, TypeError, KeyError):
+            note, _ = json.JSONDecoder().raw_decode(about[start.start() :].decode(errors="replace"))
+            columns = note["columns"]
+            return {one["name"] for one in columns if one["pandas_type"] == "categorical"}
+    return set()
 
 
 OTHERS = (
@@ -240,12 +275,47 @@ def _is_damage(error: Exception, module: Any) -> bool:
     return isinstance(error, (EOFError, zlib.error, *own))
 
 
-def whole(data: bytes, label: str) -> bytes:
-    """Return the bytes of a file, unpacked."""
+def whole(source: str, label: str, form: Form) -> bytes:
+    """Return all bytes of a file, or of standard input, unpacked."""
+    if source == "-":
+        data = _read(sys.stdin.buffer, label, form)
+    else:
+        with open_file(source) as raw:
+            data = _read(raw, label, form)
     if packing_of(data) is None:
         return data
     with unpacked(io.BytesIO(data), label) as file:
-        return file.read()
+        return _read(file, label, form)
+
+
+def _read(file: BinaryIO, label: str, form: Form) -> bytes:
+    """Read all of it; what may have no end, as a device, is refused before it fills the memory."""
+    data = file.read(HEAD)
+    if packing_of(data) is not None or kind_of(data) != TEXT:
+        return data + file.read()
+    check_beginning(data, label, form)
+    blocks, line = [data], 0
+    while block := file.read(BLOCK):
+        blocks.append(block)
+        line = 0 if b"\n" in block or b"\r" in block else line + len(block)
+        check_line(line, label)
+    return b"".join(blocks)
+
+
+def check_beginning(head: bytes, label: str, form: Form) -> None:
+    """Raise an error for what is no table, or begins with zeros that no encoding explains."""
+    check_not_other(head, label)
+    if form.encoding is None and not any(head.startswith(mark) for mark, _ in MARKS):
+        check_text(head if b"\0" in head else b"", label)
+
+
+def check_line(length: int, label: str) -> None:
+    """Raise an error for a line of so many bytes that it may have no end."""
+    if length > LONGEST_RECORD:
+        raise InputError(
+            f"a row of {label} does not end within {LONGEST_RECORD // 2**20} MB: is a quotation "
+            "mark never closed?"
+        )
 
 
 def in_utf8(data: bytes, label: str, form: Form) -> bytes:

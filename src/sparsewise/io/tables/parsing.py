@@ -1,4 +1,4 @@
-"""From cells to numbers, or to the levels of a column of text.
+"""From cells to numbers, or to the levels of a column of text; and what some rows hold.
 
 This is done for some rows at a time. What depends on all rows (whether a text says nothing but true
 and false, which levels there are) is in their `Profile`.
@@ -6,50 +6,26 @@ and false, which levels there are) is in their `Profile`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from sparsewise.io.tables.reading import RawTable
+from sparsewise.io.tables.profile import MOST_REMEMBERED, Cell, ColumnProfile, Profile
+from sparsewise.io.tables.reading import RawTable, as_text
+
+if TYPE_CHECKING:
+    from sparsewise.io.tables.schema import Schema
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "#n/a")
 # Beyond this, squares overflow.
 LARGEST = 1e150
 
-
-class ParsedColumn(NamedTuple):
-    """Some rows of a column: floats or levels, null where there is none.
-
-    Attributes
-    ----------
-    values : Series
-        The numbers, or levels.
-    missing : Series
-        Which cells are missing.
-    texts : Series
-        The cells as they are written.
-    kind : str
-        What the column holds in place of numbers; empty if nothing.
-    other : Series, optional
-        Which cells hold that.
-    boolean : Series, optional
-        1 and 0 where a text says true and false.
-    only_boolean : bool
-        Whether it says nothing else.
-    """
-
-    values: pl.Series
-    missing: pl.Series
-    texts: pl.Series
-    kind: str = ""
-    other: pl.Series | None = None
-    boolean: pl.Series | None = None
-    only_boolean: bool = False
-
-
 REFUSED: tuple[tuple[tuple[Any, ...], str], ...] = (
-    ((pl.String, pl.Categorical, pl.Enum), "text"),
+    ((pl.String,), "text"),
+    ((pl.Categorical, pl.Enum), "categories"),
     ((pl.Date, pl.Datetime, pl.Time), "dates or times"),
     ((pl.Duration,), "durations"),
     ((pl.List, pl.Array), "lists"),
@@ -57,27 +33,72 @@ REFUSED: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((pl.Binary,), "bytes"),
 )
 """What a column can hold besides numbers, by its type."""
-GROUPS = ("text", "dates or times")
+GROUPS = ("", "text", "categories", "dates or times")
 """What can be told apart by its text."""
 
 
-def parse_column(raw: RawTable, name: str, categorical: bool) -> ParsedColumn:
-    """Return a column as numbers, or as levels if it is categorical."""
-    cells = raw.columns[name]
-    if raw.is_text:
-        cells, missing = _tidied(cells)
-        if categorical:
-            return _levels(cells, missing)
-        return _numbers(cells, missing, raw.decimal)
-    missing = cells.is_null()
-    if cells.dtype.is_float():
-        missing |= cells.is_nan().fill_null(False)
-    kind = _kind(cells.dtype)
-    if categorical and (not kind or kind in GROUPS):
-        return _levels(_as_text(cells), missing)
+class ParsedRows(NamedTuple):
+    """Some rows: floats or levels by column, null where there is none; and their profile.
+
+    Truth values are 1 and 0.
+    """
+
+    columns: Mapping[str, pl.Series]
+    complete: pl.Series
+    profile: Profile
+
+    def values(self, name: str) -> pl.Series:
+        """Return the cells of a column in complete rows."""
+        return self.columns[name].filter(self.complete)
+
+
+def parse(piece: RawTable, schema: Schema) -> ParsedRows:
+    """Parse some rows."""
+    parsed = {name: _parse_column(piece, name, schema) for name in schema.columns}
+    columns = {name: cells for name, (cells, _) in parsed.items()}
+    rows = len(next(iter(piece.columns.values())))
+    complete = pl.repeat(True, rows, eager=True)
+    for name, cells in columns.items():
+        if name not in schema.imputed:
+            complete &= cells.is_not_null()
+        if schema.skip_unknown and name in schema.levels:
+            complete &= cells.is_in(schema.levels[name]).fill_null(True)
+    profiles = {
+        name: profile
+        if profile.kind
+        else _measured(piece, name, columns[name], complete, profile, schema)
+        for name, (_, profile) in parsed.items()
+    }
+    counted = complete
+    if schema.weights is not None and not profiles[schema.weights].refused:
+        counted = (columns[schema.weights] > 0).fill_null(False) & complete
+    profile = Profile(rows, int(complete.sum()), int(counted.sum()), profiles)
+    return ParsedRows(columns, complete, profile)
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+def _parse_column(piece: RawTable, name: str, schema: Schema) -> tuple[pl.Series, ColumnProfile]:
+    """Return a column as numbers, or as levels if it is categorical; and what it holds else."""
+    cells, categorical = piece.columns[name], schema.has_text(name)
+    if piece.is_text:
+        cells = cells.str.strip_chars()
+        missing = cells.is_null() | cells.str.to_lowercase().is_in(MISSING)
+        if not categorical:
+            return _parse_numbers(piece, cells, missing, schema)
+        kind = ""
+    else:
+        missing = cells.is_null()
+        if cells.dtype.is_float():
+            missing |= cells.is_nan().fill_null(False)
+        kind = _kind(cells.dtype)
+    profile = ColumnProfile(int(missing.sum()), only_boolean=False)
+    if categorical and kind in GROUPS:
+        return _without(as_text(cells), missing), profile
     if kind:
-        return ParsedColumn(cells, missing, cells, kind, ~missing)
-    return ParsedColumn(_without(cells.cast(pl.Float64), missing), missing, cells)
+        return cells, _refused(piece, cells, ~missing, replace(profile, kind=kind), schema)
+    return _without(cells.cast(pl.Float64), missing), profile
 
 
 def _kind(dtype: pl.DataType) -> str:
@@ -87,25 +108,22 @@ def _kind(dtype: pl.DataType) -> str:
     return next((word for types, word in REFUSED if dtype in types), "objects")
 
 
-def _tidied(cells: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Return text without spaces around it, and which cells are missing."""
-    cells = cells.str.strip_chars()
-    return cells, cells.is_null() | cells.str.to_lowercase().is_in(MISSING)
-
-
-def _numbers(cells: pl.Series, missing: pl.Series, decimal: str) -> ParsedColumn:
-    """Return the numbers in text, and where it says true or false."""
-    number = _as_numbers(cells, decimal)
-    is_nan = number.is_nan().fill_null(False)  # as "-nan", say
-    gaps = missing | is_nan
+def _parse_numbers(
+    piece: RawTable, cells: pl.Series, missing: pl.Series, schema: Schema
+) -> tuple[pl.Series, ColumnProfile]:
+    """Return the numbers in text, or 1 and 0 where it says nothing but true and false."""
+    number = _as_numbers(cells, piece.decimal)
+    gaps = missing | number.is_nan().fill_null(False)  # as "-nan", say
     number = _without(number, gaps)
     other = number.is_null() & ~gaps
+    profile = ColumnProfile(int(gaps.sum()), only_boolean=bool(missing.all()))
     if not other.any():
-        return ParsedColumn(number, gaps, cells, only_boolean=bool(missing.all()))
+        return number, profile
     texts = cells.str.to_lowercase()
     boolean = (texts == "true").cast(pl.Float64).set(~texts.is_in(("true", "false")), None)
     only_boolean = bool((boolean.is_not_null() | missing).all())
-    return ParsedColumn(number, gaps, cells, "text", other, boolean, only_boolean)
+    profile = replace(profile, kind="text", only_boolean=only_boolean)
+    return boolean if only_boolean else number, _refused(piece, cells, other, profile, schema)
 
 
 def _as_numbers(cells: pl.Series, decimal: str) -> pl.Series:
@@ -118,28 +136,81 @@ def _as_numbers(cells: pl.Series, decimal: str) -> pl.Series:
     )
 
 
-def _as_text(cells: pl.Series) -> pl.Series:
-    """Return typed cells as a text file would have them: whole numbers without a point."""
-    if cells.dtype.is_decimal():
-        cells = cells.cast(pl.Float64)
-    texts = cells.cast(pl.String).str.strip_chars()
-    return texts.str.strip_suffix(".0") if cells.dtype.is_float() else texts
-
-
-def _levels(cells: pl.Series, missing: pl.Series) -> ParsedColumn:
-    return ParsedColumn(_without(cells, missing), missing, cells)
-
-
 def _without(cells: pl.Series, missing: pl.Series) -> pl.Series:
     """Return the cells with null where they are missing; without a copy if none is."""
     return cells.set(missing, None) if missing.any() else cells
 
 
-def rows_with_cells(raw: RawTable) -> pl.Series:
-    """Return a mask of the rows that aren't blank: blank lines of a text are no data."""
-    empty = pl.DataFrame([column.is_null().alias(name) for name, column in raw.columns.items()])
-    filled = ~empty.select(pl.all_horizontal(pl.all())).to_series()
-    return filled if raw.is_text else filled | True
+# --- what they hold -------------------------------------------------------------------------------
+
+
+def _refused(
+    piece: RawTable, cells: pl.Series, other: pl.Series, profile: ColumnProfile, schema: Schema
+) -> ColumnProfile:
+    """Add which cells hold something else than numbers."""
+    groups = profile.kind in ("text", "categories")
+    return replace(
+        profile,
+        first=_first(piece, cells, other, schema),
+        others=int(other.sum()),
+        levels=_levels(cells.cast(pl.String).filter(other)) if groups else frozenset(),
+    )
+
+
+def _measured(
+    piece: RawTable,
+    name: str,
+    cells: pl.Series,
+    complete: pl.Series,
+    profile: ColumnProfile,
+    schema: Schema,
+) -> ColumnProfile:
+    """Add what the numbers, or levels, of complete rows are."""
+
+    def first(mask: pl.Series) -> Cell | None:
+        return _first(piece, cells, mask.fill_null(False) & complete, schema)
+
+    if name in schema.levels:
+        return replace(profile, unknown=first(~cells.is_in(schema.levels[name])))
+    values = cells.filter(complete).drop_nulls()
+    if schema.has_text(name):
+        return replace(profile, levels=_levels(values))
+    low, high, first_number, last_number = _range(values)
+    return replace(
+        profile,
+        low=low,
+        high=high,
+        first_number=first_number,
+        last_number=last_number,
+        too_large=first(cells.abs() > LARGEST),
+        negative=first(cells < 0) if name == schema.weights else None,
+    )
+
+
+def _first(piece: RawTable, cells: pl.Series, mask: pl.Series, schema: Schema) -> Cell | None:
+    """Return the first of these cells, if there is any."""
+    row = mask.arg_max()
+    if row is None or not mask[row]:
+        return None
+    file = piece.label if schema.several else ""
+    return Cell(str(cells[row])[:60], piece.first_row + row + 1, file)
+
+
+def _levels(texts: pl.Series) -> frozenset[str]:
+    """Return what the texts are, as far as it is remembered."""
+    return frozenset(texts.unique().head(MOST_REMEMBERED).to_list())
+
+
+def _range(numbers: pl.Series) -> tuple[float, float, float | None, float | None]:
+    """Return the least and the largest number; and the first and the last, if rows are numbered."""
+    values = numbers.to_numpy()
+    if not values.size:
+        return np.inf, -np.inf, None, None
+    low, high = float(values.min()), float(values.max())
+    is_numbering = (
+        high - low == values.size - 1 and low.is_integer() and bool((np.diff(values) == 1).all())
+    )
+    return (low, high, low, high) if is_numbering else (low, high, None, None)
 
 
 def sorted_levels(levels: Iterable[str]) -> tuple[str, ...]:

@@ -8,20 +8,11 @@ machines have read.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
-import polars as pl
+from typing import NamedTuple
 
 from sparsewise._util.text import quoted
-from sparsewise.io.tables import parsing
-from sparsewise.io.tables.parsing import ParsedColumn, parse_column, rows_with_cells
-from sparsewise.io.tables.reading import RawTable
-
-if TYPE_CHECKING:
-    from sparsewise.io.tables.schema import Schema
 
 MOST_REMEMBERED = 100_000
 """Levels of a column that are remembered: more are refused anyway, whatever their number."""
@@ -55,10 +46,12 @@ class ColumnProfile:
         What it holds in place of numbers.
     first : Cell or None
         The first cell of that kind.
+    others : int
+        How many there are.
     only_boolean : bool
         Whether a text says nothing but true and false.
     levels : frozenset of str
-        The levels, as far as they are remembered.
+        The levels, or texts in place of numbers, as far as they are remembered.
     low, high : float
         The least number and the largest; the other way round if there is none.
     first_number, last_number : float or None
@@ -71,6 +64,7 @@ class ColumnProfile:
     missing: int = 0
     kind: str = ""
     first: Cell | None = None
+    others: int = 0
     only_boolean: bool = True
     levels: frozenset[str] = frozenset()
     low: float = math.inf
@@ -89,6 +83,7 @@ class ColumnProfile:
             missing=self.missing + later.missing,
             kind=first.kind,
             first=first.first,
+            others=self.others + later.others,
             only_boolean=self.only_boolean and later.only_boolean,
             levels=self.levels if full else self.levels | later.levels,
             low=min(self.low, later.low),
@@ -137,7 +132,7 @@ class Profile:
     Attributes
     ----------
     rows : int
-        Rows that are not blank.
+        All rows.
     complete : int
         Those without a missing value.
     counted : int
@@ -167,102 +162,3 @@ class Profile:
     def refused(self) -> dict[str, ColumnProfile]:
         """The columns that hold something else than numbers."""
         return {name: column for name, column in self.columns.items() if column.refused}
-
-    @property
-    def booleans(self) -> frozenset[str]:
-        """The columns of text that say true and false."""
-        return frozenset(name for name, column in self.columns.items() if column.is_boolean)
-
-
-class ParsedRows(NamedTuple):
-    """Some rows: their cells, which rows are complete, which are not blank, and their profile."""
-
-    columns: Mapping[str, ParsedColumn]
-    complete: pl.Series
-    filled: pl.Series
-    profile: Profile
-
-    def numbers(self, name: str, booleans: Collection[str]) -> pl.Series:
-        """Return the numbers of a column in complete rows; of booleans, 0 and 1."""
-        values, boolean = self.columns[name].values, self.columns[name].boolean
-        if boolean is not None and name in booleans:
-            values = boolean
-        return values.filter(self.complete)
-
-
-def parse(piece: RawTable, schema: Schema) -> ParsedRows:
-    """Parse some rows."""
-    columns = {name: parse_column(piece, name, name in schema.text) for name in schema.columns}
-    filled = rows_with_cells(piece)
-    complete = filled
-    for name, column in columns.items():
-        if name not in schema.imputed:
-            complete = complete & ~column.missing
-        if schema.skip_unknown and name in schema.levels:
-            complete = complete & column.values.is_in(schema.levels[name]).fill_null(True)
-    profiles = {
-        name: _profile(piece, name, column, filled, complete, schema)
-        for name, column in columns.items()
-    }
-    counted = complete
-    if schema.weights is not None and not profiles[schema.weights].refused:
-        column = columns[schema.weights]
-        weights = column.values if column.boolean is None else column.boolean
-        counted = (weights > 0).fill_null(False) & complete
-    profile = Profile(int(filled.sum()), int(complete.sum()), int(counted.sum()), profiles)
-    return ParsedRows(columns, complete, filled, profile)
-
-
-def _profile(
-    piece: RawTable,
-    name: str,
-    column: ParsedColumn,
-    filled: pl.Series,
-    complete: pl.Series,
-    schema: Schema,
-) -> ColumnProfile:
-    """Return what some rows of a column hold."""
-
-    def first(mask: pl.Series | None) -> Cell | None:
-        """The first of the cells, if there is any."""
-        if mask is None or not mask.any():
-            return None
-        row = mask.arg_max()
-        assert row is not None
-        file = piece.label if schema.several else ""
-        return Cell(str(column.texts[row])[:60], piece.first_row + row + 1, file)
-
-    missing = int((column.missing & filled).sum())
-    if column.kind:
-        return ColumnProfile(missing, column.kind, first(column.other), column.only_boolean)
-    if name in schema.levels:
-        unknown = ~column.values.is_in(schema.levels[name]).fill_null(True) & complete
-        return ColumnProfile(missing, unknown=first(unknown))
-    if name in schema.text:
-        levels = column.values.filter(complete).drop_nulls().unique().head(MOST_REMEMBERED)
-        return ColumnProfile(missing, levels=frozenset(levels.to_list()))
-    numbers = column.values
-    low, high, first_number, last_number = _range(numbers.filter(complete).drop_nulls())
-    negative = (numbers < 0).fill_null(False) & complete if name == schema.weights else None
-    return ColumnProfile(
-        missing,
-        only_boolean=column.only_boolean,
-        low=low,
-        high=high,
-        first_number=first_number,
-        last_number=last_number,
-        too_large=first((numbers.abs() > parsing.LARGEST).fill_null(False) & complete),
-        negative=first(negative),
-    )
-
-
-def _range(numbers: pl.Series) -> tuple[float, float, float | None, float | None]:
-    """Return the least and the largest number; and the first and the last, if rows are numbered."""
-    values = numbers.to_numpy()
-    if not values.size:
-        return math.inf, -math.inf, None, None
-    low, high = float(values.min()), float(values.max())
-    is_numbering = (
-        high - low == values.size - 1 and low.is_integer() and bool((np.diff(values) == 1).all())
-    )
-    return (low, high, low, high) if is_numbering else (low, high, None, None)

@@ -8,22 +8,22 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import operator
 import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import dropwhile, islice
 
 import polars as pl
 
-from sparsewise._util.files import read_file
 from sparsewise._util.progress import STDERR
 from sparsewise._util.text import listing, look_up, quoted
 from sparsewise.errors import InputError, Parameter
 from sparsewise.io.tables import formats
-from sparsewise.io.tables.formats import BYTE_ORDER_MARK, Form, check_not_other, check_text
+from sparsewise.io.tables.formats import BYTE_ORDER_MARK, Form, check_text
 
 SEPARATORS = (",", "\t", ";")
 UNUSUAL = "|:"
@@ -40,7 +40,7 @@ class RawTable:
     label: str
     columns: dict[str, pl.Series]
     default_target: str | None = None
-    is_text: bool = False  # numbers are to be found in the text, and blank lines are no data
+    is_text: bool = False  # numbers are to be found in the text
     first_row: int = 0  # how many rows of the file come before
     size: int = 0  # how much of its file it is, in the units of that
     decimal: str = "."  # what is before the decimals of a number in text
@@ -70,12 +70,11 @@ def read_table(source: str, form: Form | None = None) -> RawTable:
         How a text is written, and which sheet is meant, where that is not plain.
     """
     label = "standard input" if source == "-" else source
-    data = sys.stdin.buffer.read() if source == "-" else read_file(source)
-    data, form = formats.whole(data, label), form or Form()
+    form = form or Form()
+    data = formats.whole(source, label, form)
     kind = formats.kind_of(data[: formats.HEAD], data[-4:])
     if kind != formats.TEXT:
         return _read_typed(data, label, kind, form.sheet)
-    check_not_other(data[: formats.HEAD], label)
     return _read_text(_cleaned(formats.in_utf8(data, label, form), label), label, form)
 
 
@@ -92,6 +91,7 @@ def _read_typed(data: bytes, label: str, kind: str, sheet: str | None) -> RawTab
             formats.ARROW_STREAM: pl.read_ipc_stream,
         }[kind]
         frame = typed_frame(lambda: read(io.BytesIO(data)), label, kind)
+        frame = as_declared(frame, formats.declared_categories(io.BytesIO(data), kind))
     names = tidy_names(frame.columns, label)
     return RawTable(label, dict(zip(names, frame.get_columns(), strict=True)), kind=kind)
 
@@ -109,6 +109,23 @@ def typed_frame(read: Callable[[], pl.DataFrame], label: str, kind: str) -> pl.D
             raise InputError(
                 f"can't read {label}: it is {a} {kind} file, but cut short or damaged"
             ) from None
+
+
+def as_declared(frame: pl.DataFrame, categories: Collection[str]) -> pl.DataFrame:
+    """Return the frame with these columns as categories, whatever these are."""
+    return frame.with_columns(
+        as_text(frame[name]).cast(pl.Categorical)
+        for name in categories
+        if name in frame.columns and frame[name].dtype.is_numeric()
+    )
+
+
+def as_text(cells: pl.Series) -> pl.Series:
+    """Return typed cells as a text file would have them: whole numbers without a point."""
+    if cells.dtype.is_decimal():
+        cells = cells.cast(pl.Float64)
+    texts = cells.cast(pl.String).str.strip_chars()
+    return texts.str.strip_suffix(".0") if cells.dtype.is_float() else texts
 
 
 def tidy_names(columns: Iterable[str], label: str) -> list[str]:
@@ -143,7 +160,8 @@ def _read_text(data: bytes, label: str, form: Form) -> RawTable:
     if not data.strip():
         raise empty_text(label)
     separator, header = header_of(data, label, form)
-    frame = text_frame(data, separator, header, label)
+    rows, _ = without_blank_end(data[header_bytes(data, separator) :], len(header))
+    frame = text_frame(rows, separator, header, label)
     columns = {name: frame[name] for name in header}
     return RawTable(label, columns, is_text=True, decimal=form.decimal)
 
@@ -153,13 +171,29 @@ def empty_text(label: str) -> InputError:
     return InputError(f"{label} is empty: a header line and rows of numbers are needed")
 
 
+def without_blank_end(data: bytes, width: int) -> tuple[bytes, bytes]:
+    """Cut off the blank lines at the end of a text.
+
+    Every line behind the header is a row, a blank one, too: it lacks all values. But those that end
+    a file are no rows, unless it has a single column, where they are how a missing value is
+    written.
+    """
+    if width == 1:
+        return data, b""
+    rows = data.rstrip(b"\r\n")
+    blank = data[len(rows) :]
+    return (rows + b"\n", blank.partition(b"\n")[2]) if rows else (b"", blank)
+
+
 def text_frame(
     data: bytes, separator: str, header: list[str], label: str, before: int = 0
 ) -> pl.DataFrame:
-    """Return the cells of a text with a header line, as text.
+    """Return the cells of a text without its header line, as text.
 
     So many rows of the file come before those of the text.
     """
+    # As many cells as the header has, so that a row which has more is noticed.
+    data = separator.join(f"c{j}" for j in range(len(header))).encode() + b"\n" + data
     try:
         return pl.read_csv(
             io.BytesIO(data), separator=separator, infer_schema=False, new_columns=header
@@ -185,8 +219,8 @@ def _lines(data: bytes) -> Iterator[str]:
 
 
 def _records(data: bytes, separator: str) -> Iterator[list[str]]:
-    """Yield the rows as lists of cells, without blank lines."""
-    return (row for row in csv.reader(_lines(data), delimiter=separator) if row)
+    """Yield the rows as lists of cells, from the first that is not blank."""
+    return dropwhile(operator.not_, csv.reader(_lines(data), delimiter=separator))
 
 
 def header_bytes(data: bytes, separator: str) -> int:

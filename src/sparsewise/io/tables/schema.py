@@ -20,119 +20,105 @@ IMPUTE = ("median", "indicator")
 ROW_LABELS = re.compile(r"__index_level_\d+__")
 """Row labels that pandas saves as a column: no measurement."""
 
-Medians = Callable[[Collection[str]], dict[str, float]]
+Medians = Callable[[Sequence[str]], dict[str, float]]
 """From columns of numbers to their medians."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """The columns that are used, and how their cells are read.
+    """The columns of a table that are used, and as what: chosen by name, or given by a model.
 
     Parameters
     ----------
     columns : tuple of str
         The columns that are used.
-    text : frozenset of str
-        Those of them whose cells are levels, told apart by their text.
+    targets : tuple of str
+        The columns to be explained; none where a model predicts them.
     weights : str, optional
         The column that says how often each row counts.
+    fold : str, optional
+        The column that says to which fold each row belongs.
+    categorical : collection of str
+        Columns whose cells are levels, told apart by their text.
     levels : mapping
         The only levels that a column may have, where a model knows them already.
     imputed : frozenset of str
         Columns whose missing values are filled in: no row is incomplete for them.
     skip_unknown : bool
         Whether a row with another level is incomplete.
-    targets : tuple of str
-        The columns to be explained; none where a model predicts them.
-    fold : str, optional
-        The column that says to which fold each row belongs.
     several : bool
         Whether the table has several files, so that a row is told with its file.
-    """
-
-    columns: tuple[str, ...] = ()
-    text: frozenset[str] = frozenset()
-    weights: str | None = None
-    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    imputed: frozenset[str] = frozenset()
-    skip_unknown: bool = False
-    targets: tuple[str, ...] = ()
-    fold: str | None = None
-    several: bool = False
-
-
-# --- for a fit ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitSchema(Schema):
-    """Targets, features, weights and folds, chosen by name among the columns of a table.
-
-    Parameters
-    ----------
     available : sequence of str
-        The columns of the table.
+        All columns of the table.
     features : sequence of str, optional
         The candidates; all columns that are left if not given.
     exclude : sequence of str
         What to leave out of the candidates.
-    chosen : sequence of str
-        Names that must be among the candidates.
-    categorical : sequence of str
-        Columns of which each level is a feature.
     drop_missing : bool
         Whether rows with a missing value are left out.
     impute : {"median", "indicator"}, optional
         What missing values of features are filled in by.
-
-    Attributes
-    ----------
-    sources : tuple of str
-        The columns that features are made of.
-    notes : tuple of str
-        What was left out.
     """
 
-    available: Sequence[str]
+    columns: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    weights: str | None = None
+    fold: str | None = None
+    categorical: Collection[str] = ()
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    imputed: frozenset[str] = frozenset()
+    skip_unknown: bool = False
+    several: bool = False
+    available: Sequence[str] = ()
     features: Sequence[str] | None = None
     exclude: Sequence[str] = ()
-    chosen: Sequence[str] = ()
-    categorical: Sequence[str] = ()
     drop_missing: bool = False
     impute: str | None = None
-    sources: tuple[str, ...] = field(init=False)
-    notes: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @property
+    def roles(self) -> list[tuple[str, str]]:
+        """The columns that are no features, with what they are."""
+        others = ("column of weights", self.weights), ("column of folds", self.fold)
+        named = [(role, name) for role, name in others if name is not None]
+        return [*(("target", name) for name in self.targets), *named]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that features are made of."""
+        taken = [name for _, name in self.roles]
+        return tuple(name for name in self.columns if name not in taken)
+
+    def has_text(self, name: str) -> bool:
+        """Whether the cells of a column are told apart by their text."""
+        return name in self.categorical or name == self.fold
+
+    # ------------------------------------------------------------------ for a fit
+
+    def chosen(self, names: Sequence[str]) -> Schema:
+        """Return the columns that are used for a fit; these names must be among the candidates."""
         if self.impute is not None:
             look_up([self.impute], IMPUTE, "way to impute")
         if not self.targets:
             raise InputError(
                 f"is needed: one of the columns {listing(self.available)}", parameter="target"
             )
-        role = "the target" if len(self.targets) == 1 else "a target"
-        roles = [(role, name) for name in self.targets]
-        others = [("the weights", self.weights), ("the folds", self.fold)]
-        roles += [(role, name) for role, name in others if name is not None]
-        taken = [name for _, name in roles]
+        taken = [name for _, name in self.roles]
         look_up([*taken, *self.categorical], self.available, "column")
         if repeated := _repeated(self.targets):
             raise InputError(f"names {listing(repeated)} more than once", parameter="target")
-        _check_roles(roles, (*(self.features or ()), *self.chosen), self.categorical)
-        for name in self.chosen:
+        _check_roles(self.roles, (*(self.features or ()), *names), self.categorical)
+        for name in names:
             self._source(name)
-        sources, notes = self._sources(taken)
+        excluded = {name for name in self.exclude if self._source(name) == name}.union(taken)
+        candidates = self.available if self.features is None else map(self._source, self.features)
+        sources = [name for name in dict.fromkeys(candidates) if name not in excluded]
+        if self.features is None:
+            sources = [name for name in sources if not ROW_LABELS.fullmatch(name)]
         if not sources:
             besides = "the target" if len(self.targets) == 1 else "the targets"
             raise InputError(f"no features are left: the table needs a column besides {besides}")
-        columns = tuple(dict.fromkeys([*taken, *sources]))
-        vars(self).update(
-            columns=columns,
-            text=frozenset(columns).intersection({*self.categorical, self.fold}),
-            imputed=frozenset(sources if self.impute else ()),
-            sources=sources,
-            notes=notes,
-        )
+        imputed = frozenset(sources if self.impute else ())
+        return replace(self, columns=tuple(dict.fromkeys([*taken, *sources])), imputed=imputed)
 
     def _source(self, name: str) -> str:
         """Return the column that a feature is made of."""
@@ -146,17 +132,6 @@ class FitSchema(Schema):
         look_up([name], self.available, "column")
         return name
 
-    def _sources(self, taken: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the columns that features are made of, and a note on those left out."""
-        excluded = {name for name in self.exclude if self._source(name) == name}.union(taken)
-        if self.features is not None:
-            named = dict.fromkeys(self._source(name) for name in self.features)
-            return tuple(name for name in named if name not in excluded), ()
-        sources = [name for name in self.available if name not in excluded]
-        labels = [name for name in sources if ROW_LABELS.fullmatch(name)]
-        notes = (f"{listing(labels)} holds row labels and is left out",) if labels else ()
-        return tuple(name for name in sources if name not in labels), notes
-
     def encode(
         self, profile: Profile, label: str, medians: Medians
     ) -> tuple[tuple[Source, ...], tuple[str, ...], tuple[str, ...]]:
@@ -165,10 +140,7 @@ class FitSchema(Schema):
         Raise an error for what can't be used. Where missing values are filled in, `medians` finds
         the medians of columns.
         """
-        roles = [("target", name) for name in self.targets]
-        others = [("column of weights", self.weights), ("column of folds", self.fold)]
-        roles += [(role, name) for role, name in others if name is not None]
-        validation.check_numbers(profile, roles)
+        validation.check_numbers(profile, self.roles)
         validation.check_rows(profile, label)
         dropped = validation.check_missing(profile, self.drop_missing, self.imputed)
         encoding, constant = validation.encoding_of(
@@ -186,7 +158,10 @@ class FitSchema(Schema):
         missing = validation.missing_counts(profile, self.imputed)
         imputed = [f"missing values filled in: {missing}"] if missing else []
         odd = validation.odd_columns(profile, encoding)
-        return encoding, names, (*self.notes, *dropped, *imputed, *constant, *odd)
+        left = [name for name in self.available if name not in (*self.columns, *self.exclude)]
+        labels = [name for name in left if self.features is None and ROW_LABELS.fullmatch(name)]
+        left_out = [f"{listing(labels)} holds row labels and is left out"] if labels else []
+        return encoding, names, (*left_out, *dropped, *imputed, *constant, *odd)
 
     def _imputed(self, source: Source, profile: Profile, fills: Mapping[str, float]) -> Source:
         """Return a column with what stands for its missing values."""
@@ -217,46 +192,19 @@ class FitSchema(Schema):
         excluded = set(expanded(self.exclude))
         return tuple(name for name in names if name not in excluded)
 
-
-def _repeated(names: Iterable[str]) -> list[str]:
-    return [name for name, times in Counter(names).items() if times > 1]
-
-
-def _check_roles(
-    roles: Sequence[tuple[str, str]], features: Sequence[str], categorical: Sequence[str]
-) -> None:
-    """Raise an error for a column that is to be two things at once."""
-    for role, name in roles:
-        if name in features:
-            raise InputError(f"{quoted(name)} can't be {role} and a feature at once")
-        if name in categorical:
-            raise InputError(f"{quoted(name)} can't be {role} and categorical: it is no feature")
-    for (role, name), (other, same) in combinations(roles, 2):
-        if name == same:
-            raise InputError(f"{quoted(name)} can't be {role} and {other} at once")
-
-
-# --- for predictions ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelSchema(Schema):
-    """The columns, levels and features that a model needs of a table."""
-
-    encoding: tuple[Source, ...]
+    # ------------------------------------------------------------------ for predictions
 
     @classmethod
-    def of(cls, encoding: Sequence[Source], blank: bool, several: bool) -> ModelSchema:
+    def of_model(cls, encoding: Sequence[Source], blank: bool, several: bool) -> Schema:
         """Return what the encoding of a model needs; incomplete rows are refused, or blank."""
         levels = {source.name: source.levels for source in encoding if source.levels}
         return cls(
             columns=tuple(source.name for source in encoding),
-            text=frozenset(levels),
+            categorical=frozenset(levels),
             levels=levels,
             imputed=frozenset(source.name for source in encoding if source.fill is not None),
             skip_unknown=blank,
             several=several,
-            encoding=tuple(encoding),
         )
 
     def check_columns(self, columns: Collection[str], label: str) -> None:
@@ -285,5 +233,24 @@ class ModelSchema(Schema):
                     f"missing values (of {profile.rows} rows): {missing}",
                     (needs, Parameter("missing", "blank")),
                 )
-            validation.check_levels(profile, self.encoding)
+            validation.check_levels(profile, self.levels)
         validation.check_size(profile)
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
+def _check_roles(
+    roles: Sequence[tuple[str, str]], features: Sequence[str], categorical: Collection[str]
+) -> None:
+    """Raise an error for a column that is to be two things at once."""
+    named = [(f"the {role.removeprefix('column of ')}", name) for role, name in roles]
+    for role, name in named:
+        if name in features:
+            raise InputError(f"{quoted(name)} can't be {role} and a feature at once")
+        if name in categorical:
+            raise InputError(f"{quoted(name)} can't be {role} and categorical: it is no feature")
+    for (role, name), (other, same) in combinations(named, 2):
+        if name == same:
+            raise InputError(f"{quoted(name)} can't be {role} and {other} at once")

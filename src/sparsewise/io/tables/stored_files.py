@@ -11,13 +11,17 @@ import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, ClassVar
+from operator import add
+from typing import Any, BinaryIO
 
 import polars as pl
 
 from sparsewise import plan
+from sparsewise._util.dask_cluster import Cluster
+from sparsewise._util.files import open_file
 from sparsewise._util.text import listing, quoted, shortened
 from sparsewise.errors import InputError
+from sparsewise.io.tables import formats
 from sparsewise.io.tables.formats import (
     ARROW,
     BYTE_ORDER_MARK,
@@ -25,14 +29,17 @@ from sparsewise.io.tables.formats import (
     PARQUET,
     TEXT,
     Form,
-    check_not_other,
+    check_beginning,
+    check_line,
     check_text,
+    declared_categories,
     detect,
     open_text,
 )
-from sparsewise.io.tables.profile import ParsedRows, parse
+from sparsewise.io.tables.parsing import ParsedRows, parse
 from sparsewise.io.tables.reading import (
     RawTable,
+    as_declared,
     empty_text,
     header_bytes,
     header_of,
@@ -40,6 +47,7 @@ from sparsewise.io.tables.reading import (
     text_frame,
     tidy_names,
     typed_frame,
+    without_blank_end,
 )
 from sparsewise.io.tables.schema import Schema
 
@@ -55,11 +63,11 @@ ROW_GROUP = 2**26
 PIECE = 2**25
 """Bytes of the numbers of Parquet that are handed out together."""
 
-BLOCK = 2**23
-"""Bytes of text that are read at a time: as cells and numbers they take some ten times as much."""
+PARTS_PER_THREAD = 4
+"""Parts for each thread of a worker, at least, that all end at about the same time."""
 
-LONGEST_RECORD = 2**27
-"""Bytes of text that may belong to one row: in more, a quotation mark was never closed."""
+LARGEST_PART = 2 * READ
+"""Bytes of numbers in a part for a worker: one that is lost loses no more."""
 
 TEXTS = (".csv", ".tsv", ".txt")
 PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
@@ -90,6 +98,8 @@ class TypedFile:
         The rows, from the first to before the last.
     at_once : int
         How many columns to read at a time.
+    categories : frozenset of str
+        Columns of the file that were declared to be categories.
     kind : str
         Parquet, or Arrow.
     """
@@ -99,6 +109,7 @@ class TypedFile:
     start: int
     end: int
     at_once: int
+    categories: frozenset[str] = frozenset()
     kind: str = PARQUET
 
     is_text = False
@@ -113,7 +124,9 @@ class TypedFile:
         # All of the file may be one row group.
         at_once = ROW_GROUP * len(names) // max(1, os.path.getsize(path))
         columns = dict(zip(names, frame.columns, strict=True))
-        return cls(path, columns, 0, rows, min(max(1, at_once), COLUMNS), kind)
+        with open_file(path) as file:
+            categories = frozenset(declared_categories(file, kind))
+        return cls(path, columns, 0, rows, min(max(1, at_once), COLUMNS), categories, kind)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -147,7 +160,7 @@ class TypedFile:
             frames.append(typed_frame(part.collect, self.label, self.kind))
         if any(frame.height != rows for frame in frames):
             raise changed(self.label)
-        return pl.concat(frames, how="horizontal")
+        return as_declared(pl.concat(frames, how="horizontal"), self.categories)
 
 
 def _stretches(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
@@ -210,7 +223,7 @@ class TextFile:
         with open_text(path, form) as (text, raw):
             head = text.read(HEAD)
             size = os.fstat(raw.fileno()).st_size
-        check_not_other(head, path)
+        check_beginning(head, path, form)
         start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
         old_line_ends = not _has_line_feed(path, form)
         for block, _ in _blocks(path, form, start, old_line_ends):
@@ -222,13 +235,12 @@ class TextFile:
         raise empty_text(path)
 
     def pieces(self, names: Sequence[str]) -> Iterator[RawTable]:
-        """Yield some rows after the other, with all columns: only these tell a blank line."""
+        """Yield some rows after the other."""
         header = list(self.names)
-        # As many cells as the header has, so that a row which has more is noticed.
-        line = self.separator.join(f"c{j}" for j in range(len(header))).encode() + b"\n"
-        before = 0
+        before, blank = 0, b""
         for block, size in _blocks(self.label, self.form, self.start, self.old_line_ends):
-            frame = text_frame(line + block, self.separator, header, self.label, before)
+            rows, blank = without_blank_end(blank + block, len(header))
+            frame = text_frame(rows, self.separator, header, self.label, before)
             yield RawTable(
                 self.label,
                 dict(zip(header, frame.get_columns(), strict=True)),
@@ -242,7 +254,7 @@ class TextFile:
 
 def _has_line_feed(path: str, form: Form) -> bool:
     with open_text(path, form) as (text, _):
-        return any(b"\n" in data for data in iter(lambda: text.read(BLOCK), b""))
+        return any(b"\n" in data for data in iter(lambda: text.read(formats.BLOCK), b""))
 
 
 def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[tuple[bytes, int]]:
@@ -250,16 +262,13 @@ def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[
     with open_text(path, form) as (text, raw):
         _skip(text, start)
         rest, place = b"", raw.tell()
-        while data := text.read(BLOCK):
+        while data := text.read(formats.BLOCK):
             rest += data.replace(b"\r", b"\n") if old_line_ends else data
             if end := _last_row_end(rest):
                 yield check_text(rest[:end], path), raw.tell() - place
                 rest, place = rest[end:], raw.tell()
-            elif len(rest) > LONGEST_RECORD:
-                raise InputError(
-                    f"a row of {path} does not end within {LONGEST_RECORD // 2**20} MB: is a "
-                    "quotation mark never closed?"
-                )
+            else:
+                check_line(len(rest), path)
         if rest:
             yield check_text(rest, path), raw.tell() - place
 
@@ -267,7 +276,7 @@ def _blocks(path: str, form: Form, start: int, old_line_ends: bool) -> Iterator[
 def _skip(file: BinaryIO, number: int) -> int:
     """Read so many bytes and forget them, for what is unpacked can't seek; return how many came."""
     left = number
-    while left > 0 and (data := file.read(min(left, BLOCK))):
+    while left > 0 and (data := file.read(min(left, formats.BLOCK))):
         left -= len(data)
     return number - left
 
@@ -309,14 +318,16 @@ class Stored:
         The column to be explained, if no other is named.
     kept : tuple of ParsedRows
         All rows, parsed already, of a table in memory.
+    cluster : Cluster, optional
+        The workers that read the files, which they must see under the same names: profiles and
+        triangles travel, no rows.
     """
 
     label: str
     files: tuple[File, ...]
     default_target: str | None = None
     kept: tuple[ParsedRows, ...] = ()
-
-    distributed: ClassVar[bool] = False
+    cluster: Cluster | None = None
 
     @classmethod
     def of(cls, raw: RawTable | Stored) -> Stored:
@@ -372,15 +383,53 @@ class Stored:
     def each(
         self, task: Callable[..., Any], report: Report | None = None, *arguments: Sequence[Any]
     ) -> list[Any]:
-        """Return the results of a task, one for each part; all files are one part here."""
-        return [task(self, *(values[0] for values in arguments), report=report)]
+        """Return the results of a task, one for each part; all files are one without workers."""
+        if self.cluster is None:
+            return [task(self, *(values[0] for values in arguments), report=report)]
+        return self.cluster.results(_submit(self, self.cluster, task, report, *arguments))
 
     def total(
         self, task: Callable[..., Any], report: Report | None = None, *arguments: Sequence[Any]
     ) -> Any:
-        """Return the sum of the results of a task."""
-        [total] = self.each(task, report, *arguments)
+        """Return the sum of the results of a task: of workers two and two, where they are."""
+        if self.cluster is None:
+            [total] = self.each(task, report, *arguments)
+            return total
+        futures = _submit(self, self.cluster, task, report, *arguments)
+        while len(futures) > 1:
+            pairs = futures[: len(futures) // 2 * 2]
+            sums = self.cluster.ask(add, pairs[::2], pairs[1::2])
+            futures = [*sums, *futures[len(pairs) :]]
+        [total] = self.cluster.results(futures)
         return total
+
+
+def _submit(
+    stored: Stored,
+    cluster: Cluster,
+    task: Callable[..., Any],
+    report: Report | None,
+    *arguments: Sequence[Any],
+) -> list[Any]:
+    """Ask workers for a task on every part, and report the parts that are done."""
+    parts = [Stored(file.label, (file,)) for file in _parts(stored, cluster.threads)]
+    futures = cluster.ask(task, parts, *map(list, arguments))
+    if report is not None:
+        for future, part in zip(futures, parts, strict=True):
+            future.add_done_callback(lambda done, size=part.size: report(size))
+    return futures
+
+
+def _parts(stored: Stored, threads: int) -> Iterator[File]:
+    """Cut Parquet and Arrow files into parts of equal rows; a text is read as a whole."""
+    most = min(LARGEST_PART, stored.size // (PARTS_PER_THREAD * threads))
+    for file in stored.files:
+        if not isinstance(file, TypedFile):
+            yield file
+            continue
+        length = max(1, most // (8 * len(file.columns)))
+        for start in range(file.start, max(file.end, file.start + 1), length):
+            yield replace(file, start=start, end=min(start + length, file.end))
 
 
 def open_files(sources: Sequence[str], form: Form | None = None) -> Stored:

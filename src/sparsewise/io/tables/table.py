@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -18,11 +18,12 @@ from sparsewise._util.text import count
 from sparsewise.errors import InputError, Parameter
 from sparsewise.io.model import Source
 from sparsewise.io.tables import imputing, validation
-from sparsewise.io.tables.imputing import FloatArray, Narrowing
+from sparsewise.io.tables.imputing import FloatArray
 from sparsewise.io.tables.names import positions
-from sparsewise.io.tables.profile import ParsedRows, Profile
+from sparsewise.io.tables.parsing import ParsedRows
+from sparsewise.io.tables.profile import Profile
 from sparsewise.io.tables.reading import RawTable
-from sparsewise.io.tables.schema import FitSchema, ModelSchema, Schema
+from sparsewise.io.tables.schema import Schema
 from sparsewise.io.tables.stored_files import Report, Stored, changed
 from sparsewise.suffstats.condensed import Condensed
 
@@ -73,8 +74,6 @@ class Table:
         The features.
     encoding : tuple of Source
         The columns that the features are made of.
-    booleans : frozenset of str
-        Columns of text that say true and false.
     rows : int
         Rows without a missing value.
     counted_rows : int
@@ -95,7 +94,6 @@ class Table:
     schema: Schema
     names: tuple[str, ...]
     encoding: tuple[Source, ...]
-    booleans: frozenset[str]
     rows: int = 0
     counted_rows: int = 0
     rows_before: tuple[int, ...] = ()
@@ -140,7 +138,7 @@ class Table:
     def condenses(self) -> bool:
         """Whether triangles are much smaller than the rows, and these far away or too large."""
         pays = plan.condenses(plan.CONDENSE_UNREAD, self.rows, len(self.names), len(self.targets))
-        return pays and (self.stored.distributed or self.bytes > plan.TABLE_IN_MEMORY)
+        return pays and (self.stored.cluster is not None or self.bytes > plan.TABLE_IN_MEMORY)
 
     def positions(self, names: Iterable[str]) -> list[int]:
         """Return where features stand; a column of text stands for its levels.
@@ -166,12 +164,11 @@ class Table:
         columns: dict[str, pl.Series] = {}
         for source in self.encoding:
             if source.levels is None:
-                numbers = rows.numbers(source.name, self.booleans)
+                numbers = rows.values(source.name)
                 filled = numbers if source.fill is None else numbers.fill_null(float(source.fill))
                 columns[source.name] = filled
                 if source.indicator:
-                    missing = rows.columns[source.name].missing.filter(rows.complete)
-                    columns[source.missing] = missing.cast(pl.Float64)
+                    columns[source.missing] = numbers.is_null().cast(pl.Float64)
             else:
                 columns |= _indicators(source, rows)
         return pl.DataFrame({name: columns[name] for name in self.names})
@@ -179,14 +176,12 @@ class Table:
     def chunk(self, rows: ParsedRows) -> Chunk:
         """Return complete rows as numbers."""
         schema = self.schema
-        numbers = partial(rows.numbers, booleans=self.booleans)
-        targets = pl.DataFrame({name: numbers(name) for name in schema.targets})
+        targets = pl.DataFrame({name: rows.values(name) for name in schema.targets})
         weights = folds = None
         if schema.weights is not None:
-            weights = numbers(schema.weights).to_numpy()
+            weights = rows.values(schema.weights).to_numpy()
         if schema.fold is not None:
-            labels = rows.columns[schema.fold].values.filter(rows.complete)
-            folds = np.array(labels.to_list(), dtype=str)
+            folds = np.array(rows.values(schema.fold).to_list(), dtype=str)
         return Chunk(self.features(rows), targets, weights, folds)
 
     def chunks(self, report: Report | None = None) -> Iterator[Chunk]:
@@ -248,7 +243,7 @@ class Table:
 
 def _indicators(source: Source, rows: ParsedRows) -> dict[str, pl.Series]:
     """Return a feature of zeros and ones for each encoded level of a column."""
-    cells = rows.columns[source.name].values.filter(rows.complete)
+    cells = rows.values(source.name)
     if source.fill is not None:
         cells = cells.fill_null(str(source.fill))
     levels = list(source.levels or ())
@@ -314,6 +309,7 @@ def select(
     target: str | Sequence[str] | None = None,
     *,
     report: Report | None = None,
+    chosen: Sequence[str] = (),
     **names: Any,
 ) -> Table:
     """Choose target and features by name, look at all rows, and decide how they become numbers.
@@ -330,12 +326,12 @@ def select(
         The column to be explained, or several; an example has a default.
     report : callable, optional
         Is told how much was read.
+    chosen : sequence of str
+        Names that must be among the candidates.
     features : sequence of str, optional
         The candidates; all columns but the targets if not given.
     exclude : sequence of str
         What to leave out of the candidates.
-    chosen : sequence of str
-        Names that must be among the candidates.
     categorical : sequence of str
         Columns of which each level becomes a feature of zeros and ones; of two levels, the second.
     weights : str, optional
@@ -350,22 +346,23 @@ def select(
     """
     stored = Stored.of(stored)
     target = stored.default_target or () if target is None else target
-    schema = FitSchema(
+    schema = Schema(
         available=stored.columns,
         targets=(target,) if isinstance(target, str) else tuple(target),
         several=stored.several,
         **names,
-    )
+    ).chosen(chosen)
     stored.check_columns(schema.columns)
     stored = stored.keeping(schema)
     profiles: list[Profile] = stored.each(partial(_profile, schema), report)
     profile = sum(profiles, Profile())
 
-    def medians(columns: Collection[str]) -> dict[str, float]:
-        state = Narrowing.begin(columns, schema.weights, profile.booleans)
-        with waiting("finding medians", state.readings * stored.size, unasked=True) as wait:
+    def medians(columns: Sequence[str]) -> dict[str, float]:
+        size = imputing.readings(columns) * stored.size
+        with waiting("finding medians", size, unasked=True) as wait:
             return imputing.medians(
-                state, lambda state: stored.total(partial(_histogram, schema, state), wait.update)
+                columns,
+                lambda *bits: stored.total(partial(_histogram, schema, columns, bits), wait.update),
             )
 
     encoding, features, notes = schema.encode(profile, stored.label, medians)
@@ -374,7 +371,6 @@ def select(
         schema=schema,
         names=features,
         encoding=encoding,
-        booleans=profile.booleans,
         rows=profile.complete,
         counted_rows=profile.counted,
         rows_before=tuple(accumulate((part.counted for part in profiles), initial=0))[:-1],
@@ -411,7 +407,7 @@ def encode(
         Is told how much was read.
     """
     stored = Stored.of(stored)
-    schema = ModelSchema.of(encoding, missing == "blank", stored.several)
+    schema = Schema.of_model(encoding, missing == "blank", stored.several)
     for file in stored.files:
         schema.check_columns(file.names, file.label)
     stored = stored.keeping(schema)
@@ -422,13 +418,11 @@ def encode(
         schema=schema,
         names=tuple(names),
         encoding=tuple(encoding),
-        booleans=profile.booleans,
     )
     for rows in stored.parsed(schema, report):
         X = np.full((rows.profile.rows, len(names)), np.nan, order="F")
         if names:
-            complete = rows.complete.filter(rows.filled).to_numpy()
-            X[complete] = table.features(rows).to_numpy()
+            X[rows.complete.to_numpy()] = table.features(rows).to_numpy()
         yield X
 
 
@@ -438,6 +432,6 @@ def _profile(schema: Schema, part: Stored, report: Report | None = None) -> Prof
 
 
 def _histogram(
-    schema: Schema, state: Narrowing, part: Stored, report: Report | None = None
+    schema: Schema, columns: Sequence[str], bits: Any, part: Stored, report: Report | None = None
 ) -> FloatArray:
-    return state.counted(part.parsed(schema, report))
+    return imputing.counted(part.parsed(schema, report), columns, schema.weights, *bits)

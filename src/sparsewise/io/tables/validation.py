@@ -14,7 +14,7 @@ from sparsewise.errors import InputError, Parameter, Part
 from sparsewise.io.model import MISSING_LEVEL, Source
 from sparsewise.io.tables import parsing
 from sparsewise.io.tables.names import as_argument
-from sparsewise.io.tables.parsing import GROUPS, sorted_levels
+from sparsewise.io.tables.parsing import sorted_levels
 from sparsewise.io.tables.profile import MOST_REMEMBERED, ColumnProfile, Profile
 
 # More are rather names of rows than groups of them.
@@ -23,6 +23,8 @@ FEWEST_NUMBERED = 20
 """Rows from which on a column that numbers them is no coincidence."""
 COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 """A number that may have a decimal comma."""
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]|$)|\d{1,2}:\d{2}(:|$)")
+"""How a date or a time begins."""
 
 
 def check_numbers(profile: Profile, roles: Sequence[tuple[str, str]]) -> None:
@@ -35,7 +37,7 @@ def check_numbers(profile: Profile, roles: Sequence[tuple[str, str]]) -> None:
             raise InputError(f"the {role} {quoted(name)} holds {content}: use numbers")
     if not refused:
         return
-    groups = [name for name, column in refused.items() if column.refused in GROUPS]
+    groups = [name for name, column in refused.items() if _tells_groups(column)]
     them = "it" if len(refused) == 1 else "them"
     leave_out = f": leave {them} out with ", Parameter("exclude", as_argument(refused))
     levels = Parameter("categorical", as_argument(groups))
@@ -48,6 +50,14 @@ def check_numbers(profile: Profile, roles: Sequence[tuple[str, str]]) -> None:
         kinds = dict.fromkeys(column.refused for column in refused.values())
         wrong = f"the columns {listing(refused)} hold {' and '.join(kinds)}"
     raise InputError((wrong, *leave_out, *others))
+
+
+def _tells_groups(column: ColumnProfile) -> bool:
+    """Whether rows may share a level: not where these are dates, all different, or too many."""
+    if column.first is not None and DATE.match(column.first.text):
+        return False
+    few = 0 < len(column.levels) <= MOST_LEVELS
+    return few and (len(column.levels) < column.others or column.refused == "categories")
 
 
 def check_commas(refused: Mapping[str, ColumnProfile]) -> None:
@@ -181,13 +191,12 @@ def check_weights(profile: Profile, name: str) -> None:
         raise InputError(f"the weights {quoted(name)} are all 0: no row would count")
 
 
-def check_levels(profile: Profile, encoding: Sequence[Source]) -> None:
+def check_levels(profile: Profile, levels: Mapping[str, Sequence[str]]) -> None:
     """Raise an error for a level that the model has never met."""
-    for source in encoding:
-        unknown = profile.columns[source.name].unknown
+    for name, known in levels.items():
+        unknown = profile.columns[name].unknown
         if unknown is not None:
             raise InputError(
-                f"column {quoted(source.name)} has the level {quoted(unknown.text)} in "
-                f"{unknown}, which the model does not know; it knows "
-                f"{listing(source.levels or ())}"
+                f"column {quoted(name)} has the level {quoted(unknown.text)} in {unknown}, which "
+                f"the model does not know; it knows {listing(known)}"
             )
