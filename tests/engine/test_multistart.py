@@ -206,6 +206,18 @@ def test_found_twice_but_by_chance(monkeypatch):
     assert len(search.found) == 3
 
 
+@pytest.mark.parametrize(("chance", "times"), [(-40.0, 2), (-32.0, 2), (-31.0, 3), (-8.1, 8)])
+def test_the_less_clear_it_is_the_more_starts_have_to_agree(chance, times, monkeypatch):
+    monkeypatch.setattr(Multistart, "chance", chance)
+    search, _, _ = made()
+    search.found = [search.best] * (times - 1)
+    assert not search._is_plain()
+    search.found.append(search.best)
+    assert search._is_plain()
+    monkeypatch.setattr(Multistart, "chance", -8.0)
+    assert not search._is_plain()
+
+
 def test_nothing_to_find():
     rng = np.random.default_rng(1)
     search = Multistart(problem(normal(rng, 30, 20), normal(rng, 30)), ric(30, 20))

@@ -27,6 +27,7 @@ from tests.hostile.operators import broken_product_noticed, names_the_operator, 
 from tests.hostile.posteriors import evidence, posterior, proper_prior
 from tests.hostile.refusals import justified, one_sentence
 from tests.hostile.search import (
+    as_good_as_others,
     chance_of_search,
     covariance_of_search,
     end_of_search,
@@ -239,6 +240,11 @@ def models_left_as_they_come():
     broken.enter_context(wrapped(Multistart, "start", start))
     broken.enter_context(wrapped(Multistart, "_settled", lambda settle, search, found: found))
     return broken
+
+
+@fault(as_good_as_others, family="planted")
+def a_search_that_ends_before_it_begins():
+    return wrapped(Multistart, "_from_starts", lambda usual, *args: Stop.EFFORT)
 
 
 @fault(told_starts, family="search")

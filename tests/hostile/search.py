@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsewise import Stop
+from sparsewise import ALGORITHMS, Stop
 from sparsewise.algorithms.solve import EFFORT
 from sparsewise.errors import InputError
 from sparsewise.results import MultistartSolution, Start
@@ -295,3 +295,52 @@ def search(case: Case) -> None:
         told_starts(solution, told, asked)
     elif case.chance(0.1):
         same_seed_same_answer(solution, call())
+
+
+@oracle
+def as_good_as_others(A: Any, y: Any, solution: MultistartSolution, others: dict[str, Any]) -> None:
+    """No other model has a lower score."""
+    n, m = A.shape
+    parts = 2 if np.iscomplexobj(A) else 1
+
+    def score(support: Any) -> float:
+        left = np.linalg.norm(y - A[:, support] @ np.linalg.lstsq(A[:, support], y)[0])
+        share = max(float(left / np.linalg.norm(y)), EXACT * np.finfo(float).eps)
+        return parts * (n - len(support)) * 2 * math.log(share) + len(support) * 2 * math.log(m)
+
+    answer = score(solution.support)
+    for name, support in others.items():
+        other = score(support)
+        assert answer <= other + CLOSE * (1 + abs(other)), (
+            f"{solution.stop.name} at {answer:.6g}, {name} has {other:.6g}"
+        )
+
+
+@family("planted")
+def planted(case: Case) -> None:
+    """Columns of which some make up the target, few enough that they can be found."""
+    rng = case.rng
+    n, m = int(rng.integers(20, 65)), int(rng.integers(20, 129))
+    kind = case.choose("alike", "decaying", "normal")
+    level, is_complex = case.choose(0.0, 1e-3, 0.05), case.chance(0.2)
+    is_easy = kind != "alike" and level < 0.05  # large ones stand out, and little hides the others
+    k = int(rng.integers(1, n // 3 if is_easy else n // 4))
+    case.note(shape=(n, m), k=k, kind=kind, level=level, is_complex=is_complex)
+
+    def normal(*shape: int) -> Any:
+        numbers = rng.standard_normal(shape)
+        return numbers + 1j * rng.standard_normal(shape) if is_complex else numbers
+
+    A = normal(n, m)
+    truth = np.sort(rng.choice(m, k, replace=False))
+    sizes = {"alike": np.ones(k), "decaying": 0.85 ** np.arange(k), "normal": normal(k)}[kind]
+    y = A[:, truth] @ (rng.choice([-1.0, 1.0], k) * sizes)
+    e = normal(n)
+    y = y + level * np.linalg.norm(y) / np.linalg.norm(e) * e
+    others = {
+        name: ALGORITHMS[name](A, y, sparsity=k).support for name in ("srr", "forward", "omp")
+    }
+    solution = ALGORITHMS["solve"](A, y)
+    if solution.stop is Stop.FOUND_AGAIN:  # otherwise it says that it may have missed the best
+        others["the planted model"] = truth
+    as_good_as_others(A, y, solution, others)

@@ -51,8 +51,9 @@ def solve(
     noise at 1 % of the target. One in five is a floating search: columns are added one by one, and
     dropped again where that makes the best model of its size. Every model on the way back from
     what a start leaves is looked at, then forward and backward steps and exchanges go on from the
-    best one until no single change helps. The search ends when two starts have found the same best
-    model, both kinds have been tried and chance does not explain it, or after `effort` starts.
+    best one until no single change helps. The search ends when both kinds have been tried and
+    chance does not explain the best model, which two starts have found (eight at odds of 10⁻⁸, two
+    from 10⁻³² on), or after `effort` starts.
 
     Parameters
     ----------

@@ -14,8 +14,9 @@ exchanges, until none helps. Which exchanges may help follows from corr and ener
 (`ActiveSet.replacements`). What follows from a model on the backward path depends on that model
 only, so it is looked up when it was met before.
 
-The search ends when the best model was found twice and chance can't explain it: by both kinds of
-start, or by one of them when the other has been tried and came to nothing better.
+The search ends when the best model was found twice, or more often where it is less clear, and
+chance can't explain it: by both kinds of start, or by one of them when the other has been tried and
+came to nothing better.
 
 Joint updates cost n m min(n, m) operations each. Where these are too many, candidates are the
 columns that a forward path takes or nearly takes (`forward_screening`), and whatever a later
@@ -67,7 +68,12 @@ SMALL_NOISE = 1e-4
 """σ² of the starts that hold it: 1 % of the target's standard deviation."""
 
 PLAIN = -8.0
-"""log₁₀: a fit this unlikely by chance, found twice, is the answer."""
+"""log₁₀: a fit this unlikely by chance is worth agreement about it."""
+
+AGREEMENT = 64.0
+"""Times that a model was found, by -log₁₀ of chance: with so much of it, it is the answer. Twice is
+enough at 10⁻³², eight times at 10⁻⁸: part of a model that is hard to find is often this unlikely,
+and the first starts come to it."""
 
 BY_CHANCE = -2.0
 """log₁₀: a fit no less likely by chance than this is worth a warning."""
@@ -193,12 +199,12 @@ class Multistart:
         self._wait.update(text=self._words)
 
     def _is_plain(self) -> bool:
-        """Whether the best model was found from two starts, and can't be there by chance.
+        """Whether the best model was found from enough starts, and can't be there by chance.
 
         Among the first two starts there is one of each kind.
         """
         times = Counter(one.support for one in self.found)[self.best.support]
-        return times > 1 and self.chance < PLAIN
+        return times > 1 and self.chance < PLAIN and -self.chance * times >= AGREEMENT
 
     def start(self, i: int, rng: np.random.Generator) -> Found:
         """What start number i comes to."""
