@@ -119,7 +119,7 @@ class Log:
         support = columns[self._locked :].copy()
         support.sort()
         constraints = problem.constraints
-        return kind(
+        return kind.of(
             algorithm=algorithm,
             support=support,
             coef=units.coef(columns, x),
