@@ -65,6 +65,11 @@ class DenseDesign(Design):
             out += block @ x[first : first + block.shape[1]]
         return out
 
+    def rmatvec(self, v: Array) -> Array:
+        if self._direct and not self._complex and v.dtype.kind != "c":
+            return np.dot(self.A.T, np.ascontiguousarray(v))
+        return super().rmatvec(v)
+
     def rmatmat(self, V: Array) -> Array:
         if V.dtype.kind == "c" and not self._complex:
             # Two real products; a mixed product would make a complex copy of A.

@@ -316,7 +316,7 @@ def choose_among(corr, energy, values, state, others, rule, rss, error):
         return -1
     wide, narrow = top * (1 - rule.tie - off), top * (1 - rule.tie + off)
     j = first(others, wide)
-    if off <= rule.tie and j == first(others, narrow):
+    if off <= rule.tie and others[j] >= narrow:  # none before j is, either
         return j
     return j if how_many(others, wide) == 1 else -1
 

@@ -376,22 +376,20 @@ def problem(
     """
     ridge = check_ridge(ridge)
     passes = Passes()
-    weights: ArrayLike | None = None
-    if isinstance(y, Targets):
-        y, weights = y.Y, y.weights
+    Y, weights = (y.Y, y.weights) if isinstance(y, Targets) else (y, None)
     if type(A) is np.ndarray:
         design: Design = DenseDesign(as_floats(A, "A"), once=True)
     elif type(A) is DenseDesign:  # before what takes longer to tell
         design = A
     elif is_dask(A) or isinstance(A, DaskDesign):
-        design, y = system(A, y)
+        design, Y = system(A, Y)
         passes = Passes(count=int(design.dense), condensed=design.dense)
     else:
         design = as_design(A)
     if approximate_norms:
         design = design.in_rough_units()
     passes.add(design.passes_to_measure)
-    target = as_floats(y, "y")
+    target = as_floats(Y, "y")
     dtype = design.dtype
     if target.dtype.kind == "c" and dtype.kind != "c":
         dtype = np.result_type(dtype, np.complex64)

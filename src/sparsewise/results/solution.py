@@ -83,7 +83,7 @@ class Solution:
 
     @classmethod
     def of(cls, **fields: Any) -> Self:
-        """One with these fields, set all at once: one by one takes the engine longer than a step."""
+        """One with these fields, set at once: one by one takes as long as a step of the engine."""
         solution = cls.__new__(cls)
         vars(solution).update(fields)
         return solution
