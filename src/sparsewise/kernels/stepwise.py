@@ -37,7 +37,12 @@ def measure_columns(W, norms, inverse):
     n, width = W.shape
     for i in range(width):
         norms[i] = 0
-    for row in range(n):
+    whole = n - n % 4
+    for row in range(0, whole, 4):  # one after the other, as the rest is: the sums are the same
+        for i in range(width):
+            two = norms[i] + abs2(W[row, i]) + abs2(W[row + 1, i])
+            norms[i] = two + abs2(W[row + 2, i]) + abs2(W[row + 3, i])
+    for row in range(whole, n):
         for i in range(width):
             norms[i] += abs2(W[row, i])
     low, together = np.inf, 0.0
