@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import compress
 from typing import NamedTuple
 
 Shape = tuple[int, int]
@@ -307,7 +308,7 @@ def kernel_for(task: Task) -> Kernel | None:
 
 def needs(**asked: object) -> frozenset[str]:
     """The words whose values are true, as needs of a task."""
-    return frozenset([word for word in asked if asked[word]])  # a list is quicker
+    return frozenset(compress(asked, asked.values()))
 
 
 # The posterior over models.

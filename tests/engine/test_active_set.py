@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import sparsewise
 from sparsewise import plan
 from sparsewise.engine.active_set import ActiveSet
 from sparsewise.engine.stopping import stopping_criterion
@@ -222,3 +226,24 @@ def test_deletions_keep_their_digits_after_bad_conditioning():
     active = ActiveSet(problem(A, y, start=range(30)))
     active.shrink(stopping_criterion(None, active.problem, sparsity=8))
     compare(active, A, y, 1e-9)
+
+
+@pytest.mark.parametrize(("shape", "most"), [((64, 128), 115), ((1000, 50), 123)])
+def test_a_small_problem_takes_few_calls(shape, most):
+    """Of a small problem, calls of Python functions are what costs: they are counted, not timed."""
+    rng = np.random.default_rng(0)
+    A, y = gaussian(rng, *shape), rng.standard_normal(shape[0])
+    home, calls = Path(sparsewise.__file__).parent, []
+
+    def note(frame, event, _):
+        room = Path(frame.f_code.co_filename)
+        if event == "call" and room.is_relative_to(home) and room.parent.name != "kernels":
+            calls.append(frame.f_code.co_qualname)
+
+    sparsewise.forward(A, y, sparsity=10)
+    sys.setprofile(note)
+    try:
+        sparsewise.forward(A, y, sparsity=10)
+    finally:
+        sys.setprofile(None)
+    assert len(calls) <= most, calls

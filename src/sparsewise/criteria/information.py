@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparsewise.criteria.base import Formula, Sample, Terms, log_choices
+from sparsewise.criteria.base import Formula, Sample, Terms, log_choices, where
 from sparsewise.criteria.ric import by_charge
 
 NAMES = {
@@ -71,7 +71,7 @@ class AICc(Likelihood):
         if self.sample.noise is not None:
             return 2 * p
         q, left = p + 1, self.sample.rows - p - 2
-        return 2 * p + np.where(left > 0, 2 * q * (q + 1) / left, np.nan)
+        return 2 * p + where(left > 0, 2 * q * (q + 1) / left, np.nan)
 
 
 class BIC(Likelihood):
@@ -126,7 +126,7 @@ class AdjustedR2(Formula):
     def terms(self, df: Any) -> Terms:
         """(n - intercept)/(n - p) of RSS/TSS."""
         left, total = self.sample.left(df), self.sample.total
-        weight = self.sample.left(0) / np.where(left > 0, left, np.nan)
+        weight = self.sample.left(0) / where(left > 0, left, np.nan)
         return Terms(weight if total > 0 else math.nan, -1.0, total or 1.0)
 
 
@@ -140,7 +140,7 @@ class GCV(Formula):
     def terms(self, df: Any) -> Terms:
         """1/(n - p)², and no penalty besides."""
         left = self.sample.left(df)
-        return Terms(np.where(left > 0, 1 / np.square(np.maximum(left, 1)), np.nan), 0.0)
+        return Terms(where(left > 0, 1 / np.square(np.maximum(left, 1)), np.nan), 0.0)
 
 
 CRITERIA: dict[str, Callable[[Sample], Formula]] = {

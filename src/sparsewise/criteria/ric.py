@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsewise.criteria.base import Formula, Sample, Terms
+from sparsewise.criteria.base import Formula, Sample, Terms, where
 
 CHARGES = {"ric": "2 log m", "bic": "log n", "aic": "2"}
 """What each column costs, by criterion; complex ones twice that of BIC and AIC. A lone column, or
@@ -52,7 +52,7 @@ class RIC(Formula):
         exact, left = sample.exact * sample.total, sample.left(df)
         if sample.noise is not None:
             return Terms(sample.parts, penalty, sample.noise, least=exact)
-        weight = np.where((left > 0) & (sample.total > 0), sample.parts * left, np.nan)
+        weight = where((left > 0) & (sample.total > 0), sample.parts * left, np.nan)
         return Terms(weight, penalty, sample.total, is_log=True, least=exact)
 
     def cost(self, loss: ArrayLike, df: ArrayLike) -> Any:

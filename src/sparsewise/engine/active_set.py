@@ -224,7 +224,7 @@ class ActiveSet(SparseModel):
         picks, rss = np.empty(steps, np.int64), np.empty(steps)
         X = np.empty((steps, len(factor.t), steps), factor.dtype)
         added, code, passes = load_gram_kernels().grow_lazily(
-            *in_place, self.problem.inverse_norms, scores.corr, np.empty_like(scores.energy),
+            *in_place, self.problem.inverse_norms, scores.corr, np.empty(scores.energy.size),
             scores.state, factor.U, factor.t, factor.r, by_gain, limits, picks, rss, X,
         )  # fmt: skip
         self.problem.passes.add(passes)

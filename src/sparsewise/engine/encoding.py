@@ -357,8 +357,8 @@ def copies(K: Array, columns: Array, eps: float) -> Array:
     """Which unit columns are copies of earlier ones, but for a factor of size one."""
     found = np.zeros(len(K), np.bool_)
     for first in range(0, len(K), TILE):
-        i, j = np.nonzero(np.abs(K[first : first + TILE]) > 1 - COPY * eps)
-        i += first
+        i, j = np.nonzero(np.abs(K[first : first + TILE, first:]) > 1 - COPY * eps)
+        i, j = i + first, j + first
         i, j = i[i < j], j[i < j]
         # Entry j of row i is a_j* a_i: a copy is a_j = a_i times its conjugate.
         apart = columns[j] - K[i, j].conj()[:, None] * columns[i]

@@ -110,11 +110,12 @@ class Factor:
 
     def __init__(self, problem: Problem, room: int, damped: bool = False) -> None:
         problem.begin()
+        design, Y = problem.design, problem.Y
         self.kernels = load_kernels()
         self.problem = problem
-        self.dtype = problem.dtype
-        self.tolerance = problem.tolerances
-        n, m = problem.shape
+        self.dtype = dtype = Y.dtype
+        self.tolerance = design.tolerances
+        n, m = design.shape
         self.ridge = problem.ridge
         self.is_damped = damped or self.ridge > 0
         # Damped columns are never dependent, unless the damping is too little to tell.
@@ -127,10 +128,10 @@ class Factor:
         self.order = np.empty(room, np.int64)
         self.locked = np.zeros(room, np.bool_)
         self.damping = np.zeros(room if self.is_damped else 0, problem.inverse_norms.dtype)
-        self.U = np.empty((room, room), self.dtype)
-        self.t = np.empty((len(problem.Y), room), self.dtype)
-        self._Q: Array | None = np.empty((room, n), self.dtype)
-        self._r = problem.Y.copy()
+        self.U = np.empty((room, room), dtype)
+        self.t = np.empty((len(Y), room), dtype)
+        self._Q: Array | None = np.empty((room, n), dtype)
+        self._r = Y.copy()
         self.rss = 0.0 if problem.is_zero else 1.0
         self.epoch = 0
         self._turns: list[tuple[Array, int]] = []
@@ -380,11 +381,12 @@ class Factor:
             corr -= (self.d * self.coef()) @ below.conj()
         return corr, square_sums(V) + square_sums(below)
 
-    def make_room(self, columns: int) -> None:
-        """Room for at least this many columns; what is there stays."""
-        if columns <= self.room:
-            return
-        columns = min(max(columns, 2 * self.room), self.capacity)
+    def make_room(self, columns: int) -> int:
+        """Room for at least this many columns; what is there stays. Returns how many there is."""
+        room = self.order.size
+        if columns <= room:
+            return room
+        columns = min(max(columns, 2 * room), self.capacity)
         if self._Q is not None:
             self._Q = _larger(self._Q, (columns, self.problem.shape[0]))
         self.U = _larger(self.U, (columns, columns))
@@ -393,6 +395,7 @@ class Factor:
         self.locked = _larger(self.locked, (columns,))
         if self.is_damped:
             self.damping = _larger(self.damping, (columns,))
+        return columns
 
     # ------------------------------------------------------------------ step by step
 
@@ -420,12 +423,11 @@ class Factor:
 
     def took(self, columns: Iterable[int] | Array, rss: float) -> None:
         """These columns were added by a kernel."""
-        k = self.size
-        added = np.asarray(columns)
-        self.order[k : k + added.size] = added
-        self.locked[k : k + added.size] = False
-        self.size += added.size
-        self._largest = max(self._largest, self.size)
+        k, added = self.size, np.asarray(columns)
+        self.size = size = k + added.size
+        self.order[k:size] = added
+        self.locked[k:size] = False
+        self._largest = max(self._largest, size)
         self.rss = float(rss)
 
     def took_without_basis(self, columns: Array, rss: float) -> None:

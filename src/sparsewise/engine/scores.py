@@ -204,30 +204,32 @@ class Scores:
     def _measure_all(self) -> None:
         """A pass for corr, and one for each block of the basis."""
         problem, k = self._problem, self._factor.size
+        inverse = problem.inverse_norms
         self._epoch = self._factor.epoch
         self.shifts = 0
-        self.energy = np.empty(problem.shape[1], problem.inverse_norms.dtype)
-        self.floor = np.empty(self.energy.size, self.energy.dtype)  # empty_like takes longer
-        if k == 0 and plan.correlates_in_a_loop(problem.shape):
+        self.energy = np.empty(inverse.size, inverse.dtype)  # empty_like takes longer
+        self.floor = np.empty(inverse.size, inverse.dtype)
+        if k == 0 and plan.correlates_in_a_loop(problem.design.shape):
             self._open_small()
             return
         self._correlate()
         self.energy.fill(1.0)
         self.floor.fill(self._tolerance.trust)
-        for start, stop in _blocks(0, k):
-            P = self.project(start, stop) * problem.inverse_norms
-            self.energy -= np.square(np.abs(P)).sum(axis=0)
         if k:
+            for start, stop in _blocks(0, k):
+                P = self.project(start, stop) * problem.inverse_norms
+                self.energy -= np.square(np.abs(P)).sum(axis=0)
             self.state[self.state == self._kernels.DEPENDENT] = self._kernels.OPEN
             self._stale = True
 
     def _open_small(self) -> None:
         """The scores of an empty model on a small matrix, in one compiled call."""
         problem, factor, tolerance = self._problem, self._factor, self._tolerance
-        self.corr = np.empty((len(problem.Y), problem.shape[1]), factor.dtype)
+        r = factor.r
+        self.corr = np.empty((len(r), self.energy.size), factor.dtype)
         self._kernels.open_scores(
-            problem.design.as_contiguous(None, factor.dtype), problem.inverse_norms, factor.r,
-            self.corr, self.energy, self.floor, tolerance.trust,
+            problem.design.as_contiguous(None, factor.dtype), problem.inverse_norms, r, self.corr,
+            self.energy, self.floor, tolerance.trust,
         )  # fmt: skip
         problem.passes.add()
         self.faded = tolerance.faded * factor.rss

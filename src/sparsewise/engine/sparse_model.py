@@ -218,9 +218,10 @@ class SparseModel:
 
     def reason_not_to_grow(self, stopping: StoppingCriterion) -> Stop | None:
         """The part of the stopping criterion that is met, if one is."""
-        if self.size >= min(stopping.most, self._factor.capacity):
+        factor = self._factor
+        if factor.size >= stopping.most or factor.size >= factor.capacity:
             return stopping.full
-        return self.reason_not_to_exchange(stopping)
+        return self.reason_not_to_exchange(stopping, factor.rss)
 
     def reason_not_to_exchange(
         self, stopping: StoppingCriterion, rss: float | None = None
@@ -239,8 +240,7 @@ class SparseModel:
         """Some steps forward, from all columns or from a checked guess."""
         factor, scores, tolerance = self._factor, self._scores, self._tolerance
         k = factor.size
-        factor.make_room(k + 1)
-        steps = min(steps, factor.room - k)
+        steps = min(steps, factor.make_room(k + 1) - k)
         small = self.problem.design.is_small
         if not small:
             steps = self._look_ahead.steps(steps)
@@ -348,8 +348,9 @@ class SparseModel:
 
     def _added(self, columns: Array, rss: Array, coefs: Array) -> None:
         """Record that these columns came in, one after the other."""
-        df = self._factor.dfs(self.size - columns.size)
-        self.log.record("add", columns, rss, coefs, self.size, df=df)
+        size = self._factor.size
+        df = self._factor.dfs(size - columns.size)
+        self.log.record("add", columns, rss, coefs, size, df=df)
 
 
 def in_range(variances: Array) -> bool:

@@ -41,6 +41,7 @@ from sparsewise.kernels.stepwise import (
     apply,
     close_gap,
     coefficients,
+    largest,
     least,
     reflector,
     scores,
@@ -214,25 +215,6 @@ class Work(NamedTuple):
     none: Any
 
 
-@loop_jit
-def largest(values):
-    """The largest of them, by eight at a time: one after the other takes twice as long."""
-    a = b = c = d = e = f = g = h = values[0]
-    whole = values.size - values.size % 8
-    for j in range(0, whole, 8):
-        a = values[j] if values[j] > a else a
-        b = values[j + 1] if values[j + 1] > b else b
-        c = values[j + 2] if values[j + 2] > c else c
-        d = values[j + 3] if values[j + 3] > d else d
-        e = values[j + 4] if values[j + 4] > e else e
-        f = values[j + 5] if values[j + 5] > f else f
-        g = values[j + 6] if values[j + 6] > g else g
-        h = values[j + 7] if values[j + 7] > h else h
-    for j in range(whole, values.size):
-        a = values[j] if values[j] > a else a
-    return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
-
-
 @part_jit
 def smallest(values):
     """The smallest of them; NaN if one is."""
@@ -334,7 +316,7 @@ def choose_among(corr, energy, values, state, others, rule, rss, error):
         return -1
     wide, narrow = top * (1 - rule.tie - off), top * (1 - rule.tie + off)
     j = first(others, wide)
-    if off <= rule.tie and j == first(others, narrow):
+    if off <= rule.tie and others[j] >= narrow:  # none before j is, either
         return j
     return j if how_many(others, wide) == 1 else -1
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsewise.kernels.compile import abs2, alone, column_square, jit, part_jit
+from sparsewise.kernels.compile import abs2, alone, column_square, jit, loop_jit, part_jit
 
 # The state of a column.
 OPEN, ACTIVE, EXCLUDED, NULL, DEPENDENT = range(5)
@@ -37,7 +37,12 @@ def measure_columns(W, norms, inverse):
     n, width = W.shape
     for i in range(width):
         norms[i] = 0
-    for row in range(n):
+    whole = n - n % 4
+    for row in range(0, whole, 4):  # one after the other, as the rest is: the sums are the same
+        for i in range(width):
+            two = norms[i] + abs2(W[row, i]) + abs2(W[row + 1, i])
+            norms[i] = two + abs2(W[row + 2, i]) + abs2(W[row + 3, i])
+    for row in range(whole, n):
         for i in range(width):
             norms[i] += abs2(W[row, i])
     low, together = np.inf, 0.0
@@ -59,6 +64,25 @@ def sum_squares(M, width, out):
             out[j] += abs2(M[i, j])
 
 
+@loop_jit
+def largest(values):
+    """The largest of them, by eight at a time: one after the other takes twice as long."""
+    a = b = c = d = e = f = g = h = values[0]
+    whole = values.size - values.size % 8
+    for j in range(0, whole, 8):
+        a = values[j] if values[j] > a else a
+        b = values[j + 1] if values[j + 1] > b else b
+        c = values[j + 2] if values[j + 2] > c else c
+        d = values[j + 3] if values[j + 3] > d else d
+        e = values[j + 4] if values[j + 4] > e else e
+        f = values[j + 5] if values[j + 5] > f else f
+        g = values[j + 6] if values[j + 6] > g else g
+        h = values[j + 7] if values[j + 7] > h else h
+    for j in range(whole, values.size):
+        a = values[j] if values[j] > a else a
+    return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+
+
 @part_jit
 def scores(corr, energy, state, by_gain, dependent, out, ridge=0.0):
     """Of every column the gain if it is added, |corr|²/(energy + ridge), or |corr|² (OMP's choice).
@@ -70,10 +94,7 @@ def scores(corr, energy, state, by_gain, dependent, out, ridge=0.0):
         can = state[j] == OPEN and energy[j] > dependent
         price = energy[j] + ridge if can and by_gain else 1.0
         out[j] = out[j] / price if can else -1.0
-    top = -1.0
-    for j in range(energy.size):
-        top = out[j] if out[j] > top else top
-    return top
+    return largest(out)
 
 
 @part_jit

@@ -376,24 +376,25 @@ def problem(
     """
     ridge = check_ridge(ridge)
     passes = Passes()
-    given = y if isinstance(y, Targets) else Targets(y)
+    Y, weights = (y.Y, y.weights) if isinstance(y, Targets) else (y, None)
     if type(A) is np.ndarray:
         design: Design = DenseDesign(as_floats(A, "A"), once=True)
+    elif type(A) is DenseDesign:  # before what takes longer to tell
+        design = A
     elif is_dask(A) or isinstance(A, DaskDesign):
-        design, Y = system(A, given.Y)
-        given = Targets(Y, given.weights)  # the caller's own stays as it is
+        design, Y = system(A, Y)
         passes = Passes(count=int(design.dense), condensed=design.dense)
     else:
         design = as_design(A)
     if approximate_norms:
         design = design.in_rough_units()
     passes.add(design.passes_to_measure)
-    target = as_floats(given.Y, "y")
+    target = as_floats(Y, "y")
     dtype = design.dtype
     if target.dtype.kind == "c" and dtype.kind != "c":
         dtype = np.result_type(dtype, np.complex64)
     unit = unit_targets if multi_target and target.ndim == 2 else unit_target
-    targets = unit(target, given.weights, design.shape[0], dtype)
+    targets = unit(target, weights, design.shape[0], dtype)
     constraints = NO_CONSTRAINTS
     if not (include is exclude is start is locked is NOTHING):
         m, is_zero = design.shape[1], targets[-1]

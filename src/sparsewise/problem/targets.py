@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,13 +37,8 @@ class Targets:
         self.Y, self.weights = Y, weights
 
 
-class UnitTargets(NamedTuple):
-    """Targets in units that suit the arithmetic: see `Problem`, which begins with these."""
-
-    Y: Array
-    scale: float
-    scales: Array | None
-    is_zero: bool
+UnitTargets = tuple[Array, float, Array | None, bool]
+"""Targets in units that suit the arithmetic: `Y`, `scale`, `scales` and `is_zero` of `Problem`."""
 
 
 def independent_rows(Y: Array) -> float:
@@ -60,7 +55,9 @@ def unit_target(
     """A target of n entries as one of norm one; as the only one, it has no weight."""
     _check_shape(target, n)
     unit, norm = _unit(target)
-    return UnitTargets(unit[None].astype(dtype, copy=False), norm or 1.0, None, norm == 0.0)
+    if unit.dtype != dtype:
+        unit = unit.astype(dtype)
+    return unit[None], norm or 1.0, None, norm == 0.0
 
 
 def unit_targets(
@@ -73,7 +70,7 @@ def unit_targets(
     units, norms = np.array([unit for unit, _ in scaled]), np.array([norm for _, norm in scaled])
     some = norms > 0
     if not some.any():
-        return UnitTargets(np.zeros(rows.shape, dtype), 1.0, np.ones((len(rows), 1)), True)
+        return np.zeros(rows.shape, dtype), 1.0, np.ones((len(rows), 1)), True
     # A row of weighted norm w_t‖y_t‖ = shares_t, Σ shares² = 1, in units of ‖y_t‖/shares_t.
     faint = FAINT[dtype.char in "fF"]
     shares = some / math.sqrt(some.sum()) if weights is None else _shares(norms, weights, faint)
@@ -89,7 +86,7 @@ def unit_targets(
     typical = largest * math.sqrt(np.square(scales[shares > 0] / largest).mean())
     scale = typical / math.sqrt(np.count_nonzero(shares))
     Y = (units * shares[:, None]).astype(dtype, copy=False)
-    return UnitTargets(Y, float(scale), scales[:, None], False)
+    return Y, float(scale), scales[:, None], False
 
 
 def _check_shape(target: Array, n: int) -> None:

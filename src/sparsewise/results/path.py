@@ -113,41 +113,44 @@ class Path(Sequence[Step]):
     def steps(self) -> list[Step]:
         """The steps as a list."""
         if self._steps is None:
-            self._steps = [step for step, _, _ in self._replay() if step is not None]
+            self._steps = [
+                stretch.step(i, len(order), self._units) for stretch, i, order in self._changes()
+            ]
         return self._steps
 
     @property
     def sizes(self) -> list[int]:
         """The model sizes met, ascending."""
-        return sorted({len(order) for _, order, _ in self._replay()})
+        return sorted({len(order) for order, _ in self._replay()})
 
     @property
     def losses(self) -> Array:
         """What is left unexplained (‖r‖²) at the start and after each step."""
-        return np.array([self.initial.loss, *(step.loss for step in self.steps)])
+        first = self._units.squared(self._first().loss)
+        return np.array([first, *[step.loss for step in self.steps]])
 
     @property
     def objectives(self) -> Array:
         """What the steps lowered, at the start and after each: the losses, with the ridge term."""
         if not self._ridge:
             return self.losses
-        met = ((met, len(order)) for _, order, met in self._replay())
+        met = ((met, len(order)) for order, met in self._replay())
         return np.array([self._units.squared(self._objective(*each)) for each in met])
 
     @property
     def dfs(self) -> Array:
         """Degrees of freedom at the start and after each step."""
-        return np.array([self.initial.df, *(step.df for step in self.steps)])
+        return np.array([self._first().df, *[step.df for step in self.steps]])
 
     @property
     def n_columns(self) -> Array:
         """The number of columns at the start and after each step; `sizes` are those met."""
-        return np.array([len(self.start), *(step.size for step in self.steps)])
+        return np.array([len(self.start), *[step.size for step in self.steps]])
 
     @property
     def residual_norms(self) -> Array:
         """‖r‖ at the start and after each step: in range where its square may not be."""
-        losses = np.array([met.loss for _, _, met in self._replay()])
+        losses = np.array([met.loss for _, met in self._replay()])
         return np.sqrt(np.maximum(losses, 0.0)) * self._units.scale
 
     @property
@@ -158,11 +161,11 @@ class Path(Sequence[Step]):
 
     def models(self) -> list[Model]:
         """The model after each step."""
-        return [self._model(order, met) for step, order, met in self._replay() if step is not None]
+        return [self._model(order, met) for order, met in self._replay()][1:]
 
     def after(self, steps: int) -> Model:
         """The model after so many steps; 0: before the first."""
-        for number, (_, order, met) in enumerate(self._replay()):
+        for number, (order, met) in enumerate(self._replay()):
             if number == steps:
                 return self._model(order, met)
         raise IndexError(f"The path has {len(self)} steps, not {steps}.")
@@ -177,7 +180,7 @@ class Path(Sequence[Step]):
         wanted = set(steps)
         found = {
             number: (np.array(order, np.int64), met.coef[..., : len(order)])
-            for number, (_, order, met) in enumerate(self._replay())
+            for number, (order, met) in enumerate(self._replay())
             if number in wanted
         }
         columns = np.unique(np.concatenate([order for order, _ in found.values()]))
@@ -191,7 +194,7 @@ class Path(Sequence[Step]):
         """The best model with k features met on the way, with its coefficients."""
         best: tuple[list[int], _Met] | None = None
         least = np.inf
-        for _, order, met in self._replay():
+        for order, met in self._replay():
             if len(order) == k and (best is None or self._objective(met, k) < least):
                 best, least = (list(order), met), self._objective(met, k)
         if best is None:
@@ -212,11 +215,17 @@ class Path(Sequence[Step]):
         coef = self._units.coef(columns, met.coef[..., : len(order)])
         return Model(np.sort(columns), coef, self._units.squared(met.loss), met.df)
 
-    def _replay(self) -> Iterator[tuple[Step | None, list[int], _Met]]:
-        """The first model, then each step, with the columns after it and what it led to."""
+    def _replay(self) -> Iterator[tuple[list[int], _Met]]:
+        """The columns of the first model and of that after each step, and what it is."""
+        yield list(self.start), self._first()
+        for stretch, i, order in self._changes():
+            df = stretch.df_after(i, len(order))
+            yield order, _Met(float(stretch.losses[i]), stretch.coefs[i], df)
+
+    def _changes(self) -> Iterator[tuple[Stretch, int, list[int]]]:
+        """Each step, as a place in its stretch, with the columns after it."""
         order = list(self.start)
         steps = self._stretches[1:] if order else self._stretches
-        yield None, order, self._first()
         for stretch in steps:
             for i in range(len(stretch.columns)):
                 for column in stretch.columns_of(i):
@@ -224,8 +233,7 @@ class Path(Sequence[Step]):
                         order.remove(column)
                     elif column not in order:  # Matching Pursuit takes an atom again and again
                         order.append(column)
-                step = stretch.step(i, len(order), self._units)
-                yield step, order, _Met(float(stretch.losses[i]), stretch.coefs[i], step.df)
+                yield stretch, i, order
 
     def _first(self) -> _Met:
         """Loss, coefficients and degrees of freedom before the first step."""
