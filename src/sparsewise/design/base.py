@@ -314,7 +314,8 @@ class Design(ABC):
         |a_j*v|² has the mean ‖a_j‖². If the estimates from `PROBES` vectors differ by no more than
         chance explains, all columns get one norm. A column of zeros is recognised as such.
         """
-        V = np.random.default_rng(0).standard_normal((self.shape[0], PROBES)).astype(self.dtype)
+        rng = np.random.default_rng(0)
+        V = rng.standard_normal((self.shape[0], PROBES)).astype(self.dtype)
         products = self.rmatmat(V)
         norms = scaled_norms(products.T) / math.sqrt(PROBES)
         if np.isnan(norms).any():
@@ -325,10 +326,13 @@ class Design(ABC):
         if ratios.max(initial=0.0) < math.log(CHANCE_FACTOR):
             norms[nonzero] = median
         measured = self._with_norms(norms)._replace(rough=True)
-        # A wrong adjoint may report zeros where there are none.
-        x = np.where(measured.inverse > 0, measured.inverse, 1).astype(self.dtype)
-        forward, adjoint = V.T @ self.matvec(x), products.conj().T @ x
-        if np.linalg.norm(forward - adjoint) > ADJOINT_TOL * np.linalg.norm([forward, adjoint]):
+        # A wrong adjoint may report zeros where there are none. Random signs, since many an operator
+        # maps equal entries to zero: both sides are then as large as Σ|x_j a_j*v|² makes them.
+        signs = rng.choice([-1.0, 1.0], self.shape[1])
+        x = (signs * np.where(measured.inverse > 0, measured.inverse, 1)).astype(self.dtype)
+        forward, terms = V.T @ self.matvec(x), products.conj().T * x
+        size = math.hypot(np.linalg.norm(forward), np.linalg.norm(terms))
+        if np.linalg.norm(forward - terms.sum(axis=1)) > ADJOINT_TOL * size:
             raise not_adjoint()
         return measured
 
