@@ -186,6 +186,8 @@ def points_of_the_path(call: Any, solution: L1Path) -> None:
     assert len(penalties) == len(solution.points), "λ and models are not as many"
     if call.exact.is_zero or not np.isfinite(penalties).all():
         return
+    if solution.stop is Stop.PENALTY:
+        solution.at_penalty(call.words["penalty"])  # the path leads as far as was asked
     looks = np.unique(np.linspace(0, len(penalties) - 1, MODELS).astype(int))
     for i in looks:
         model = solution.points[i]

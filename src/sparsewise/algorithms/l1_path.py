@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,9 @@ def l1_path(
             "The penalties of the path are beyond the floating-point range",
             "scale A, y or the weights.",
         )
-    return l1_solution(
+    if stop is Stop.PENALTY and path.penalty < first:
+        penalties[-1] = min(lowest, penalties[-2])  # not λ there and back between units
+    solution = l1_solution(
         log, "l1_path", stop, cost, end, None, False, kind=L1Path, r=r, penalties=penalties
     )
+    return replace(solution, penalty=float(penalties[-1]))

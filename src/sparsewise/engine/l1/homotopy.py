@@ -359,6 +359,8 @@ class Homotopy:
             elif not self.log.callback:
                 room *= 2
             self.log.check_interrupt()
+        if code == kernels.END and least:
+            self.penalty = min(least, self.penalty)  # to the last digit
         return Stop.RESIDUAL if code == kernels.MET else Stop.EXHAUSTED
 
     def _follow(self, room: int, bound: float) -> int:
