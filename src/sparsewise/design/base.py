@@ -326,8 +326,8 @@ class Design(ABC):
         if ratios.max(initial=0.0) < math.log(CHANCE_FACTOR):
             norms[nonzero] = median
         measured = self._with_norms(norms)._replace(rough=True)
-        # A wrong adjoint may report zeros where there are none. Random signs, since many an operator
-        # maps equal entries to zero: both sides are then as large as Σ|x_j a_j*v|² makes them.
+        # A wrong adjoint may report zeros where there are none. Random signs: many an operator
+        # maps equal entries to zero, and both sides would be rounding errors.
         signs = rng.choice([-1.0, 1.0], self.shape[1])
         x = (signs * np.where(measured.inverse > 0, measured.inverse, 1)).astype(self.dtype)
         forward, terms = V.T @ self.matvec(x), products.conj().T * x

@@ -193,8 +193,11 @@ class Homotopy:
         """Whether the least-squares residual of the active columns is rounding error."""
         return self._factor.rss <= self.tolerance.exact
 
-    def minimiser(self) -> Minimiser:
-        """The minimiser at the present λ and weights, with its dual vector."""
+    def minimiser(self, refined: bool = False) -> Minimiser:
+        """The minimiser at the present λ and weights, with its dual vector.
+
+        `refined`: both by iterative refinement, free of errors that the path has left in U and t.
+        """
         factor, k = self._factor, self.size
         columns, accuracy = factor.columns.copy(), 1e2 * self.tolerance.quiet * PERTURBATION
         if math.isinf(self.penalty):
@@ -203,6 +206,8 @@ class Homotopy:
             )
         e = self._residual_coordinates(self._unit)
         x = self._coef(factor.t[0, :k] - self.penalty * e)
+        if refined and k:
+            x, e = self._refined(x, e)
         keep = (x * self._sign[columns] > self._zero_threshold(x)) | factor.locked[:k]
         if not keep.all():
             columns, x = columns[keep], x[keep]
@@ -212,6 +217,17 @@ class Homotopy:
         return Minimiser(
             columns, x.astype(self._dtype), dual.astype(self._dtype), self.penalty, accuracy
         )
+
+    def _refined(self, x: Array, e: Array) -> tuple[Array, Array]:
+        """x and e with A_Sᵀν = s w and A_S x = y - λν for ν = Q e + r_LS/λ, but for rounding."""
+        factor, k, y = self._factor, self.size, self.data.y
+        columns, Q, U = factor.columns, factor.Q[:k], factor.U[:k, :k]
+        unit, limits = factor.unit_columns(columns), self._sign[columns] * self._unit[columns]
+        rest = self._r / self.penalty if self.penalty else np.zeros_like(y)
+        for _ in range(2):
+            e = e + U @ (limits - (e @ Q + rest) @ unit)
+            x = x + (Q @ (y - unit @ x - self.penalty * (e @ Q))) @ U
+        return x, e
 
     def _zero_threshold(self, x: Array) -> Array | float:
         """Coefficients below this are zero up to rounding; at λ = 0 there may be such."""

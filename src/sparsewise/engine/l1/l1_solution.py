@@ -89,6 +89,8 @@ def l1_solution(
     if debias:
         model = minimiser._replace(x=least_squares(data, minimiser.columns))
         r = model.residual(data)
+    if data.y.dtype.char in "fF" or stop is Stop.ROUNDING:
+        r = told_residual(data, model)
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
     if not weights.all_penalised:
@@ -108,6 +110,21 @@ def l1_solution(
     )  # fmt: skip
     assert isinstance(solution, kind)
     return solution
+
+
+def told_residual(data: Problem, model: Minimiser) -> Array:
+    """y - A x of the coefficients as they are returned; in double precision, if A is at hand.
+
+    Large coefficients leave rounding errors in it that a check is to find again.
+    """
+    columns = np.sort(model.columns)
+    coef = data.units.coef(model.columns, model.x)
+    if data.y.dtype.char in "fF" and not data.design.is_operator:
+        kind = np.result_type(data.y, np.float64)
+        A = data.design.columns(columns).astype(kind)
+        return np.asarray(data.y - A @ (coef[columns].astype(kind) / data.scale))
+    x = data.unit_coef(coef, columns)[0].astype(data.y.dtype)
+    return np.asarray(data.y - x @ data.unit_columns(columns).T)
 
 
 def data_penalty(penalty: float, weights: Weights, data: Problem) -> float:
