@@ -53,8 +53,8 @@ def regularisation(squares: Array, sizes: Array, room: float) -> float:
     for _ in range(200):
         parts = sizes / (1 + t * squares)
         norm = float(np.linalg.norm(parts))
-        slope = float(parts**2 @ (squares / (1 + t * squares))) / norm
-        step = (norm / room - 1) * norm / slope
+        shares = (parts / norm) ** 2  # by themselves: squares of parts may underflow
+        step = (norm / room - 1) / float(shares @ (squares / (1 + t * squares)))
         t += step
         if not step > 4 * EPS * t:
             break
@@ -93,6 +93,8 @@ class RemainingColumns:
         self.columns = np.flatnonzero(weights.penalised)
         self.A = data.unit_columns(self.columns).astype(dtype)
         self.B = self.free.projected_out(self.A)
+        if weights.free.size:  # what rounding leaves of a column that depends on them is no column
+            self.B[:, np.linalg.norm(self.B, axis=0) <= ROUNDING * self.eps] = 0
         self.y = self.free.projected_out(data.y.astype(dtype))
         self.x = np.zeros(0, dtype)
 
