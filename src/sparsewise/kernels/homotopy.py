@@ -549,3 +549,24 @@ def conditions(inner, w, columns, x, y, r, nu, penalty, noise):
         if off > 0:
             worst = max(worst, off / (w[j] if w[j] > 0 else 1.0))
     return np.sqrt(length), np.sqrt(aside), size, cost, product, dual, worst
+
+
+@jit
+def descend(gram, x, corr, limits, sweeps):
+    """Sweeps of coordinate descent, updating x and c = B*r in place; `gram` is B*B, row by row.
+
+    With the others fixed, x_j = z(1 - ω/|z|)/‖b_j‖², or 0 if |z| <= ω, with z = c + ‖b_j‖² x_j.
+    """
+    for _ in range(sweeps):
+        for j in range(x.size):
+            now = x[j]
+            if now == 0 and abs(corr[j]) <= limits[j]:
+                continue
+            energy = gram[j, j]
+            z = corr[j] + energy * now
+            size = abs(z)
+            new = z * ((size - limits[j]) / (size * energy)) if size > limits[j] else 0.0
+            if new != now:
+                x[j] = new
+                for i in range(x.size):
+                    corr[i] -= gram[j, i] * (new - now)
