@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from sparsewise.engine.l1.basis_pursuit import check_bound, choose_solver
 from sparsewise.engine.l1.l1_solution import data_penalty, l1_solution
-from sparsewise.engine.l1.optimality import is_within
 from sparsewise.engine.l1.trusted_path import trusted_path
 from sparsewise.engine.l1.weights import check_weights
 from sparsewise.engine.log import Callback, Log
@@ -69,8 +68,7 @@ def l1_path(
     if stop is Stop.EXHAUSTED and path.penalty <= least and lowest:
         stop = Stop.PENALTY
     elif stop is Stop.EXHAUSTED and path.fits_exactly:
-        exact = is_within(found.minimiser, found.r, 0.0, data)
-        stop = Stop.EXACT_FIT if exact else Stop.ROUNDING
+        stop = Stop.EXACT_FIT if found.fits else Stop.ROUNDING
     # All columns that enter at the first λ do so at x = 0: one point for all of them.
     below = first * (1 - 16 * path.tolerance.eps)
     points = [first, *(value for value in path.breakpoints if value < below)]

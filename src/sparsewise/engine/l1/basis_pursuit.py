@@ -6,6 +6,8 @@ import math
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
+
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number, check_tolerance
 from sparsewise.engine.l1.complex_path import ComplexPath
@@ -68,7 +70,9 @@ class BasisPursuit:
         if self._solver != "homotopy":
             solve = self._solve_complex if self._solver == "complex path" else self._solve_conic
             found = self._minimiser = solve(bound)
-            if not is_within(found, found.residual(self.data), bound, self.data):
+            length = float(np.linalg.norm(found.residual(self.data)))
+            size = 1 + float(np.abs(found.x).sum())
+            if not is_within(length, size, bound, self.data.tolerances.eps):
                 return Stop.ROUNDING
             return Stop.RESIDUAL if bound else Stop.EXACT_FIT
         path, last = self._path, None

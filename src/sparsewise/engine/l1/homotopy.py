@@ -123,9 +123,13 @@ class Homotopy:
 
     def _may_predict(self) -> bool:
         """Whether breakpoints are predicted, and checked several at a time."""
-        asked = plan.needs(l1=True, careful=self._careful, callback=self.log.callback)
         design, dtype = self.data.design, self._dtype
-        task = plan.Task(design.shape, lambda: asked | design.needs(dtype), itemsize=dtype.itemsize)
+
+        def needs() -> frozenset[str]:
+            asked = plan.needs(l1=True, careful=self._careful, callback=self.log.callback)
+            return asked | design.needs(dtype)
+
+        task = plan.Task(design.shape, needs, itemsize=dtype.itemsize)
         return plan.kernel_for(task) is plan.PATH_LOOKAHEAD
 
     @property

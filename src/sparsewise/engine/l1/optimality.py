@@ -40,10 +40,13 @@ class Verdict(NamedTuple):
         Whether the optimality conditions hold up to rounding.
     error : float
         How far they may be violated, as `L1Solution.check` measures it.
+    fits : bool
+        Whether ‖r‖ is within its bound, or rounding error where there is none.
     """
 
     holds: bool
     error: float
+    fits: bool
 
 
 class Judged(NamedTuple):
@@ -58,7 +61,7 @@ class Judged(NamedTuple):
     holds : bool
         Whether nothing but rounding violates them.
     fits : bool
-        Whether ‖r‖ is within its bound.
+        Whether ‖r‖ is within its bound, or rounding error where there is none.
     """
 
     minimiser: Minimiser
@@ -91,24 +94,24 @@ def judged(
         minimiser = path.minimiser(refined).rounded(data)
         r = minimiser.residual(data)
         within = max(bound or 0.0, float(np.linalg.norm(r))) if halted else bound
-        holds, error = judge(data, weights, minimiser, r, within)
+        holds, error, fits = judge(data, weights, minimiser, r, within)
         holds = holds and error <= minimiser.accuracy
         if not holds:
             minimiser = minimiser._replace(accuracy=max(minimiser.accuracy, 4 * error))
-        fits = within is None or is_within(minimiser, r, within, data)
         if best is None or minimiser.accuracy <= best.minimiser.accuracy:
             best = Judged(minimiser, r, holds, fits)
-        if holds and fits:
+        if holds and (fits or within is None):
             break
     assert best is not None
     return best
 
 
-def is_within(minimiser: Minimiser, r: Array, bound: float, data: Problem) -> bool:
-    """Whether ‖r‖ meets the bound up to rounding, in all but a quarter of the digits of y."""
-    eps = data.tolerances.eps
-    rounding = 64 * eps * (1 + float(np.abs(minimiser.x).sum()))
-    return float(np.linalg.norm(r)) <= bound * (1 + DEVIATION) + min(rounding, eps**0.75)
+def is_within(length: float, size: float, bound: float, eps: float) -> bool:
+    """Whether ‖r‖ meets the bound up to rounding, in all but a quarter of the digits of y.
+
+    The size is 1 + Σ|x|: rounding errors of A x grow with it.
+    """
+    return length <= bound * (1 + DEVIATION) + min(64 * eps * size, eps**0.75)
 
 
 def judge(
@@ -134,8 +137,9 @@ def judge(
     too_long = 0.0 if bound is None else max(length - bound, 0.0)
     holds = bound is None or too_long <= bound * deviation + ROUNDING * eps * size
     error = too_long + UNSURE * eps * size
+    fits = is_within(length, size, bound or 0.0, eps)
     if is_zero:
-        return Verdict(holds, error)
+        return Verdict(holds, error, fits)
     if penalty == 0:
         aside = 0.0
         if length > ROUNDING * eps * size:
@@ -157,7 +161,7 @@ def judge(
         gap -= 2 * allowed * squares**0.5 * size
         beyond *= (penalty or 1.0) / (_largest(data, weights, data.y) or 1.0)
     holds = holds and beyond <= deviation and gap <= deviation
-    return Verdict(holds, max(error, beyond, gap))
+    return Verdict(holds, max(error, beyond, gap), fits)
 
 
 def _largest(data: Problem, weights: Weights, v: Array) -> float:
