@@ -79,8 +79,8 @@ def l1_path(
             "The penalties of the path are beyond the floating-point range",
             "scale A, y or the weights.",
         )
-    if stop is Stop.PENALTY and path.penalty < first:
-        penalties[-1] = min(lowest, penalties[-2])  # not λ there and back between units
+    if stop is Stop.PENALTY:  # not λ there and back between units
+        penalties[-1] = min(lowest, penalties[-2:][0])
     solution = l1_solution(
         log, "l1_path", stop, cost, found.minimiser, None, False, kind=L1Path, r=found.r,
         penalties=penalties,

@@ -11,6 +11,7 @@ import numpy as np
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number, check_tolerance
 from sparsewise.engine.l1.complex_path import ComplexPath
+from sparsewise.engine.l1.cone_program import inner
 from sparsewise.engine.l1.conic import solve_conic
 from sparsewise.engine.l1.homotopy import Homotopy, attempts
 from sparsewise.engine.l1.l1_solution import (
@@ -69,7 +70,7 @@ class BasisPursuit:
         bound = self.bound / self.data.scale
         if self._solver != "homotopy":
             solve = self._solve_complex if self._solver == "complex path" else self._solve_conic
-            found = self._minimiser = solve(bound)
+            found = self._minimiser = moved_within(self.data, solve(bound), bound)
             length = float(np.linalg.norm(found.residual(self.data)))
             size = 1 + float(np.abs(found.x).sum())
             if not is_within(length, size, bound, self.data.tolerances.eps):
@@ -152,6 +153,23 @@ class BasisPursuit:
         return l1_solution(
             self.log, algorithm, stop, self.weights, minimiser, self.bound, debias, r=r, **more
         )
+
+
+def moved_within(data: Problem, found: Minimiser, bound: float) -> Minimiser:
+    """The minimiser x times 1 + τ, with the least τ > 0 for which ‖r‖ meets the bound.
+
+    Newton's method meets it to the digits that nearly dependent columns leave. ‖r - τ A x‖ falls at
+    first, since Re r*A x = λ Σ w_j|x_j|.
+    """
+    r = found.residual(data)
+    fit = data.y - r
+    excess, slope, square = inner(r, r) - bound**2, inner(r, fit), inner(fit, fit)
+    inside = slope**2 - square * excess
+    if not (bound > 0 and excess > 0 and slope > 0 and inside > 0):
+        return found
+    more = excess / (slope + math.sqrt(inside))  # and so much more does it cost
+    x = (found.x * (1 + more)).astype(found.x.dtype)
+    return found._replace(x=x, accuracy=found.accuracy + 2 * more)
 
 
 def check_bound(value: float, name: str = "residual") -> float:

@@ -106,7 +106,7 @@ def solve_on(
     free = w == 0
     x[free] = lstsq(B[:, free], y)
     r = y - B @ x
-    if np.linalg.norm(r) <= bound + 4 * eps:  # the unpenalised columns suffice
+    if np.linalg.norm(r) <= bound + 16 * eps * (1 + np.abs(x).sum()):  # these suffice
         return _minimiser(data, columns, free, x, nu, math.inf, 0.0)
 
     Q = range_basis(B, eps)

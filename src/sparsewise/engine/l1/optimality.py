@@ -161,7 +161,7 @@ def judge(
         gap -= 2 * allowed * squares**0.5 * size
         beyond *= (penalty or 1.0) / (_largest(data, weights, data.y) or 1.0)
     holds = holds and beyond <= deviation and gap <= deviation
-    return Verdict(holds, max(error, beyond, gap), fits)
+    return Verdict(holds, max(error, aside if penalty > 0 else 0.0, beyond, gap), fits)
 
 
 def _largest(data: Problem, weights: Weights, v: Array) -> float:
