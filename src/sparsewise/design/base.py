@@ -326,13 +326,15 @@ class Design(ABC):
         if ratios.max(initial=0.0) < math.log(CHANCE_FACTOR):
             norms[nonzero] = median
         measured = self._with_norms(norms)._replace(rough=True)
-        # A wrong adjoint may report zeros where there are none. Random signs: many an operator
-        # maps equal entries to zero, and both sides would be rounding errors.
-        signs = rng.choice([-1.0, 1.0], self.shape[1])
-        x = (signs * np.where(measured.inverse > 0, measured.inverse, 1)).astype(self.dtype)
+        # A wrong adjoint may report zeros where there are none. Random x: many an operator maps
+        # equal entries to zero, and both sides would be rounding errors.
+        scales = np.where(measured.inverse > 0, measured.inverse, 1)
+        x = (rng.standard_normal(scales.size) * scales).astype(self.dtype)
         forward, terms = V.T @ self.matvec(x), products.conj().T * x
-        size = math.hypot(np.linalg.norm(forward), np.linalg.norm(terms))
-        if np.linalg.norm(forward - terms.sum(axis=1)) > ADJOINT_TOL * size:
+        adjoint = terms.sum(axis=1)
+        allowed = ADJOINT_TOL * np.linalg.norm([forward, adjoint])
+        rounding = tolerances(self.dtype).drift * np.linalg.norm(terms)
+        if np.linalg.norm(forward - adjoint) > allowed + rounding:
             raise not_adjoint()
         return measured
 

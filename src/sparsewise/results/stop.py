@@ -30,9 +30,8 @@ class Stop(Enum):
     )
     ROUNDING = (
         "rounding errors hide a better solution",
-        "Coefficients are large because columns are nearly dependent: allow a larger residual or "
-        "penalty, drop near-duplicates, or use double precision; accuracy says how far this may be "
-        "off.",
+        "Columns are nearly dependent, or the bound is next to nothing: allow a larger {residual} "
+        "or {penalty}, drop near-duplicates, or use double precision.",
     )
     EXHAUSTED = (
         "no feature is left to add or drop",

@@ -98,7 +98,7 @@ class BasisPursuit:
         if last is None:
             raise LostDigitsError
         self._minimiser, self.r = last.checked(), last.r
-        if not (last.holds and last.fits):
+        if not (last.is_sound and last.fits):
             return Stop.ROUNDING
         return stop if bound else Stop.EXACT_FIT
 

@@ -18,6 +18,7 @@ from sparsewise.engine.l1.l1_solution import (
     LostDigitsError,
     Minimiser,
     OutOfReachError,
+    correlations,
     least_squares,
 )
 from sparsewise.engine.l1.path_lookahead import PathLookahead, residual
@@ -166,7 +167,11 @@ class Homotopy:
         self._unit = weights.finite  # in double precision: weights may differ by decades
 
     def _correlate(self, r: Array) -> None:
-        self._corr = self.data.correlate(r).astype(self._dtype, copy=False)
+        if self.data.design.measured.extreme and np.linalg.norm(r) > 1:  # a path that is lost
+            corr = correlations(self.data, r)
+        else:
+            corr = self.data.correlate(r)
+        self._corr = corr.astype(self._dtype, copy=False)
 
     # ------------------------------------------------------------------ state
 

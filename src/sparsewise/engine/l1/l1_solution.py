@@ -89,6 +89,8 @@ def l1_solution(
     if debias:
         model = minimiser._replace(x=least_squares(data, minimiser.columns))
         r = model.residual(data)
+        if is_spoilt(data, model) and stop not in (Stop.CALLBACK, Stop.INTERRUPTED):
+            stop = Stop.ROUNDING
     if data.y.dtype.char in "fF" or stop is Stop.ROUNDING:
         r = told_residual(data, model)
     include: tuple[int, ...] = ()
@@ -110,6 +112,11 @@ def l1_solution(
     )  # fmt: skip
     assert isinstance(solution, kind)
     return solution
+
+
+def is_spoilt(data: Problem, model: Minimiser) -> bool:
+    """Whether rounding errors of large coefficients, eps Σ|x|, show in the first half of digits."""
+    return 4 * data.tolerances.quiet * float(np.abs(model.x).sum()) > 1
 
 
 def told_residual(data: Problem, model: Minimiser) -> Array:
@@ -188,6 +195,16 @@ class LostDigitsError(InputError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
+
+
+def correlations(data: Problem, v: Array) -> Array:
+    """a_j*v of all unit columns, without overflow where entries of A are huge."""
+    if not data.design.measured.extreme:
+        return data.correlate(v)
+    size = float(np.linalg.norm(v)) or 1.0
+    if not math.isfinite(size):
+        raise LostDigitsError
+    return data.correlate((v / size).astype(v.dtype, copy=False)) * size
 
 
 def check_reachable(data: Problem, bound: float, distance: float) -> None:

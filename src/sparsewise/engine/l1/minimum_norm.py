@@ -10,7 +10,12 @@ import numpy as np
 
 from sparsewise._typing import Array
 from sparsewise.engine.l1.cone_program import EPS, inner
-from sparsewise.engine.l1.l1_solution import least_squares
+from sparsewise.engine.l1.l1_solution import (
+    Minimiser,
+    is_spoilt,
+    least_squares,
+    told_residual,
+)
 from sparsewise.engine.l1.unpenalised import Unpenalised
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.engine.log import Log
@@ -148,7 +153,10 @@ class RemainingColumns:
         x = self._all_coef().astype(self.data.y.dtype)
         if debias:
             x = least_squares(self.data, columns)
-        r = self.data.y - np.column_stack([self.free.unit, self.A]) @ x
+        model = Minimiser(columns, x, self.y, 0.0, 0.0)
+        r = told_residual(self.data, model)
+        if stop is not Stop.INTERRUPTED and is_spoilt(self.data, model):
+            stop = Stop.ROUNDING
         include, exclude = self._constraints
         return self.log.solution(
             algorithm, stop, columns, x, inner(r, r), least_squares=debias,

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsewise._typing import Array
 from sparsewise.engine.l1.homotopy import Homotopy
-from sparsewise.engine.l1.l1_solution import LostDigitsError, Minimiser
+from sparsewise.engine.l1.l1_solution import LostDigitsError, Minimiser, correlations
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.kernels import load_homotopy
 from sparsewise.problem.problem import Problem
@@ -59,7 +59,9 @@ class Judged(NamedTuple):
     r : ndarray
         y - A x.
     holds : bool
-        Whether nothing but rounding violates them.
+        Whether nothing but rounding violates them: if not, a more careful solve may help.
+    is_sound : bool
+        Whether they are violated by no more than any answer may.
     fits : bool
         Whether ‖r‖ is within its bound, or rounding error where there is none.
     """
@@ -67,6 +69,7 @@ class Judged(NamedTuple):
     minimiser: Minimiser
     r: Array
     holds: bool
+    is_sound: bool
     fits: bool
 
     def checked(self) -> Minimiser:
@@ -95,11 +98,12 @@ def judged(
         r = minimiser.residual(data)
         within = max(bound or 0.0, float(np.linalg.norm(r))) if halted else bound
         holds, error, fits = judge(data, weights, minimiser, r, within)
-        holds = holds and error <= minimiser.accuracy
-        if not holds:
-            minimiser = minimiser._replace(accuracy=max(minimiser.accuracy, 4 * error))
+        is_sound = error <= minimiser.accuracy
+        if not is_sound:
+            minimiser = minimiser._replace(accuracy=4 * error)
+        holds = holds and is_sound
         if best is None or minimiser.accuracy <= best.minimiser.accuracy:
-            best = Judged(minimiser, r, holds, fits)
+            best = Judged(minimiser, r, holds, is_sound, fits)
         if holds and (fits or within is None):
             break
     assert best is not None
@@ -129,7 +133,7 @@ def judge(
     is_zero = math.isinf(penalty)  # x = 0 meets the bound
     data.begin()
     length, aside, size, cost, product, dual, beyond = load_homotopy().conditions(
-        np.zeros(weights.unit.size, nu.dtype) if is_zero else _inner(data, nu),
+        np.zeros(weights.unit.size, nu.dtype) if is_zero else correlations(data, nu),
         weights.unit, minimiser.columns, minimiser.x, data.y, r, nu, 0.0 if is_zero else penalty,
         SPARE * DUAL_ROUNDING * eps,
     )  # fmt: skip
@@ -167,14 +171,6 @@ def judge(
 def _largest(data: Problem, weights: Weights, v: Array) -> float:
     """The largest |a_jᵀv| of a column that is not excluded."""
     return float(np.abs(data.correlate(v)).max(where=~weights.excluded, initial=0.0))
-
-
-def _inner(data: Problem, nu: Array) -> Array:
-    """a_j*ν of all unit columns, without overflow where entries of A are huge."""
-    if not data.design.measured.extreme:
-        return data.correlate(nu)
-    size = float(np.linalg.norm(nu)) or 1.0
-    return data.correlate(nu / size) * size
 
 
 def is_reachable(data: Problem, weights: Weights, bound: float) -> bool:

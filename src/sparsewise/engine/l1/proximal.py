@@ -18,6 +18,7 @@ from sparsewise.engine.l1.homotopy import Homotopy
 from sparsewise.engine.l1.l1_solution import (
     LostDigitsError,
     Minimiser,
+    is_spoilt,
     l1_solution,
     product_ratio,
 )
@@ -117,7 +118,8 @@ class Lasso:
         The dual point is the residual r of `start`, scaled: for s with s|u_j*r| <= λ w_j, the dual
         objective is s Re y*r - s²‖r‖²/2.
         """
-        r = self._residual = self.y - self.start.fit
+        # Rounding errors of large coefficients are no part of a dual point.
+        r = self._residual = self.free.projected_out(self.y - self.start.fit)
         self._correlations = self._correlate(r)
         if not self._adjoint_checked:  # with an adjoint of zeros, x = 0 would seem optimal
             v, self._adjoint_checked = self._random_coef(), True
@@ -226,8 +228,10 @@ class Lasso:
             x[free] = self.free.coef(data.y - fit)
             fit = fit + self.free.unit @ x[free]
         support = np.union1d(np.flatnonzero(x), free)
-        accuracy = max(self.tol, self.gap, self._optimality(x, data.y - fit))
+        accuracy = max(self.tol, 1.001 * self.gap, self._optimality(x, data.y - fit))
         minimiser = Minimiser(support, x[support], self.dual, self.penalty, accuracy)
+        if is_spoilt(data, minimiser) and stop in (Stop.CONVERGED, Stop.MAX_ITER):
+            stop = Stop.ROUNDING
         solution: L1Solution = l1_solution(
             self.log, algorithm, stop, self.weights, minimiser, None, debias
         )

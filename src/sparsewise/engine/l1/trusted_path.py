@@ -38,7 +38,7 @@ def trusted_path(log: Log, weights: Weights, squared: float | None, least: float
                 found.end.checked()
                 return found
     if found is not None and found.end.minimiser.accuracy <= POOR:
-        return found._replace(stop=Stop.ROUNDING)
+        return found if found.end.is_sound else found._replace(stop=Stop.ROUNDING)
     bends = sorted({bend for bend in path.breakpoints if bend > least})
     low, high = 0, len(bends)
     trusted: Followed | None = None
@@ -46,7 +46,7 @@ def trusted_path(log: Log, weights: Weights, squared: float | None, least: float
         middle = (low + high) // 2
         log.begin_anew()
         found = _follow(Homotopy(log, weights, careful, attempt), squared, bends[middle])
-        if found is not None and found.end.holds:
+        if found is not None and found.end.is_sound:
             high, trusted, steps = middle, found, log.stretches
             if log.halted:
                 return found
