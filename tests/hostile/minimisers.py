@@ -169,6 +169,9 @@ def gap_is_closed(call: Any, solution: L1Solution) -> None:
     penalty = call.relative_penalty(solution.penalty)
     limit = penalty * call.unit_weights
     theta = call.unit_dual(solution) * penalty
+    if not theta.any():  # its units are out of range: the residual serves as well
+        corr = np.abs(exact.U.conj().T @ point.r)[call.usable]
+        theta = point.r * min(1, *(limit[call.usable][corr > 0] / corr[corr > 0]).tolist(), 1)
     norm = length(theta)
     reach = np.abs(exact.U.conj().T @ theta)
     excess = np.where(call.usable, reach - limit, -1)

@@ -138,13 +138,17 @@ class L1Solution(Solution):
         """
         unit_penalty = min(self.penalty / data.scale, sys.float_info.max)
         r = data.y - data.design.matvec(self.coef / data.scale)
-        if self.penalty > 0:
+        limits = limits_at(self.penalty, data.scale, self.weights, data.design.norms())
+        limits = np.where(np.isfinite(self.weights), limits, 0.0)
+        if self.penalty > 0 and self.dual.any():
             theta = self.dual * unit_penalty
+        elif self.penalty > 0:  # the units of ν are out of range
+            with np.errstate(divide="ignore"):
+                shares = limits[limits > 0] / np.abs(data.correlate(r))[limits > 0]
+            theta = r * min(float(shares.min(initial=1.0)), 1.0)
         else:
             chosen = np.union1d(self.support, np.flatnonzero(self.weights == 0))
             theta = off_support(data.unit_columns(chosen), r)
-        limits = limits_at(self.penalty, data.scale, self.weights, data.design.norms())
-        limits = np.where(np.isfinite(self.weights), limits, 0.0)
         highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
         exceeded = self._excess(data, theta, limits, np.full(limits.size, highest))
         squares = float(np.vdot(r, r).real) + float(np.vdot(theta, theta).real)
