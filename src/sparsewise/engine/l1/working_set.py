@@ -16,8 +16,9 @@ from sparsewise.problem.problem import Problem
 MAX_SWEEPS = 16
 """Most sweeps of coordinate descent between two Newton steps."""
 
-QUICK = 8
-"""Sweeps of real numbers for each of complex ones: they are compiled."""
+QUICK = 16
+"""Sweeps of real numbers for each of complex ones: they are compiled, and with more of them fewer
+problems with more columns than rows are left without an answer."""
 
 MAX_STEPS = 60
 """Most Newton steps at one λ: a problem that needs more does not suit the method."""
