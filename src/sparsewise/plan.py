@@ -160,6 +160,17 @@ def infers_from_all(shape: Shape) -> bool:
     return n * m <= KERNEL_JOINTLY
 
 
+LASSO_BY_PATH = SMALL
+"""Entries of an A on which all bends of an ℓ1 path down to one penalty take less time than Newton's
+method at that penalty: they are one compiled call, each of its steps a dozen calls."""
+
+
+def solves_by_path(shape: Shape) -> bool:
+    """Whether the minimiser at one penalty is found by the exact path that leads to it."""
+    n, m = shape
+    return n * m <= LASSO_BY_PATH
+
+
 # --- what is done without being asked for ---------------------------------------------------------
 
 EFFORTLESS = 1 << 30

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from scipy.linalg import hadamard
 import sparsewise as sw
 from sparsewise import plan
 from sparsewise.results import Stop
+from tests.problems import hilbert
 from tests.references import l1 as reference
 
 # --- families of problems ------------------------------------------------------------------------
@@ -766,3 +769,101 @@ def test_check_knows_what_large_free_coefficients_leave_of_a_residual():
         y, w = rng.standard_normal(13), rng.uniform(0.1, 1, 8)
         found = sw.bpdn(A, y, residual=0.1, weights=w, include=[0, 1, 2], callback=lambda _: True)
         assert found.check(A, y).ok
+
+
+# --- where rounding ends it ----------------------------------------------------------------------
+
+
+def hilbert_draws(count, kind=float):
+    """Columns 1/(i + j + 1), and integers, ones or the last singular vector as a target."""
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        A = hilbert(*rng.integers(5, 30, 2)).astype(kind)
+        y = rng.integers(-3, 4, len(A)).astype(float)
+        if seed % 3 == 1:
+            y = np.ones(len(A))
+        elif seed % 3 == 2:
+            y = np.linalg.svd(A)[0][:, -1]
+        if kind is complex:
+            y = y + 1j * rng.integers(-3, 4, len(A))
+        yield A, y.astype(A.dtype)
+
+
+def bp_or_more(method, A, y):
+    """By this method, at a small residual if it takes one."""
+    if method in (sw.bp, sw.l1_path):
+        return method(A, y)
+    return method(A, y, residual=0.01 * float(np.linalg.norm(y)))
+
+
+METHODS = pytest.mark.parametrize("method", [sw.bp, sw.bpdn, sw.bp_candes, sw.l1_path])
+
+
+@METHODS
+def test_what_rounding_spoils_is_told(method):
+    """An answer holds when it is checked; where coefficients are too large for that, it says so."""
+    told, said = set(), []
+    for A, y in hilbert_draws(36):
+        try:
+            found = bp_or_more(method, A, y)
+        except ValueError as error:
+            said.append(str(error))
+            continue
+        assert found.check(A, y).ok
+        told.add(found.stop)
+        if found.stop is Stop.EXACT_FIT:
+            assert np.linalg.norm(y - A @ found.coef) <= 1e-11 * np.linalg.norm(y)
+        elif found.stop is not Stop.ROUNDING:
+            assert found.accuracy < 1e-7
+    assert Stop.ROUNDING in told
+    assert len(told) > 1
+    assert all(re.search("No x has|rounding hides", sentence) for sentence in said)
+    assert method is not sw.l1_path or not said
+
+
+@pytest.mark.parametrize("kind", [np.float32, complex])
+@pytest.mark.parametrize("method", [sw.bp, sw.bpdn])
+def test_what_rounding_spoils_in_other_types(method, kind):
+    for A, y in hilbert_draws(9, kind):
+        try:
+            found = bp_or_more(method, A, y)
+        except ValueError:
+            continue
+        norm = float(np.linalg.norm(y.astype(complex)))
+        length = np.linalg.norm(y.astype(complex) - A.astype(complex) @ found.coef)
+        if found.stop is Stop.EXACT_FIT:
+            assert length <= 4 * np.finfo(kind).eps ** 0.75 * norm
+        if found.stop is not Stop.ROUNDING:
+            assert found.check(A, y).ok
+        assert abs(found.residual_norm - length) <= max(1e-6, found.accuracy / 8) * norm
+
+
+@METHODS
+def test_no_exact_fit_is_told_of_coefficients_that_single_precision_spoils(method):
+    A, y = hilbert(6, 11).astype("f4"), np.array([2, -1, 2, 0, -3, 1], "f4")
+    more = {} if method in (sw.bp, sw.l1_path) else {"residual": 0.0}
+    found = method(A, y, **more)
+    assert found.stop is Stop.ROUNDING
+    length = np.linalg.norm(y.astype(float) - A.astype(float) @ found.coef)
+    assert found.residual_norm == pytest.approx(length, rel=1e-4)
+
+
+def test_a_path_ends_where_rounding_begins():
+    """Not at an end that is nothing but rounding errors: every point of it is a minimiser."""
+    A, y = hilbert(12, 24), np.array([-1.0, 1, 0, 1, -1, -3, -1, 1, 1, 3, -2, -1])
+    path = sw.l1_path(A, y)
+    assert path.stop is Stop.ROUNDING
+    assert 0 < path.penalty < 1e-9 * path.penalties[0]
+    assert path.accuracy < 1e-7
+    assert path.check(A, y).ok
+
+
+def test_a_check_knows_the_digits_of_the_dual_vector():
+    """Columns of norms 1e-10 to 1e10: a_j*ν of the largest is known to few digits."""
+    data = np.load(Path(__file__).parents[1] / "data" / "uneven_columns.npz")
+    A, y = data["A"], data["y"]
+    found = sw.bpdn(A, y, residual=0.00968)
+    assert found.stop is Stop.RESIDUAL
+    assert found.check(A, y).ok
+    wrong = replace(found, dual=1.01 * found.dual)
+    assert not wrong.check(A, y).ok

@@ -309,3 +309,22 @@ def test_a_bound_is_refused_by_its_last_digits():
     assert focuss(A, y, residual=distance).residual_norm == pytest.approx(distance, rel=1e-12)
     with pytest.raises(ValueError, match="No x has"):
         focuss(A, y, residual=distance * (1 - 1e-11))
+
+
+def test_columns_that_depend_on_the_included_ones_are_none():
+    """What projecting these out leaves of them is rounding error, which fits nothing."""
+    y = np.random.default_rng(0).standard_normal(17)
+    least = float(np.linalg.norm(y - y.mean()))
+    with pytest.raises(ValueError, match="No x has"):
+        focuss(np.ones((17, 28)), y, residual=0.0, include=[15, 5, 11])
+    found = focuss(np.ones((17, 28)), y, residual=1.1 * least, include=[15, 5, 11])
+    assert found.residual_norm == pytest.approx(least)
+    assert found.check(np.ones((17, 28)), y).ok
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("residual", [1e-112, 1e-160, 1e-200, 1e-320])
+def test_bounds_whose_squares_underflow(n, residual):
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((n, 8)), np.arange(1.0, n + 1)
+    assert focuss(A, y, residual=residual).residual_norm < 1e-13

@@ -155,6 +155,22 @@ def test_beyond_the_end():
             call(np.nan)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_the_end_is_where_it_was_asked_for(kind):
+    """To the last digit of λ, whatever the units; ‖r‖ to rounding."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        A, y = gaussian(rng, 15, 30).astype(kind), 3 * gaussian(rng, 15, 1)[:, 0].astype(kind)
+        penalty = rng.uniform(0.05, 0.9) * float(np.abs(A.T @ y).max())
+        path = sw.l1_path(A, y, penalty=penalty)
+        assert path.penalty == path.penalties[-1] == penalty
+        np.testing.assert_array_equal(path.at_penalty(penalty).coef, path.coef)
+        residual = rng.uniform(0.01, 0.9) * float(np.linalg.norm(y))
+        path = sw.l1_path(A, y, residual=residual)
+        end = path.at_residual(residual)
+        np.testing.assert_allclose(end.coef, path.coef, atol=1e2 * np.finfo(kind).eps)
+
+
 def test_shapes():
     A, y, _ = make("wide", 2)
     path = sw.l1_path(A, y)

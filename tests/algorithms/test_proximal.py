@@ -8,7 +8,7 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.linear_model import Lasso as Sklearn
 
-from sparsewise import OperatorDesign, l1_path
+from sparsewise import OperatorDesign, l1_path, plan
 from sparsewise.algorithms.fista import fista
 from sparsewise.algorithms.ista import ista
 from sparsewise.engine.l1.conic import solve_conic
@@ -191,10 +191,29 @@ def test_from_the_highest_penalty_on_x_is_zero(method):
 @BOTH
 def test_the_limit_on_iterations_is_told(method):
     A, y, highest = sample(11, 30, 60, shared=1.0)
-    found = method(A, y, penalty=0.01 * highest, tol=1e-10, max_iter=5)
+    found = method(aslinearoperator(A), y, penalty=0.01 * highest, tol=1e-10, max_iter=5)
     assert found.stop is Stop.MAX_ITER
     assert found.accuracy > 1e-10
     assert found.check(A, y).ok
+
+
+@pytest.mark.parametrize("kind", [float, np.float32])
+@pytest.mark.parametrize("part", [0.5, 0.1, 0.02])
+def test_small_problems_go_by_the_path(kind, part, monkeypatch):
+    """With the same answer as without it, and the same proof."""
+    A, y, highest = sample(20, 30, 60)
+    A, y, w = A.astype(kind), y.astype(kind), np.linspace(0.5, 2, 60)
+    words = {"penalty": part * highest, "weights": w, "exclude": [4]}
+    by_path = fista(A, y, **words)
+    monkeypatch.setattr(plan, "LASSO_BY_PATH", 0)
+    by_steps = fista(A, y, **words)
+    monkeypatch.setattr(Lasso, "finish", lambda self: False)
+    for found in (by_path, by_steps, fista(A, y, **words)):
+        assert found.stop is Stop.CONVERGED
+        assert found.check(A, y).ok
+        assert len(found.path) == 0
+        np.testing.assert_allclose(found.coef, by_path.coef, atol=2e-2 * np.abs(y).max() * part)
+    assert by_path.objective == pytest.approx(by_steps.objective, rel=1e-4)
 
 
 @BOTH

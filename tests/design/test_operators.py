@@ -333,3 +333,32 @@ def test_wrappers_do_without_norms_too(wrap):
     np.testing.assert_allclose(
         found.coef, sparsewise.fista(dense, y, penalty=penalty).coef, atol=1e-4
     )
+
+
+def cosines(n, m):
+    """Rows 1 to n of the discrete cosine transform: equal entries have the product zero."""
+    return np.cos(np.pi * np.outer(np.arange(1, n + 1), np.arange(m) + 0.5) / m)
+
+
+ANNIHILATE = {
+    "partial DCT": cosines(30, 64),
+    "partial DFT": np.exp(-2j * np.pi * np.outer(np.arange(1, 40), np.arange(64)) / 64),
+    "first derivative": np.eye(50, 51) - np.eye(50, 51, 1),
+    "one row": np.where(np.arange(40) % 2, 1.0, -1.0)[None],
+}
+
+
+@pytest.mark.parametrize("name", ANNIHILATE)
+def test_an_operator_may_map_constants_to_zero(name):
+    """Both sides of ⟨A x, v⟩ = ⟨x, A* v⟩ are rounding errors there: no reason to refuse it."""
+    A = ANNIHILATE[name]
+    y = A[:, :3].sum(axis=1)
+    np.testing.assert_allclose(A @ np.ones(A.shape[1]), 0, atol=1e-12)
+    held = sparsewise.bpdn(Operator(A), y, residual=0.1)
+    assert held.check(A, y).ok
+    penalty = 0.1 * np.abs(A.conj().T @ y).max()
+    assert sparsewise.fista(Operator(A), y, penalty=penalty).check(A, y).ok
+    for lie in (0.0, -1.0, 2.0, 1e3, 1e-3):
+        wrong = Operator(A, lambda values, lie=lie: lie * values, only="rmatvec")
+        with pytest.raises(InputError, match="not the adjoint of its matvec"):
+            sparsewise.bpdn(wrong, y, residual=0.1)

@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
 
 import sparsewise as sw
 from sparsewise.errors import InputError
@@ -442,7 +443,119 @@ def l1_halted(case: Case) -> None:
         refused_with_reason(call, refusal)
 
 
+def integers(case: Case, A: Array) -> Array:
+    """A target of small integers, of ones, or one that the columns hardly reach."""
+    kind = case.choose("integers", "integers", "ones", "last singular vector")
+    case.note(target=kind)
+    if kind == "last singular vector":
+        return np.linalg.svd(A)[0][:, -1]
+    if kind == "ones":
+        return np.ones(len(A), A.dtype)
+    y = case.rng.integers(-3, 4, len(A)).astype(A.dtype)
+    return y + 1j * case.rng.integers(-3, 4, len(A)) if A.dtype.kind == "c" else y
+
+
+@family("l1 hilbert")
+def l1_hilbert(case: Case) -> None:
+    """Columns 1/(i + j + 1): coefficients of ten digits, of which none may be told to be exact."""
+    name, dtype = case.choose(*FUNCTIONS), case.choose("d", "d", "f", "D")
+    dtype = "d" if name in REAL and dtype == "D" else dtype
+    n, m = case.rng.integers(2, 30 if dtype != "D" else 12, 2)
+    A = 1.0 / (1 + np.arange(n)[:, None] + np.arange(m))
+    if dtype == "D":
+        A = A * np.exp(0.25j * np.pi * case.rng.integers(0, 8, m))
+    y = integers(case, A).astype(dtype)
+    A = A.astype(dtype)
+    if not y.any():
+        return
+    drawn = words_for(case, name, A.astype("D" if dtype == "D" else "d"), y)
+    case.note(algorithm=name, shape=A.shape, dtype=dtype, **drawn)
+    call = L1Call(name, A, A, y, drawn)
+    call.rng, call.kind = case.rng, "hilbert"
+    try:
+        solution = call()
+    except InputError as refusal:
+        one_sentence(refusal)
+        refused_with_reason(call, refusal)
+        return
+    judge(call, solution)
+    if solution.stop is not sw.Stop.ROUNDING:
+        own_check(call, solution)
+
+
+def cosines(n: int, m: int) -> Array:
+    return np.cos(np.pi * np.outer(np.arange(1, n + 1), np.arange(m) + 0.5) / m)
+
+
+def waves(n: int, m: int) -> Array:
+    return np.exp(-2j * np.pi * np.outer(np.arange(1, n + 1), np.arange(m)) / m)
+
+
+def differences(n: int, m: int) -> Array:
+    return np.eye(n, m) - np.eye(n, m, 1)
+
+
+def alternating(n: int, m: int) -> Array:
+    return np.where(np.arange(m) % 2, 1.0, -1.0) * np.arange(1.0, n + 1)[:, None]
+
+
+@oracle
+def wrong_adjoint_noticed(adjoint: str, solution: Solution) -> None:
+    """Nothing is told of an operator whose adjoint is another matrix's."""
+    raise AssertionError(f"{adjoint} made {solution.support} with {solution.coef}")
+
+
+@family("l1 operators")
+def l1_operators(case: Case) -> None:
+    """Operators that map constants to zero: answered, if their adjoint is theirs."""
+    name = case.choose("bp", "bpdn", "l1_path", "fista")
+    make = case.choose(cosines, differences, alternating, *([] if name in REAL else [waves]))
+    m = 2 * int(case.rng.integers(17, 33))
+    n = m - 1 if make is differences else int(case.rng.integers(1, m))
+    A = make(n, m) * case.choose(1.0, 1e-20, 1e20)
+    few = case.rng.choice(m, 3, replace=False)
+    y = A[:, few] @ case.rng.integers(1, 5, 3)
+    if not np.abs(y).max() > 1e-12 * np.abs(A).max():
+        return
+    drawn = words_for(case, name, A, y)
+    drawn = {word: value for word, value in drawn.items() if word in ("residual", "penalty")}
+    other = case.choose("its own", "its own", "zero", "negative", "thrice", "random", "shuffled")
+    B = {"zero": 0 * A, "negative": -A, "thrice": 3 * A, "its own": A,
+         "random": case.rng.standard_normal(A.shape) * np.abs(A).max(),
+         "shuffled": A[:, np.roll(np.arange(m), 5)]}[other]  # fmt: skip
+    case.note(algorithm=name, matrix=make.__name__, shape=A.shape, adjoint=other, **drawn)
+    held = LinearOperator(
+        A.shape, matvec=lambda x: A @ x, rmatvec=lambda v: B.conj().T @ v, dtype=A.dtype
+    )
+    if name == "fista":
+        drawn |= {"max_iter": 400, "tol": 1e-6}
+    call = L1Call(name, A, held, y, drawn)
+    call.rng, call.kind = case.rng, "copies" if make is alternating else "operator"
+    try:
+        solution = call()
+    except InputError as refusal:
+        one_sentence(refusal)
+        if other == "its own":
+            refused_with_reason(call, refusal)
+        return
+    if other == "its own" or np.array_equal(A, B):
+        judge(call, solution)
+    else:
+        wrong_adjoint_noticed(other, solution)
+
+
 # --- faults --------------------------------------------------------------------------------------
+
+
+@fault(wrong_adjoint_noticed, family="l1 operators")
+@contextmanager
+def adjoints_are_not_compared():
+    with (
+        patch("sparsewise.design.base.ADJOINT_TOL", 1e300),
+        patch("sparsewise.design.operator.ADJOINT_TOL", 1e300),
+        patch("sparsewise.engine.l1.proximal.ADJOINT_TOL", 1e300),
+    ):
+        yield
 
 
 @contextmanager

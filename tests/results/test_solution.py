@@ -101,7 +101,7 @@ def test_every_stop_has_words_and_one_sentence_of_advice(stop):
 def test_stops_of_the_contract():
     expected = "SPARSITY RESIDUAL DELTA EXACT_FIT EXHAUSTED DEPENDENT STABLE NO_IMPROVEMENT"
     expected += " MAX_ITER MAX_OUTER CALLBACK ZERO_TARGET EVIDENCE PROVED TIME_LIMIT"
-    expected += " CONVERGED SETTLED CRITERION BEST INTERRUPTED PENALTY UNSETTLED"
+    expected += " CONVERGED SETTLED CRITERION BEST INTERRUPTED PENALTY UNSETTLED ROUNDING"
     expected += " FOUND_AGAIN EFFORT NOTHING_FOUND BY_CHANCE"
     assert {stop.name for stop in Stop} == set(expected.split())
     assert len({str(stop) for stop in Stop}) == len(Stop)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsewise.engine.l1.basis_pursuit import check_bound, choose_solver
-from sparsewise.engine.l1.homotopy import Homotopy, attempts
-from sparsewise.engine.l1.l1_solution import LostDigitsError, data_penalty, l1_solution
-from sparsewise.engine.l1.optimality import is_minimiser
+from sparsewise.engine.l1.l1_solution import data_penalty, l1_solution
+from sparsewise.engine.l1.trusted_path import trusted_path
 from sparsewise.engine.l1.weights import check_weights
 from sparsewise.engine.log import Callback, Log
 from sparsewise.errors import InputError
@@ -63,26 +63,12 @@ def l1_path(
     log = Log(data, callback)
     squared = min(bound / data.scale, 2.0) ** 2 if bound else None
     least = min(lowest / data.scale * cost.top, sys.float_info.max)
-    for attempt, careful in attempts(data):
-        log.begin_anew()
-        path = Homotopy(log, cost, careful, attempt)
-        first = path.first_penalty
-        try:
-            stop = log.run(lambda: path.lower(squared, to=min(least, first)))  # noqa: B023  (run at once)
-        except LostDigitsError:
-            continue
-        end = path.minimiser().rounded(data)
-        r = end.residual(data)
-        if is_minimiser(data, cost, end, r, None):
-            break
-        if log.halted:
-            raise LostDigitsError
-    else:
-        raise LostDigitsError
-    if stop is Stop.EXHAUSTED and lowest:
+    path, stop, found = trusted_path(log, cost, squared, least)
+    first = path.first_penalty
+    if stop is Stop.EXHAUSTED and path.penalty <= least and lowest:
         stop = Stop.PENALTY
     elif stop is Stop.EXHAUSTED and path.fits_exactly:
-        stop = Stop.EXACT_FIT
+        stop = Stop.EXACT_FIT if found.fits else Stop.ROUNDING
     # All columns that enter at the first λ do so at x = 0: one point for all of them.
     below = first * (1 - 16 * path.tolerance.eps)
     points = [first, *(value for value in path.breakpoints if value < below)]
@@ -93,6 +79,10 @@ def l1_path(
             "The penalties of the path are beyond the floating-point range",
             "scale A, y or the weights.",
         )
-    return l1_solution(
-        log, "l1_path", stop, cost, end, None, False, kind=L1Path, r=r, penalties=penalties
-    )
+    if stop is Stop.PENALTY:  # not λ there and back between units
+        penalties[-1] = min(lowest, penalties[-2:][0])
+    solution = l1_solution(
+        log, "l1_path", stop, cost, found.minimiser, None, False, kind=L1Path, r=found.r,
+        penalties=penalties,
+    )  # fmt: skip
+    return replace(solution, penalty=float(penalties[-1]))

@@ -89,6 +89,7 @@ def _calls(dtype: np.dtype[Any]) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "posterior over models", lambda: algorithms.posterior(narrow, y, max_iter=1)
     if dtype.kind == "f":  # for complex data, basis pursuit is nothing that we compile
         yield "paths of basis pursuit", lambda: algorithms.bpdn(small, y, residual=10.0)
+        yield "the lasso, large", lambda: algorithms.fista(A, y, penalty=10.0)
 
 
 def _problem(dtype: np.dtype[Any]) -> tuple[Array, Array]:

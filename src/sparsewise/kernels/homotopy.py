@@ -523,23 +523,50 @@ def follow(W, scale, s, code, bound, limits):
 
 
 @jit
-def conditions(inner, w, columns, x, r, nu, penalty, deviation):
-    """How well x minimises: ‖r‖, ‖r - λν‖, Σ|x|, ‖ν‖, and how far Aᵀν (`inner`) is out of its set.
+def conditions(inner, w, columns, x, y, r, nu, penalty, noise):
+    """How well x minimises: ‖r‖, ‖r - λν‖, Σ|x|, Σ w|x|, yᵀν, ‖ν‖ and how far ν is from feasible.
 
-    That is the largest |a_jᵀν| - w_j, and |a_jᵀν - w_j sign(x_j)| on the support, less the part of
-    w_j that may deviate; what costs nothing is held to a weight of 1.
+    That is, with Aᵀν as `inner`, by how much |a_jᵀν| exceeds w_j, or a_jᵀν differs from
+    w_j sign(x_j) on the support: relative to w_j, less a rounding error of `noise` ‖ν‖. What costs
+    nothing is held to a weight of 1.
     """
-    length, aside, size, dual, worst = 0.0, 0.0, 0.0, 0.0, 0.0
+    length, aside, size, cost, product, dual, worst = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for row in range(r.size):
         length += abs2(r[row])
         aside += abs2(r[row] - penalty * nu[row])
+        product += y[row] * nu[row]
         dual += abs2(nu[row])
+    dual = np.sqrt(dual)
     for i in range(columns.size):
         j = columns[i]
         size += abs(x[i])
-        off = abs(inner[j] - w[j] * np.sign(x[i])) - deviation * (w[j] if w[j] > 0 else 1.0)
-        worst = max(worst, off)
+        cost += w[j] * abs(x[i])
+        off = abs(inner[j] - w[j] * np.sign(x[i])) - noise * dual
+        worst = max(worst, off / (w[j] if w[j] > 0 else 1.0))
         inner[j] = 0
     for j in range(inner.size):
-        worst = max(worst, abs(inner[j]) - w[j] * (1.0 + deviation))
-    return np.sqrt(length), np.sqrt(aside), size, np.sqrt(dual), worst
+        off = abs(inner[j]) - w[j] - noise * dual
+        if off > 0:
+            worst = max(worst, off / (w[j] if w[j] > 0 else 1.0))
+    return np.sqrt(length), np.sqrt(aside), size, cost, product, dual, worst
+
+
+@jit
+def descend(gram, x, corr, limits, sweeps):
+    """Sweeps of coordinate descent, updating x and c = B*r in place; `gram` is B*B, row by row.
+
+    With the others fixed, x_j = z(1 - ω/|z|)/‖b_j‖², or 0 if |z| <= ω, with z = c + ‖b_j‖² x_j.
+    """
+    for _ in range(sweeps):
+        for j in range(x.size):
+            now = x[j]
+            if now == 0 and abs(corr[j]) <= limits[j]:
+                continue
+            energy = gram[j, j]
+            z = corr[j] + energy * now
+            size = abs(z)
+            new = z * ((size - limits[j]) / (size * energy)) if size > limits[j] else 0.0
+            if new != now:
+                x[j] = new
+                for i in range(x.size):
+                    corr[i] -= gram[j, i] * (new - now)

@@ -23,6 +23,12 @@ from sparsewise.results.solution import Solution
 ROUNDING = 16
 """Error of a residual in units of eps."""
 
+DUAL_ROUNDING = 32
+"""Error of a_j*ν in units of eps ‖ν‖, for unit columns."""
+
+GAP_ROUNDING = 8
+"""Error of a duality gap in units of eps ‖ν‖ Σ|x|."""
+
 
 def limits_at(penalty: float, scale: float, weights: Array, norms: Array) -> Array:
     """λ w_j / (‖a_j‖ ‖y‖), the limit of |u_j*r| for unit columns and a unit target.
@@ -39,6 +45,13 @@ def length(v: Array) -> float:
     """‖v‖ without overflow or underflow of its square."""
     size = float(np.abs(v).max(initial=0.0))
     return size * float(np.linalg.norm(v / size)) if size > 0 else 0.0
+
+
+def off_support(unit: Array, r: Array) -> Array:
+    """r less its projection onto these columns, which is rounding error of large coefficients."""
+    for _ in range(2):
+        r = r - unit @ np.linalg.lstsq(unit, r, rcond=None)[0]
+    return r
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -60,7 +73,8 @@ class L1Solution(Solution):
         ν with |a_j*ν| <= w_j and a_j*ν = w_j x_j/|x_j| on the support, which proves optimality
         (r = λν where λ > 0).
     accuracy : float
-        Guaranteed relative duality gap.
+        Guaranteed relative duality gap; where rounding ended it (`Stop.ROUNDING`), how far the
+        conditions may be violated.
     debiased : bool
         Whether coef is the least-squares fit on the support instead of the minimiser.
     """
@@ -111,25 +125,37 @@ class L1Solution(Solution):
         primal, norm = self.objective / data.scale, length(self.dual)
         inner = float(np.vdot(data.y, self.dual).real)
         slack = self.bound / data.scale * norm if norm > 0 else 0.0
-        rounding = 8 * data.tolerances.eps * (norm * (1 + self._size(data)) + slack)
+        rounding = GAP_ROUNDING * data.tolerances.eps * (norm * (1 + self._size(data)) + slack)
         gap, largest = abs(primal - (inner - slack)), max(primal, abs(inner - slack))
         return exceeded, max(gap - rounding, 0.0) / largest if largest > 0 else 0.0
 
     def _penalised(self, data: Problem) -> tuple[float, float]:
-        """By how much |a_j*r| exceeds λ w_j, and the gap ½‖r‖² + λ Σ w_j|x_j| - (Re y*r - ½‖r‖²).
+        """By how much |a_j*θ| exceeds λ w_j, and the gap of the objective to Re y*θ - ½‖θ‖².
 
-        Relative to the λ at which x is zero, and to ½‖y‖².
+        For every θ with |a_j*θ| <= λ w_j, that is a lower bound of ½‖r‖² + λ Σ w_j|x_j|. θ = λν is
+        free of the rounding errors that large coefficients leave in r. Relative to the λ at which
+        x is zero, and to ½‖y‖².
         """
+        unit_penalty = min(self.penalty / data.scale, sys.float_info.max)
         r = data.y - data.design.matvec(self.coef / data.scale)
         limits = limits_at(self.penalty, data.scale, self.weights, data.design.norms())
         limits = np.where(np.isfinite(self.weights), limits, 0.0)
-        if self.debiased:
-            r = self.dual * min(self.penalty / data.scale, sys.float_info.max)
+        if self.penalty > 0 and self.dual.any():
+            theta = self.dual * unit_penalty
+        elif self.penalty > 0:  # the units of ν are out of range
+            with np.errstate(divide="ignore"):
+                shares = limits[limits > 0] / np.abs(data.correlate(r))[limits > 0]
+            theta = r * min(float(shares.min(initial=1.0)), 1.0)
+        else:
+            chosen = np.union1d(self.support, np.flatnonzero(self.weights == 0))
+            theta = off_support(data.unit_columns(chosen), r)
         highest = float(np.abs(data.correlate(data.y)).max()) or 1.0
-        exceeded = self._excess(data, r, limits, np.full(limits.size, highest))
-        squares, inner = float(np.vdot(r, r).real), float(np.vdot(data.y, r).real)
+        exceeded = self._excess(data, theta, limits, np.full(limits.size, highest))
+        squares = float(np.vdot(r, r).real) + float(np.vdot(theta, theta).real)
         cost = self.penalty / data.scale * (self.objective / data.scale)
-        return exceeded, abs(2 * (squares + cost - inner)) if not data.is_zero else 0.0
+        gap = squares + 2 * (cost - float(np.vdot(data.y, theta).real))
+        rounding = 2 * GAP_ROUNDING * data.tolerances.eps * length(theta) * (1 + self._size(data))
+        return exceeded, max(abs(gap) - rounding, 0.0) if not data.is_zero else 0.0
 
     def _size(self, data: Problem) -> float:
         """Σ|x_j| for unit columns and a unit target."""
@@ -141,7 +167,7 @@ class L1Solution(Solution):
         The rounding error of a_j*v is subtracted.
         """
         norm = length(vector) or 1.0
-        rounding = 32 * data.tolerances.eps * norm
+        rounding = DUAL_ROUNDING * data.tolerances.eps * norm
         # Without overflow where entries of A are huge.
         excess = (np.abs(data.correlate(vector / norm)) * norm - limits - rounding) / sizes
         return float(excess.max(where=np.isfinite(self.weights), initial=0.0))
@@ -216,7 +242,8 @@ class L1Path(L1Solution):
         norm, norms = check_number(residual, "residual"), self._norms
         if norm >= norms[0]:
             return self.points[0]
-        if not norm >= norms[-1]:
+        # The residual of the end is known to rounding errors of y.
+        if not norm >= norms[-1] - ROUNDING * float(np.finfo(self.coef.dtype).eps) * norms[0]:
             end = f"The path ends at a residual of {self.residual_norm:.6g}"
             raise InputError(end, f"follow it to {residual:g}.")
         i = int(np.searchsorted(-norms, -norm, side="right")) - 1

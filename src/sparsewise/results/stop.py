@@ -28,6 +28,11 @@ class Stop(Enum):
         "the target is fitted to rounding error",
         "If the support is nearly as large as the number of rows, the fit is not a recovery.",
     )
+    ROUNDING = (
+        "rounding errors hide a better solution",
+        "Columns are nearly dependent, or the bound is next to nothing: allow a larger {residual} "
+        "or {penalty}, drop near-duplicates, or use double precision.",
+    )
     EXHAUSTED = (
         "no feature is left to add or drop",
         "Loosen {include} and {exclude} if the model should still change.",

@@ -20,6 +20,8 @@ before it.
 
 Every solution carries a dual vector ν, |a_j*ν| <= w_j: Σ w_j|x_j| is at least
 Re⟨y, ν⟩ - bound·‖ν‖ for any such ν, so optimality is checked from the data alone (`optimality`)
-before an answer is returned. Where the check fails, the path is followed again with more care,
-then given to Clarabel if that is installed (`conic`), and refused if nothing proves it.
+before an answer is returned. Where the check fails, x and ν are refined, then the path is followed
+again with more care; a complex problem is given to Clarabel if that is installed (`conic`). What
+rounding errors spoil all the same is returned with `Stop.ROUNDING` and its accuracy, or refused if
+that is poor; `l1_path` then ends at the last breakpoint that can be trusted (`trusted_path`).
 """

@@ -6,10 +6,13 @@ import math
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
+
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number, check_tolerance
 from sparsewise.engine.l1.complex_path import ComplexPath
-from sparsewise.engine.l1.conic import POOR, solve_conic
+from sparsewise.engine.l1.cone_program import inner
+from sparsewise.engine.l1.conic import solve_conic
 from sparsewise.engine.l1.homotopy import Homotopy, attempts
 from sparsewise.engine.l1.l1_solution import (
     LostDigitsError,
@@ -17,7 +20,7 @@ from sparsewise.engine.l1.l1_solution import (
     OutOfReachError,
     l1_solution,
 )
-from sparsewise.engine.l1.optimality import is_minimiser, is_reachable
+from sparsewise.engine.l1.optimality import POOR, is_reachable, is_within, judged
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.engine.log import Callback, Log
 from sparsewise.errors import InputError, Parameter
@@ -67,9 +70,13 @@ class BasisPursuit:
         bound = self.bound / self.data.scale
         if self._solver != "homotopy":
             solve = self._solve_complex if self._solver == "complex path" else self._solve_conic
-            self._minimiser = solve(bound)
+            found = self._minimiser = moved_within(self.data, solve(bound), bound)
+            length = float(np.linalg.norm(found.residual(self.data)))
+            size = 1 + float(np.abs(found.x).sum())
+            if not is_within(length, size, bound, self.data.tolerances.eps):
+                return Stop.ROUNDING
             return Stop.RESIDUAL if bound else Stop.EXACT_FIT
-        path = self._path
+        path, last = self._path, None
         for data, careful in attempts(self.data):
             try:
                 # At λ = 0 the weights no longer matter: no warm start.
@@ -79,18 +86,21 @@ class BasisPursuit:
                 else:
                     path.reweight(self.weights)
                 stop = path.reach(bound)
-                minimiser = path.minimiser().rounded(self.data)
-                r = minimiser.residual(self.data)
-                if is_minimiser(self.data, self.weights, minimiser, r, bound):
-                    self._minimiser, self.r = minimiser, r
-                    return stop
+                last = judged(path, self.data, self.weights, bound)
+                if last.holds:
+                    break
             except LostDigitsError:
                 pass
             except OutOfReachError:
                 if careful and not is_reachable(data, self.weights, bound):
                     raise
             path = None
-        raise LostDigitsError
+        if last is None:
+            raise LostDigitsError
+        self._minimiser, self.r = last.checked(), last.r
+        if not (last.is_sound and last.fits):
+            return Stop.ROUNDING
+        return stop if bound else Stop.EXACT_FIT
 
     @cached_property
     def _complex_path(self) -> ComplexPath:
@@ -132,9 +142,9 @@ class BasisPursuit:
         """The minimiser; if the run was halted, check it: rounding may have spoilt the path."""
         minimiser = self.minimiser()
         if self.log.halted and self._solver == "homotopy":
-            r = minimiser.residual(self.data)
-            if not is_minimiser(self.data, self.weights, minimiser, r, None):
-                raise LostDigitsError
+            assert self._path is not None
+            here = judged(self._path, self.data, self.weights, 0.0, halted=True)
+            minimiser = here.checked()
         return minimiser
 
     def solution(self, algorithm: str, stop: Stop, debias: bool, **more: Any) -> L1Solution:
@@ -143,6 +153,23 @@ class BasisPursuit:
         return l1_solution(
             self.log, algorithm, stop, self.weights, minimiser, self.bound, debias, r=r, **more
         )
+
+
+def moved_within(data: Problem, found: Minimiser, bound: float) -> Minimiser:
+    """The minimiser x times 1 + τ, with the least τ > 0 for which ‖r‖ meets the bound.
+
+    Newton's method meets it to the digits that nearly dependent columns leave. ‖r - τ A x‖ falls at
+    first, since Re r*A x = λ Σ w_j|x_j|.
+    """
+    r = found.residual(data)
+    fit = data.y - r
+    excess, slope, square = inner(r, r) - bound**2, inner(r, fit), inner(fit, fit)
+    inside = slope**2 - square * excess
+    if not (bound > 0 and excess > 0 and slope > 0 and inside > 0):
+        return found
+    more = excess / (slope + math.sqrt(inside))  # and so much more does it cost
+    x = (found.x * (1 + more)).astype(found.x.dtype)
+    return found._replace(x=x, accuracy=found.accuracy + 2 * more)
 
 
 def check_bound(value: float, name: str = "residual") -> float:

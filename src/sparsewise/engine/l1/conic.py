@@ -12,16 +12,13 @@ from sparsewise._typing import Array
 from sparsewise.engine.l1.cone_program import EPS, ConeProgram, lstsq
 from sparsewise.engine.l1.interior_point import interior_point
 from sparsewise.engine.l1.l1_solution import LostDigitsError, Minimiser, check_reachable
+from sparsewise.engine.l1.optimality import POOR
 from sparsewise.engine.l1.polish import polish
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.problem.problem import Problem
 
 ZERO_BOUND = 1e-11
 """A relative bound below this is zero at the precision of an interior-point method."""
-
-
-POOR = 1e-3
-"""The worst accuracy at which a point still counts as a minimiser."""
 
 
 def solve_conic(data: Problem, weights: Weights, bound: float, *, tol: float = 1e-10) -> Minimiser:
@@ -109,7 +106,7 @@ def solve_on(
     free = w == 0
     x[free] = lstsq(B[:, free], y)
     r = y - B @ x
-    if np.linalg.norm(r) <= bound + 4 * eps:  # the unpenalised columns suffice
+    if np.linalg.norm(r) <= bound + 16 * eps * (1 + np.abs(x).sum()):  # these suffice
         return _minimiser(data, columns, free, x, nu, math.inf, 0.0)
 
     Q = range_basis(B, eps)

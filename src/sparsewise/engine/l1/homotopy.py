@@ -18,6 +18,7 @@ from sparsewise.engine.l1.l1_solution import (
     LostDigitsError,
     Minimiser,
     OutOfReachError,
+    correlations,
     least_squares,
 )
 from sparsewise.engine.l1.path_lookahead import PathLookahead, residual
@@ -123,9 +124,13 @@ class Homotopy:
 
     def _may_predict(self) -> bool:
         """Whether breakpoints are predicted, and checked several at a time."""
-        asked = plan.needs(l1=True, careful=self._careful, callback=self.log.callback)
         design, dtype = self.data.design, self._dtype
-        task = plan.Task(design.shape, lambda: asked | design.needs(dtype), itemsize=dtype.itemsize)
+
+        def needs() -> frozenset[str]:
+            asked = plan.needs(l1=True, careful=self._careful, callback=self.log.callback)
+            return asked | design.needs(dtype)
+
+        task = plan.Task(design.shape, needs, itemsize=dtype.itemsize)
         return plan.kernel_for(task) is plan.PATH_LOOKAHEAD
 
     @property
@@ -162,7 +167,11 @@ class Homotopy:
         self._unit = weights.finite  # in double precision: weights may differ by decades
 
     def _correlate(self, r: Array) -> None:
-        self._corr = self.data.correlate(r).astype(self._dtype, copy=False)
+        if self.data.design.measured.extreme and np.linalg.norm(r) > 1:  # a path that is lost
+            corr = correlations(self.data, r)
+        else:
+            corr = self.data.correlate(r)
+        self._corr = corr.astype(self._dtype, copy=False)
 
     # ------------------------------------------------------------------ state
 
@@ -193,8 +202,11 @@ class Homotopy:
         """Whether the least-squares residual of the active columns is rounding error."""
         return self._factor.rss <= self.tolerance.exact
 
-    def minimiser(self) -> Minimiser:
-        """The minimiser at the present λ and weights, with its dual vector."""
+    def minimiser(self, refined: bool = False) -> Minimiser:
+        """The minimiser at the present λ and weights, with its dual vector.
+
+        `refined`: both by iterative refinement, free of errors that the path has left in U and t.
+        """
         factor, k = self._factor, self.size
         columns, accuracy = factor.columns.copy(), 1e2 * self.tolerance.quiet * PERTURBATION
         if math.isinf(self.penalty):
@@ -203,6 +215,8 @@ class Homotopy:
             )
         e = self._residual_coordinates(self._unit)
         x = self._coef(factor.t[0, :k] - self.penalty * e)
+        if refined and k:
+            x, e = self._refined(x, e)
         keep = (x * self._sign[columns] > self._zero_threshold(x)) | factor.locked[:k]
         if not keep.all():
             columns, x = columns[keep], x[keep]
@@ -212,6 +226,17 @@ class Homotopy:
         return Minimiser(
             columns, x.astype(self._dtype), dual.astype(self._dtype), self.penalty, accuracy
         )
+
+    def _refined(self, x: Array, e: Array) -> tuple[Array, Array]:
+        """x and e with A_Sᵀν = s w and A_S x = y - λν for ν = Q e + r_LS/λ, but for rounding."""
+        factor, k, y = self._factor, self.size, self.data.y
+        columns, Q, U = factor.columns, factor.Q[:k], factor.U[:k, :k]
+        unit, limits = factor.unit_columns(columns), self._sign[columns] * self._unit[columns]
+        rest = self._r / self.penalty if self.penalty else np.zeros_like(y)
+        for _ in range(2):
+            e = e + U @ (limits - (e @ Q + rest) @ unit)
+            x = x + (Q @ (y - unit @ x - self.penalty * (e @ Q))) @ U
+        return x, e
 
     def _zero_threshold(self, x: Array) -> Array | float:
         """Coefficients below this are zero up to rounding; at λ = 0 there may be such."""
@@ -359,6 +384,8 @@ class Homotopy:
             elif not self.log.callback:
                 room *= 2
             self.log.check_interrupt()
+        if code == kernels.END and least:
+            self.penalty = min(least, self.penalty)  # to the last digit
         return Stop.RESIDUAL if code == kernels.MET else Stop.EXHAUSTED
 
     def _follow(self, room: int, bound: float) -> int:

@@ -89,6 +89,10 @@ def l1_solution(
     if debias:
         model = minimiser._replace(x=least_squares(data, minimiser.columns))
         r = model.residual(data)
+        if is_spoilt(data, model) and stop not in (Stop.CALLBACK, Stop.INTERRUPTED):
+            stop = Stop.ROUNDING
+    if data.y.dtype.char in "fF" or stop is Stop.ROUNDING:
+        r = told_residual(data, model)
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
     if not weights.all_penalised:
@@ -108,6 +112,26 @@ def l1_solution(
     )  # fmt: skip
     assert isinstance(solution, kind)
     return solution
+
+
+def is_spoilt(data: Problem, model: Minimiser) -> bool:
+    """Whether rounding errors of large coefficients, eps Σ|x|, show in the first half of digits."""
+    return 4 * data.tolerances.quiet * float(np.abs(model.x).sum()) > 1
+
+
+def told_residual(data: Problem, model: Minimiser) -> Array:
+    """y - A x of the coefficients as they are returned; in double precision, if A is at hand.
+
+    Large coefficients leave rounding errors in it that a check is to find again.
+    """
+    columns = np.sort(model.columns)
+    coef = data.units.coef(model.columns, model.x)
+    if data.y.dtype.char in "fF" and not data.design.is_operator:
+        kind = np.result_type(data.y, np.float64)
+        A = data.design.columns(columns).astype(kind)
+        return np.asarray(data.y - A @ (coef[columns].astype(kind) / data.scale))
+    x = data.unit_coef(coef, columns)[0].astype(data.y.dtype)
+    return np.asarray(data.y - x @ data.unit_columns(columns).T)
 
 
 def data_penalty(penalty: float, weights: Weights, data: Problem) -> float:
@@ -171,6 +195,16 @@ class LostDigitsError(InputError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
+
+
+def correlations(data: Problem, v: Array) -> Array:
+    """a_j*v of all unit columns, without overflow where entries of A are huge."""
+    if not data.design.measured.extreme:
+        return data.correlate(v)
+    size = float(np.linalg.norm(v)) or 1.0
+    if not math.isfinite(size):
+        raise LostDigitsError
+    return data.correlate((v / size).astype(v.dtype, copy=False)) * size
 
 
 def check_reachable(data: Problem, bound: float, distance: float) -> None:

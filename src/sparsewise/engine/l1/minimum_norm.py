@@ -10,7 +10,12 @@ import numpy as np
 
 from sparsewise._typing import Array
 from sparsewise.engine.l1.cone_program import EPS, inner
-from sparsewise.engine.l1.l1_solution import least_squares
+from sparsewise.engine.l1.l1_solution import (
+    Minimiser,
+    is_spoilt,
+    least_squares,
+    told_residual,
+)
 from sparsewise.engine.l1.unpenalised import Unpenalised
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.engine.log import Log
@@ -53,8 +58,8 @@ def regularisation(squares: Array, sizes: Array, room: float) -> float:
     for _ in range(200):
         parts = sizes / (1 + t * squares)
         norm = float(np.linalg.norm(parts))
-        slope = float(parts**2 @ (squares / (1 + t * squares))) / norm
-        step = (norm / room - 1) * norm / slope
+        shares = (parts / norm) ** 2  # by themselves: squares of parts may underflow
+        step = (norm / room - 1) / float(shares @ (squares / (1 + t * squares)))
         t += step
         if not step > 4 * EPS * t:
             break
@@ -93,6 +98,8 @@ class RemainingColumns:
         self.columns = np.flatnonzero(weights.penalised)
         self.A = data.unit_columns(self.columns).astype(dtype)
         self.B = self.free.projected_out(self.A)
+        if weights.free.size:  # what rounding leaves of a column that depends on them is no column
+            self.B[:, np.linalg.norm(self.B, axis=0) <= ROUNDING * self.eps] = 0
         self.y = self.free.projected_out(data.y.astype(dtype))
         self.x = np.zeros(0, dtype)
 
@@ -146,7 +153,10 @@ class RemainingColumns:
         x = self._all_coef().astype(self.data.y.dtype)
         if debias:
             x = least_squares(self.data, columns)
-        r = self.data.y - np.column_stack([self.free.unit, self.A]) @ x
+        model = Minimiser(columns, x, self.y, 0.0, 0.0)
+        r = told_residual(self.data, model)
+        if stop is not Stop.INTERRUPTED and is_spoilt(self.data, model):
+            stop = Stop.ROUNDING
         include, exclude = self._constraints
         return self.log.solution(
             algorithm, stop, columns, x, inner(r, r), least_squares=debias,

@@ -9,11 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_positive
 from sparsewise.design.base import not_adjoint, precision
 from sparsewise.engine.l1.cone_program import inner
-from sparsewise.engine.l1.l1_solution import Minimiser, l1_solution, product_ratio
+from sparsewise.engine.l1.homotopy import Homotopy
+from sparsewise.engine.l1.l1_solution import (
+    LostDigitsError,
+    Minimiser,
+    is_spoilt,
+    l1_solution,
+    product_ratio,
+)
 from sparsewise.engine.l1.unpenalised import Unpenalised
 from sparsewise.engine.l1.weights import Weights
 from sparsewise.engine.l1.working_set import WorkingSet
@@ -38,6 +46,9 @@ MAX_ROUNDS = 20
 
 MIN_JOINING = 64
 """Columns in the first round of `finish`, and the least number that may join in a later one."""
+
+GAP_DIGITS = 256
+"""The least gap to ask for, in units of eps: below, iterations may go round in circles."""
 
 ADJOINT_TOL = 1e-3
 """Relative error allowed in an adjoint: some operators compute in lower precision internally."""
@@ -71,6 +82,8 @@ class Lasso:
     ----------
     log : Log
         Checked for interruption between steps.
+    has_path : bool
+        Whether the exact path leads to the minimiser sooner than steps do.
     now, start : Point
         The current iterate, and where the next step starts: the same unless `extrapolate` moved it.
     """
@@ -83,7 +96,7 @@ class Lasso:
             self.penalty = relative_penalty(self.raw_penalty, weights.top, data.scale)
         # A gap below this is rounding. Measurement error of the data does not enter the iterations.
         self.tolerance = tolerances(data.y.dtype)
-        self.tol = max(check_positive(tol, "tol"), 1e2 * self.tolerance.eps)
+        self.tol = max(check_positive(tol, "tol"), GAP_DIGITS * self.tolerance.eps)
         self.penalised = weights.penalised
         real = precision(data.y.dtype)
         limits = limits_at(self.raw_penalty, data.scale, weights.values, data.design.norms())
@@ -95,6 +108,8 @@ class Lasso:
         self.gap = math.inf
         self.dual = np.zeros_like(data.y)
         self.now = self.start = Point(np.zeros(data.shape[1], data.y.dtype), np.zeros_like(self.y))
+        is_plain = not (weights.free.size or data.design.is_operator or data.is_complex)
+        self.has_path = is_plain and plan.solves_by_path(data.shape)
         self._adjoint_checked = not data.design.is_operator or data.is_zero
 
     def converged(self) -> bool:
@@ -103,7 +118,8 @@ class Lasso:
         The dual point is the residual r of `start`, scaled: for s with s|u_j*r| <= λ w_j, the dual
         objective is s Re y*r - s²‖r‖²/2.
         """
-        r = self._residual = self.y - self.start.fit
+        # Rounding errors of large coefficients are no part of a dual point.
+        r = self._residual = self.free.projected_out(self.y - self.start.fit)
         self._correlations = self._correlate(r)
         if not self._adjoint_checked:  # with an adjoint of zeros, x = 0 would seem optimal
             v, self._adjoint_checked = self._random_coef(), True
@@ -145,6 +161,21 @@ class Lasso:
         x, fit = self.now
         self.start = Point(x + beta * (x - before.x), fit + beta * (fit - before.fit))
 
+    def follow_path(self) -> bool:
+        """Follow the exact path to this penalty; return whether that closed the gap."""
+        data, before = self.data, vars(self).copy()
+        path = Homotopy(Log(data, None), self.weights)
+        try:
+            path.lower(to=min(self.penalty, path.first_penalty))
+        except LostDigitsError:
+            return False
+        x = path.minimiser().coef(data)
+        self.now = self.start = Point(x, self.fit(x))
+        if self.converged():
+            return True
+        vars(self).update(before)
+        return False
+
     def finish(self) -> bool:
         """Minimise on a working set by Newton's method; return whether that closed the gap.
 
@@ -152,11 +183,13 @@ class Lasso:
         the columns that violate their limits, which join. If the working set becomes too large, or
         the gap doesn't close, nothing changes.
         """
+        self.data.begin()
         before = vars(self).copy()
         kind = np.complex128 if self.data.y.dtype.kind == "c" else np.float64
         free = Unpenalised(self.data, self.weights.free, np.dtype(kind))
         working, limits = WorkingSet(self.data, free, kind), self.limits.astype(np.float64)
-        new = largest(np.abs(self.now.x), MIN_JOINING)
+        ratios = np.abs(self._correlations) / self.limits
+        new = largest(np.abs(self.now.x) if self.now.x.any() else ratios, MIN_JOINING)
         for _ in range(MAX_ROUNDS):
             working.extend(new, limits)
             if working.columns.size > self.data.shape[0]:
@@ -170,9 +203,9 @@ class Lasso:
             if self.converged():
                 return True
             beyond = np.abs(self._correlations) / self.limits
-            beyond[working.columns[working.support]] = 0
+            beyond[working.columns] = 0
             new = largest(np.where(beyond > 1, beyond, 0), max(MIN_JOINING, working.support.size))
-            if not np.setdiff1d(new, working.columns).size:
+            if not new.size:
                 break
         vars(self).update(before)
         return False
@@ -195,8 +228,10 @@ class Lasso:
             x[free] = self.free.coef(data.y - fit)
             fit = fit + self.free.unit @ x[free]
         support = np.union1d(np.flatnonzero(x), free)
-        accuracy = max(self.tol, self.gap, self._optimality(x, data.y - fit))
+        accuracy = max(self.tol, 1.001 * self.gap, self._optimality(x, data.y - fit))
         minimiser = Minimiser(support, x[support], self.dual, self.penalty, accuracy)
+        if is_spoilt(data, minimiser) and stop in (Stop.CONVERGED, Stop.MAX_ITER):
+            stop = Stop.ROUNDING
         solution: L1Solution = l1_solution(
             self.log, algorithm, stop, self.weights, minimiser, None, debias
         )

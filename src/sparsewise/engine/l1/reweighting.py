@@ -51,6 +51,10 @@ class Reweighting(NamedTuple):
     r: Array | None
     rounds: tuple[Round, ...]
 
+    def ended(self, stop: Stop) -> Reweighting:
+        """The same, ended for this reason, unless rounding errors spoil the last round."""
+        return self if self.stop is Stop.ROUNDING else self._replace(stop=stop)
+
     def solution(self, algorithm: str, pursuit: BasisPursuit, debias: bool) -> Reweighted:
         """The last finished round in the units of the data."""
         return l1_solution(
@@ -84,12 +88,12 @@ def reweighted(
         this = Round(minimiser.columns.size, minimiser.cost(weights, data), change)
         rounds = (*last.rounds, this) if last else (this,)
         before, last = x, Reweighting(stop, weights, minimiser, pursuit.r, rounds)
-        if change <= small:
-            return last._replace(stop=Stop.SETTLED)
         if pursuit.log.halted or not x[weights.penalised].any():
             return last
+        if change <= small:
+            return last.ended(Stop.SETTLED)
     assert last is not None
-    return last._replace(stop=Stop.MAX_OUTER)
+    return last.ended(Stop.MAX_OUTER)
 
 
 def relevance_weights(data: Problem, x: Array, weights: Array, sigma: float) -> Array:

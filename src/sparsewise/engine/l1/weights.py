@@ -81,10 +81,15 @@ def check_weights(data: Problem, weights: ArrayLike | None) -> Weights:
     A column of zeros is excluded as well. A positive weight never becomes zero, however small it is
     relative to the others (`min_ratio`).
     """
-    m = data.shape[1]
+    m, constraints, measured = data.shape[1], data.constraints, data.design.measured
     values = np.ones(m) if weights is None else _real(weights, m)
-    values[list(data.constraints.include)] = 0
-    values[list(data.constraints.exclude)] = np.inf
+    is_plain = not (constraints.include or constraints.exclude or measured.extreme)
+    if is_plain and weights is None:  # no norm is zero, or out of range
+        unit = measured.inverse.astype(np.float64)
+        top = float(unit.max())
+        return Weights(values, unit / top, top)
+    values[list(constraints.include)] = 0
+    values[list(constraints.exclude)] = np.inf
     values[data.inverse_norms == 0] = np.inf
     norms = data.design.norms()
     with np.errstate(divide="ignore", over="ignore", under="ignore"):

@@ -10,10 +10,15 @@ import numpy as np
 from sparsewise._typing import Array
 from sparsewise.engine.l1.cone_program import EPS, inner, stack, unstack
 from sparsewise.engine.l1.unpenalised import Unpenalised
+from sparsewise.kernels import load_homotopy
 from sparsewise.problem.problem import Problem
 
 MAX_SWEEPS = 16
 """Most sweeps of coordinate descent between two Newton steps."""
+
+QUICK = 16
+"""Sweeps of real numbers for each of complex ones: they are compiled, and with more of them fewer
+problems with more columns than rows are left without an answer."""
 
 MAX_STEPS = 60
 """Most Newton steps at one λ: a problem that needs more does not suit the method."""
@@ -109,10 +114,13 @@ class WorkingSet:
         A copy of a column in the set joins only if it is cheaper. `weights` are those of all m
         columns.
         """
-        needed = (self.x != 0) | np.isin(self.columns, columns)
+        inside = np.zeros(self.data.shape[1], bool)  # marks are quicker than operations on sets
+        inside[columns] = True
+        needed = (self.x != 0) | inside[self.columns]
         if np.count_nonzero(~needed) > FEW + self.columns.size // 4:
             self._keep(np.flatnonzero(needed))
-        new = np.setdiff1d(columns, self.columns)
+        inside[self.columns] = False
+        new = np.flatnonzero(inside)
         if not new.size:
             return
         k, p = self.columns.size, self.columns.size + new.size
@@ -187,8 +195,7 @@ class WorkingSet:
         for _ in range(MAX_STEPS):
             if self._has_converged(corr, limits, tol):
                 return True
-            for _ in range(sweeps):
-                self._sweep(limits, corr)
+            self._descend(limits, corr, sweeps)
             corr = self.correlations()
             if np.count_nonzero(self.x):
                 if self.support.size > 2 * self.y.size or self.degenerate:
@@ -204,6 +211,14 @@ class WorkingSet:
         off = np.abs(corr - limits * phases(self.x)) - np.where(self.x == 0, limits, 0)
         rounding = 8 * EPS * (1 + float(np.abs(self.x).sum()))
         return bool((off <= tol * limits + rounding).all())
+
+    def _descend(self, limits: Array, corr: Array, sweeps: int) -> None:
+        """Sweeps of coordinate descent, updating x and corr = B*r in place."""
+        if self._dtype == np.float64:
+            load_homotopy().descend(self._gram.T, self.x, corr, limits, QUICK * sweeps)
+            return
+        for _ in range(sweeps):
+            self._sweep(limits, corr)
 
     def _sweep(self, limits: Array, corr: Array) -> None:
         """One sweep of coordinate descent, updating x and corr = B*r in place.
