@@ -110,11 +110,15 @@ def read_table(
         ensure_min_samples=min_rows,
         **ACCEPTED,
     )
-    most = np.finfo(np.float32).max
-    if rows.dtype == np.float32 and np.abs(target).max(initial=0.0) > most:
+    check_range(rows, target)
+    return rows, target, columns or Columns.of(estimator, X, y, not needs.single_target)
+
+
+def check_range(X: Any, y: Array) -> None:
+    """Refuse a target that predictions in the precision of X can't express."""
+    if X.dtype == np.float32 and np.abs(y).max(initial=0.0) > np.finfo(np.float32).max:
         wrong = "is beyond the range of float32, in which X is"
         raise InputError(wrong, "scale it.", parameter="y")
-    return rows, target, columns or Columns.of(estimator, X, y, not needs.single_target)
 
 
 def _read_condensed(estimator: Any, needs: Requirements, X: Any, others: dict[str, Any]) -> Inputs:
