@@ -96,6 +96,10 @@ class InputTypeError(InputError, TypeError):
     """The input is of a type that can't be used."""
 
 
+class TooFewRowsError(InputError):
+    """There are too few rows for what is asked for: more of them would do."""
+
+
 class ClusterError(Message, RuntimeError):
     """The Dask cluster failed or is gone; parameters as for `InputError`."""
 
