@@ -89,7 +89,7 @@ class Requirements(NamedTuple):
             condensed = condensed.copy()
             condensed.n_targets = None
         data = CondensedData(condensed=condensed, **self.constraints(columns))
-        return checked(data, rows.is_whole and float(data.rows).is_integer())
+        return checked(data, rows.is_whole)
 
 
 class Inputs(NamedTuple):
