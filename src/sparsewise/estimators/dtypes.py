@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from sparsewise._util.text import listing, quoted
+from sparsewise.design.choose import as_floats, is_tensor
 from sparsewise.errors import InputError, InputTypeError
 from sparsewise.estimators.frames import frame_kind
 
@@ -46,6 +47,8 @@ def check_real(X: Any, parameter: str, function: str) -> None:
     if polars is not None and isinstance(X, polars.LazyFrame):
         wrong = "is a LazyFrame of Polars, whose rows have not been read"
         raise InputTypeError(wrong, f"pass {parameter}.collect().", parameter=parameter)
+    if is_tensor(X):
+        as_floats(X, parameter)  # which names what NumPy can't read
     suspects = list(_suspects(X))
     if any(getattr(dtype, "kind", "") == "c" for _, dtype, _ in suspects):
         # So it begins in all of scikit-learn.
