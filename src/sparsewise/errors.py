@@ -104,5 +104,9 @@ class ClusterError(Message, RuntimeError):
     """The Dask cluster failed or is gone; parameters as for `InputError`."""
 
 
+class ForkError(Message, RuntimeError):
+    """A forked process lacks what it would need; parameters as for `InputError`."""
+
+
 class InputWarning(Message, UserWarning):
     """The input can be used, but deserves attention; parameters as for `InputError`."""
