@@ -96,8 +96,16 @@ class InputTypeError(InputError, TypeError):
     """The input is of a type that can't be used."""
 
 
+class TooFewRowsError(InputError):
+    """There are too few rows for what is asked for: more of them would do."""
+
+
 class ClusterError(Message, RuntimeError):
     """The Dask cluster failed or is gone; parameters as for `InputError`."""
+
+
+class ForkError(Message, RuntimeError):
+    """A forked process lacks what it would need; parameters as for `InputError`."""
 
 
 class InputWarning(Message, UserWarning):

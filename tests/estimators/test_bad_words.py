@@ -240,7 +240,9 @@ def test_weights_that_add_up_to_one_are_probably_meant_otherwise(name):
     with pytest.warns(UserWarning, match=r"sample_weight adds up to 1: .* mean of 1") as caught:
         make(name).fit(X, y, sample_weight=WEIGHTS / 20)
     assert caught[0].filename == __file__
-    make(name).fit(X, y, sample_weight=WEIGHTS / 2)
+    with pytest.warns(UserWarning, match=r"not whole.*: 20 rows count as 10; scale it") as caught:
+        make(name).fit(X, y, sample_weight=WEIGHTS / 2)
+    assert [c.filename for c in caught] == [__file__]
 
 
 @pytest.mark.filterwarnings("ignore:sample_weight adds up")

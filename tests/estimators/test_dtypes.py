@@ -51,6 +51,36 @@ CASES = {
 }
 
 
+DECLARED = {
+    "pandas, numbers": lambda: pd.Series(pd.Categorical([1, 2, 3] * 10)),
+    "pandas, text": lambda: pd.Series(pd.Categorical(["1", "20", "30"] * 10)),
+    "Polars": lambda: pl.Series(["1", "20", "30"] * 10, dtype=pl.Categorical),
+    "Polars, enum": lambda: pl.Series(["1", "20", "30"] * 10, dtype=pl.Enum(["1", "20", "30"])),
+}
+
+
+@pytest.mark.parametrize("declared", DECLARED)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_declared_categories_are_no_numbers(estimator, declared):
+    """Even where levels look like numbers: a slope over them would mean nothing."""
+    g = DECLARED[declared]()
+    package = pd if declared.startswith("pandas") else pl
+    X = package.DataFrame({"a": a, "g": g})
+    with pytest.raises(InputError) as error:
+        estimator().fit(X, y)
+    words = f'X has a column "g" that holds categories (the first is "1" in row 0); {LEVELS}'
+    assert str(error.value) == words
+    plain = estimator().fit(X[["a"]], y)
+    with pytest.raises(InputError, match=r'y holds categories \(the first is "1" in row 0\)'):
+        plain.fit(X[["a"]], g)
+
+
+def test_categories_that_are_missing():
+    g = pd.Categorical([None] * N, categories=["1", "2"])
+    with pytest.raises(InputError, match="holds categories"):
+        StepwiseRegressor().fit(pd.DataFrame({"a": a, "g": g}), y)
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_columns_of_frames_are_named(kind, case):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, PredefinedSplit
 
 from sparsewise import (
@@ -78,6 +79,50 @@ def test_every_call_gives_what_all_rows_so_far_give(name):
         assert model.n_rows_ == seen
 
 
+@pytest.mark.filterwarnings("ignore:.*was still improving")
+@over(["forward", "backward", "cp", "delta of the bic", "included", "rmp", "bayes, included", "cv"])
+def test_row_by_row(name):
+    """Rows are kept while they are too few, and what they are waiting for is said."""
+    X, y = table(n=24)
+    model = make(name)
+    seen = []
+    for i in range(len(y)):
+        assert model.partial_fit(X[i : i + 1], y[i : i + 1]) is model
+        seen.append(hasattr(model, "coef_"))
+        if not seen[-1]:
+            with pytest.raises(NotFittedError, match="give partial_fit more rows") as error:
+                pickle.loads(pickle.dumps(model)).predict(X)
+            assert str(error.value).count(".") == 1
+            if i == 0:
+                assert "1 row of positive weight, but a model with an intercept needs" in str(error)
+            with pytest.raises(NotFittedError):
+                model.get_support()
+    assert seen == sorted(seen)
+    assert not seen[0]
+    assert seen[-1]
+    if name != "cv":
+        assert_like_fit(model, make(name).fit(X, y), X)
+    with pytest.raises(ValueError, match="3 features"):  # those of the rows that wait are 8
+        make(name).partial_fit(X[:1], y[:1]).partial_fit(X[:1, :3], y[:1])
+
+
+def test_rows_that_wait_replace_a_fit():
+    X, y = table()
+    model = StepwiseRegressor().fit(X, y)
+    with pytest.warns(UserWarning, match="partial_fit begins anew"):
+        model.partial_fit(X[:1], y[:1])
+    assert not hasattr(model, "coef_")
+    assert_like_fit(model.partial_fit(X[1:], y[1:]), StepwiseRegressor().fit(X, y), X)
+    model.criterion, model.fit_intercept = "cp", True
+    few = StepwiseRegressor().partial_fit(X[:6], y[:6])
+    few.criterion = "cp"  # what was fitted stays if parameters change to what rows can't tell
+    before = few.coef_.copy()
+    with pytest.raises(InputError, match="cp needs more rows than features"):
+        few.partial_fit(X[6:7], y[6:7])
+    np.testing.assert_array_equal(few.coef_, before)
+
+
+@pytest.mark.filterwarnings("ignore:sample_weight holds numbers that are not whole")
 @over(CONDENSABLE)
 def test_weights_and_rows_that_do_not_count(name):
     X, y = table(n=80)
@@ -632,8 +677,8 @@ def test_rows_left_out_are_not_drawn():
 
 def test_the_summary_says_what_became_of_the_rows():
     X, y = table()
-    w = np.full(60, 0.75)
-    of = {"60": chunked(X, y), "45": chunked(X, y, w)}
+    w = np.full(60, 2.0)
+    of = {"60": chunked(X, y), "120": chunked(X, y, w)}
     for rows, chunks in of.items():
         model = StepwiseRegressor().fit(chunks)
         assert f"rows        {rows}, condensed\n" in str(model.summary())

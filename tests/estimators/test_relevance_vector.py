@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.model_selection import GridSearchCV
@@ -304,7 +305,7 @@ def test_prediction_by_the_textbook(algorithm, fit_intercept):
     covariance = np.linalg.inv(precision)
     np.testing.assert_allclose(weights, covariance @ A.T @ y / model.noise_**2, rtol=1e-6)
     variance = model.noise_**2 + np.einsum("ij,jk,ik->i", B, covariance, B)
-    np.testing.assert_allclose(std, np.sqrt(variance), rtol=1e-6)
+    np.testing.assert_allclose(std, model.dispersion_ * np.sqrt(variance), rtol=1e-6)
     if algorithm in STEPWISE:
         residual = np.linalg.norm(y - A @ weights)
         assert model.noise_ == pytest.approx(residual / np.sqrt(len(y) - len(weights)))
@@ -325,6 +326,65 @@ def test_coverage(algorithm):
     # Each is off by its own noise estimate, some 6 %, which moves coverage by 0.7 %; σ/√10 of that
     # and a model that is a little too simple are what the bounds allow for.
     assert 0.93 <= np.mean(inside) <= 0.97
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("algorithm", ["rmp", "forward"])
+def test_dispersion_by_leaving_out(algorithm, fit_intercept):
+    """Each point is left out, a vector with its kernel, and the model solved from scratch."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-5, 5, (60, 2))
+    y = np.sin(X[:, 0]) + 0.2 * X[:, 1] + 0.3 * rng.standard_normal(60)
+    words = {"noise": 0.3, "fit_intercept": fit_intercept, "length_scale": "median"}
+    model = regressor(algorithm, "matern32", **words).fit(X, y)
+    chosen, variance = model.relevance_, model.noise_**2
+    prior = np.full(len(chosen), np.inf)
+    if algorithm in BAYESIAN:
+        prior = model.solution_.gamma[model.solution_.support]
+
+    def ratio(i, points, gamma):
+        A = np.column_stack([np.ones(60), model.kernel_(X, X[points])])
+        precision = np.append(0.0, 1 / gamma)
+        A, precision = A[:, 1 - fit_intercept :], precision[1 - fit_intercept :]
+        B, b = np.delete(A, i, axis=0), np.delete(y, i)
+        covariance = np.linalg.inv(B.T @ B / variance + np.diag(precision))
+        error = y[i] - A[i] @ covariance @ B.T @ b / variance
+        return error**2 / (variance + A[i] @ covariance @ A[i])
+
+    ratios = []
+    for i in range(60):
+        if i not in chosen:
+            ratios.append(ratio(i, chosen, prior))
+            continue
+        j = chosen.tolist().index(i)
+        rest, gamma = np.delete(chosen, j), np.delete(prior, j)
+        others = np.setdiff1d(np.arange(60), chosen)
+        distances = np.linalg.norm((X[others] - X[i]) / model.scale_, axis=1)
+        nearest = others[np.argmin(distances)]
+        exchanged = ratio(i, np.append(rest, nearest), np.append(gamma, prior[j]))
+        ratios.append((ratio(i, rest, gamma) + exchanged) / 2)
+    assert len(chosen) > 2
+    assert model.dispersion_ > 1.05
+    assert model.dispersion_ == pytest.approx(np.sqrt(np.mean(ratios)), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["diabetes", "friedman1"])
+def test_coverage_of_what_kernels_follow(name):
+    """Told nothing: kernels are many, and the posterior alone states far too little."""
+    inside, stated = [], []
+    for seed in range(4):
+        if name == "diabetes":
+            X, y = load_diabetes(return_X_y=True)
+        else:
+            X, y = make_friedman1(200, noise=1.0, random_state=seed)
+        rows = np.random.default_rng(seed).permutation(len(y))
+        new, old = rows[: len(y) // 4], rows[len(y) // 4 :]
+        model = RelevanceVectorRegressor().fit(X[old], y[old])
+        mean, std = model.predict(X[new], return_std=True)
+        inside.extend(np.abs(y[new] - mean) < 1.96 * std)
+        stated.extend(np.abs(y[new] - mean) < 1.96 * std / model.dispersion_)
+    assert np.mean(stated) < 0.9
+    assert 0.92 <= np.mean(inside) <= 0.98  # 200 points and more: a standard error of .015 or less
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e5])
@@ -649,3 +709,5 @@ def test_single_precision_comes_back(model):
     double = clone(model).fit(single.astype(np.float64), y.astype(np.float32))
     np.testing.assert_allclose(mean, double.predict(single.astype(np.float64)), rtol=1e-5)
     assert model.predict(X).dtype == np.float64
+    with pytest.raises(ValueError, match="y is beyond the range of float32, in which X is"):
+        clone(model).fit(single, 1e40 * y)

@@ -299,6 +299,7 @@ def test_charges_by_cross_validation():
         assert_close(told_of[-1], (squares / totals).mean() * totals.mean())
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight holds numbers that are not whole")
 @pytest.mark.parametrize("weights", [None, COUNTS + 0.5])
 def test_leaving_rows_out(weights):
     """Each row predicted by a fit without one of its copies."""

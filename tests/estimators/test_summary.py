@@ -374,8 +374,44 @@ def test_rows_count_by_their_weights():
     X, y = table()
     assert facts(StepwiseRegressor().fit(X, y))["rows"] == "50"
     assert facts(StepwiseRegressor().fit(X, y, np.full(50, 2)))["rows"] == "100"
-    told = facts(StepwiseRegressor().fit(X, y, np.full(50, 1.25)))
-    assert told["rows"] == "62.5, the sum of the weights"
+    with pytest.warns(UserWarning, match="50 rows count as 62.5; scale it to a mean of 1 if"):
+        model = StepwiseRegressor().fit(X, y, np.full(50, 1.25))
+    assert facts(model)["rows"] == "62.5, the sum of the weights"
+    assert "not whole" in facts(model)["note"]
+
+
+def notes(model):
+    return [words for label, words in model.summary().facts if label == "note"]
+
+
+@pytest.mark.parametrize("condensed", [False, True])
+def test_targets_that_call_for_another_loss(condensed):
+    X, y = table()
+
+    def fitted(target):
+        fit = StepwiseRegressor(sparsity=1).fit
+        return fit(iter([(X, target)])) if condensed else fit(X, target)
+
+    [binary] = notes(fitted((y > np.median(y)).astype(float)))
+    assert "the target holds two values alone: this is a linear probability model" in binary
+    counts = np.random.default_rng(0).poisson(2.0, 50)
+    if not condensed:  # its rows are gone
+        [told] = notes(fitted(counts))
+        assert "small counts alone: this is a linear model of counts" in told
+        [told] = notes(fitted(np.column_stack([y, counts, y])))
+        assert told.startswith('"y1" hold small counts')
+    for other in (y, counts + 0.5, counts - 3, 10 * counts, np.ones(50)):
+        assert not notes(fitted(other))
+
+
+def test_where_a_search_from_all_features_begins_with_few_rows():
+    X, y = table()
+    wide = StepwiseRegressor("both", criterion="aic", start=None)
+    with pytest.warns(UserWarning, match="still improving"):
+        said = notes(wide.fit(X[:5], y[:5]))
+    assert any('the search began with the choice of direction="backward"' in one for one in said)
+    for other in (wide.fit(X, y), StepwiseRegressor("both", criterion="aic").fit(X, y)):
+        assert not notes(other)
 
 
 # --- hard cases -----------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ def test_weight_zero_drops_a_row(name):
 
 
 @over(WITHOUT_FOLDS)
+@pytest.mark.filterwarnings("ignore:sample_weight holds numbers that are not whole")
 def test_halves_add_up(name):
     """A row in two parts, of weights that add up to its own."""
     X, y = table()
@@ -143,6 +144,21 @@ def test_more_rows_by_weight_than_in_the_table(name):
     assert weighted.n_rows_ == 48
     assert_close(weighted.predict(X), repeated.predict(X), rtol=1e-6)
     np.testing.assert_array_equal(weighted.get_support(), repeated.get_support())
+
+
+def test_weights_that_may_tell_precision():
+    """Only where they are not whole, and the rows they count differ from those there are."""
+    X, y = table()
+    whole, near = np.arange(60) % 4 + 1.0, np.linspace(0.5, 1.6, 60)
+    for quiet in (whole, near, whole / whole.mean(), np.ones(60), np.arange(60) % 2):
+        StepwiseRegressor().fit(X, y, sample_weight=quiet)
+        StepwiseRegressor().partial_fit(X, y, sample_weight=quiet)
+    for weights in (whole + 0.3, whole / 10, 300.5 * near):
+        for fit in (StepwiseRegressor().fit, StepwiseRegressor().partial_fit):
+            with pytest.warns(UserWarning, match="is how often each row counts: 60 rows") as caught:
+                model = fit(X, y, sample_weight=weights)
+            assert [c.filename for c in caught] == [__file__]
+            assert str(model.warnings_[0]) in str(caught[0].message)
 
 
 def test_score_takes_weights():

@@ -250,6 +250,8 @@ def test_not_a_number():
     for figure in (coherence, lambda A: babel(A, 2), lambda A: exact_recovery(A, [0])):
         with refused("A"):
             figure(A)
+    with refused("A"):  # with nothing to compare it with
+        coherence(A[:, 1:2])
 
 
 # --- dependent supports ---------------------------------------------------------------------------

@@ -610,3 +610,17 @@ def test_dependent_columns_bear_nothing_by_inner_products_either():
         A = np.column_stack([a, a / 3])
         bound = sparsewise.backward_noise_bound(A)
         assert bound.by_babel <= bound.bound
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize(
+    "bound",
+    [
+        lambda A: forward_noise_bound(A, 1),
+        lambda A: forward_recovery_probability(A, 1, 1.0, 0.1),
+        backward_noise_bound,
+    ],
+)
+def test_a_single_column_that_is_not_a_number(bound, bad):
+    with refused("A"):
+        bound(np.array([[bad], [1.0]]))

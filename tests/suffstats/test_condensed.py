@@ -1,6 +1,12 @@
 """Condensed: what all rows give, from a triangle of them."""
 
+import copy
+import hashlib
+import io
+import json
 import pickle
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -226,17 +232,74 @@ def test_what_was_not_saved_is_refused(tmp_path):
 
 
 def test_a_pickle_inside_is_not_executed(tmp_path):
-    import hashlib
-    import io
-
     content = io.BytesIO()
     np.savez(content, header=np.array([{"labels": []}], object))
-    body = content.getvalue()
-    path = tmp_path / "rows"
+    _signed(tmp_path / "rows", content.getvalue())
+    with pytest.raises(InputError, match="not a Condensed"):
+        Condensed.load(tmp_path / "rows")
+
+
+def _rewrite(arrays, **header):
+    """Change what is known of the columns."""
+    known = json.loads(arrays["header"].tobytes()) | header
+    arrays["header"] = np.frombuffer(json.dumps(known).encode(), np.uint8)
+
+
+def _signed(path, body):
+    """A file whose checksum is right, whatever is in it."""
     digest = hashlib.sha256(body).hexdigest()
     path.write_bytes(f"sparsewise-condensed 1 {digest}\n".encode() + body)
+
+
+def _npy(shape, dtype="<f8"):
+    """The beginning of an array of this shape, and nothing of its entries."""
+    content = io.BytesIO()
+    header = {"descr": dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(content, header)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("method", "contents"),
+    [
+        (zipfile.ZIP_DEFLATED, [_npy((1 << 25,), "|u1") + bytes(1 << 25)]),
+        (zipfile.ZIP_LZMA, [bytes(1 << 25)]),
+        (zipfile.ZIP_STORED, [_npy((10**11,))]),
+        (zipfile.ZIP_STORED, [_npy((10**30, 10**30))]),
+        (zipfile.ZIP_STORED, [_npy((0, 10**30))]),
+        (zipfile.ZIP_STORED, [_npy((-1,)) + bytes(8)]),
+        (zipfile.ZIP_STORED, [_npy((1,), "|O") + bytes(8)]),
+        (zipfile.ZIP_STORED, [b"no array"]),
+        (zipfile.ZIP_STORED, [b""]),
+        (zipfile.ZIP_STORED, []),
+    ],
+)
+def test_a_forged_file_takes_no_more_memory_than_it_has_bytes(method, contents, tmp_path):
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w", method) as file:
+        for content in contents:
+            file.writestr("header.npy", content)
+    _signed(tmp_path / "rows", body.getvalue())
+    del body, contents
+    tracemalloc.start()
     with pytest.raises(InputError, match="not a Condensed"):
-        Condensed.load(path)
+        Condensed.load(tmp_path / "rows")
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+def test_entries_that_share_their_bytes(tmp_path):
+    """A thousand names for the same array of a megabyte."""
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as file:
+        file.writestr("0.npy", _npy((1 << 17,)) + bytes(1 << 20))
+        for i in range(1000):
+            twin = copy.copy(file.infolist()[0])
+            twin.filename = twin.orig_filename = f"{i + 1}.npy"
+            file.filelist.append(twin)
+    _signed(tmp_path / "rows", body.getvalue())
+    with pytest.raises(InputError, match="not a Condensed"):
+        Condensed.load(tmp_path / "rows")
 
 
 @pytest.mark.parametrize(
@@ -251,6 +314,25 @@ def test_a_pickle_inside_is_not_executed(tmp_path):
         lambda arrays: arrays.update(header=np.frombuffer(b"[]", np.uint8)),
         lambda arrays: arrays.update(header=np.frombuffer(b"{}", np.uint8)),
         lambda arrays: arrays.update(header=np.frombuffer(b"\xff{", np.uint8)),
+        lambda arrays: arrays.update(header=np.frombuffer(b"[" * 100_000, np.uint8)),
+        lambda arrays: arrays.update({"0/R": arrays["0/R"][:0]}),
+        lambda arrays: arrays.update({"0/R": np.vstack([arrays["0/R"]] * 3)}),
+        lambda arrays: arrays.update({"0/R": arrays["0/R"].astype(np.float16)}),
+        lambda arrays: arrays.update({"0/R": np.nan * arrays["0/R"]}),
+        lambda arrays: arrays.update({"0/powers": arrays["0/powers"] + 10**6}),
+        lambda arrays: arrays.update({"0/weight": np.array(-1.0)}),
+        lambda arrays: _rewrite(arrays, n_features=10**11),
+        lambda arrays: _rewrite(arrays, n_features=1.0),
+        lambda arrays: _rewrite(arrays, n_features=None),
+        lambda arrays: _rewrite(arrays, n_targets=-1),
+        lambda arrays: _rewrite(arrays, feature_names=["a", "b"]),
+        lambda arrays: _rewrite(arrays, feature_names="a"),
+        lambda arrays: _rewrite(arrays, dtype="U5"),
+        lambda arrays: _rewrite(arrays, dtype="O"),
+        lambda arrays: _rewrite(arrays, dtype=[1]),
+        lambda arrays: _rewrite(arrays, labels=[1.5]),
+        lambda arrays: _rewrite(arrays, labels=[None, None]),
+        lambda arrays: _rewrite(arrays, labels=[[]]),
     ],
 )
 def test_forged_arrays_are_refused(forge, tmp_path, monkeypatch):

@@ -56,17 +56,51 @@ def as_floats(values: Any, name: str) -> Array:
                 "fill or drop them first.",
                 parameter=name,
             )
+        if is_tensor(values):
+            _check_tensor(values, name)
         try:
             values = np.asarray(values)
-        except ValueError as error:
-            raise InputError(
-                f"can't be read as an array of numbers: {error}.", parameter=name
+        except (ValueError, TypeError, RuntimeError) as error:
+            kind = InputError if isinstance(error, ValueError) else InputTypeError
+            message = " ".join(str(error).split()).rstrip(".")
+            raise kind(
+                f"can't be read as an array of numbers: {message}.", parameter=name
             ) from None
     if values.dtype.char in FLOATS:  # in any byte order: the design avoids a copy
         return values
     if values.dtype.kind == "O":
         return _from_objects(values, name)
     return values.astype(working_type(values.dtype, name))
+
+
+def is_tensor(values: Any) -> bool:
+    """Whether it is a tensor of PyTorch, which need not be installed."""
+    return hasattr(values, "requires_grad") and hasattr(values, "layout")
+
+
+def _check_tensor(tensor: Any, name: str) -> None:
+    """Refuse a tensor that NumPy can't read as it is, with the call that helps."""
+    for is_so, wrong, advice in (
+        (tensor.is_meta, "is a tensor without values, on the meta device", "give one with values."),
+        (
+            str(tensor.layout) != "torch.strided",
+            "is a sparse tensor",
+            f"pass {name}.to_dense(), or a sparse matrix of SciPy.",
+        ),
+        (tensor.device.type != "cpu", f"is on {tensor.device}", f"pass {name}.cpu()."),
+        (
+            tensor.requires_grad,
+            "is a tensor that requires a gradient, and none is computed here",
+            f"pass {name}.detach().",
+        ),
+        (
+            str(tensor.dtype) == "torch.bfloat16",
+            "is of type bfloat16, which NumPy does not have",
+            f"pass {name}.float().",
+        ),
+    ):
+        if is_so:
+            raise InputTypeError(wrong, advice, parameter=name)
 
 
 def _from_objects(values: Array, name: str) -> Array:

@@ -15,7 +15,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number
@@ -23,25 +23,28 @@ from sparsewise._util.text import listing
 from sparsewise.algorithms import Algorithm
 from sparsewise.criteria.information import BY_LOSS
 from sparsewise.design.choose import is_dask_array
-from sparsewise.errors import InputError, Parameter
+from sparsewise.errors import InputError, InputWarning, Parameter, TooFewRowsError
 from sparsewise.estimators import uncertainty
 from sparsewise.estimators.available import Available
 from sparsewise.estimators.dask_inputs import same_features
 from sparsewise.estimators.dtypes import check_real
 from sparsewise.estimators.feature_names import Columns
 from sparsewise.estimators.frames import Frame, as_frame
-from sparsewise.estimators.inputs import ACCEPTED, read, read_more
+from sparsewise.estimators.inputs import ACCEPTED, BEGINS_ANEW, CONDENSED, read, take_in
 from sparsewise.estimators.prediction import Predictor
 from sparsewise.estimators.requirements import Inputs, Requirements
 from sparsewise.estimators.state import (
     Fit,
     Fitted,
     FittedState,
+    Waiting,
+    check_fitted,
     reset_on_failure,
     rollback_on_error,
 )
+from sparsewise.estimators.target_kind import target_notes
 from sparsewise.guarantees.certificate import SEARCH_SECONDS
-from sparsewise.model_selection.data import Data
+from sparsewise.model_selection.data import Data, warn_outside
 from sparsewise.problem.problem import DependentColumnsError
 from sparsewise.results import Solution, Stop
 from sparsewise.suffstats.dask_collections import is_dask
@@ -170,6 +173,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             The target, or several that are to share their features, one a column.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: 2 is the same as the row given twice, 0 as leaving it out.
+            Weights that tell how precise rows are, as those of R's ``lm``, need a mean of 1.
 
         Returns
         -------
@@ -198,7 +202,8 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         They are condensed as they come (`sparsewise.Condensed`), so that a call takes as long as
         its own rows and a fit to m + 2 rows do, and memory (m + 2)² numbers (of q targets, q + 1 in
         place of 2). After a `fit` to chunks, or to what was condensed, they come on top of these; a
-        fit to a table keeps no rows, and they begin anew. A call that fails changes nothing.
+        fit to a table keeps no rows, and they begin anew. Rows that are too few for a model are
+        kept, and fitted attributes come with later ones. A call that fails changes nothing.
 
         Parameters
         ----------
@@ -220,9 +225,21 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         """
         with rollback_on_error(self):
             check_parameters(self)
-            state = vars(self).get("_state_")
-            inputs = read_more(self, self._requirements(), state, X, y, sample_weight, fold)
-            self._state_ = self._fitted(inputs)
+            state, needs = vars(self).get("_state_"), self._requirements()
+            rows, columns = take_in(self, needs, state, X, y, sample_weight, fold)
+            begins_anew = isinstance(state, FittedState) and state.rows is None
+            warnings = [InputWarning(*BEGINS_ANEW)] if begins_anew else []
+            for warning in warnings:
+                warn_outside(warning)
+            try:
+                data = needs.condensed(columns, rows)
+                data.warnings[:0] = warnings
+                self._state_ = self._fitted(Inputs(data, columns, rows, CONDENSED))
+            except TooFewRowsError as error:
+                if isinstance(state, FittedState) and not begins_anew:
+                    raise
+                waiting: Any = Waiting(rows, columns, str(error))
+                self._state_ = waiting
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -243,7 +260,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
             Of a new observation, given that the right features were chosen: noise, and uncertainty
             of coefficients and intercept. Only if `return_std`.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         state = self._state_
         if return_std and (state.noise_ is None or state.covariance_ is None):
             raise uncertainty.no_standard_deviations(state)
@@ -272,7 +289,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         """
         if not is_dask(X):
             return super().transform(X)
-        check_is_fitted(self)
+        check_fitted(self)
         same_features(X, self._state_.columns)
         chosen = self._state_.solution_.support
         return X[:, chosen] if is_dask_array(X) else X[[X.columns[j] for j in chosen]]
@@ -282,7 +299,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         from sparsewise.estimators.describe import describe
         from sparsewise.summary import Summary
 
-        check_is_fitted(self)
+        check_fitted(self)
         return Summary.of(describe(self))
 
     @property
@@ -297,17 +314,20 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
         step. A pandas or Polars frame if X was one (unknown numbers are null in Polars), otherwise
         a dict of arrays.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         state = self._state_
         if state.path is None:
             state.path = as_frame(self._path_columns(), state.columns.frame)
         return state.path
 
     def _get_support_mask(self) -> Array:
-        check_is_fitted(self)
+        check_fitted(self)
         mask = np.zeros(self.n_features_in_, bool)
         mask[self._state_.solution_.support] = True
         return mask
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return isinstance(vars(self).get("_state_"), FittedState)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -371,6 +391,7 @@ class SparseLinearModel(SelectorMixin, RegressorMixin, BaseEstimator):  # type: 
                 rows=inputs.rows,
                 note=inputs.note,
                 loo=fit.loo,
+                notes=(*fit.notes, *target_notes(data, inputs.columns)),
             )
         except DependentColumnsError as error:
             included = [inputs.columns.feature(j) for j in error.columns if j in data.include]

@@ -29,10 +29,13 @@ class AccumulatedRows:
         The rows.
     numbered : int
         How many chunks were put into folds by their number, for want of labels.
+    is_whole : bool
+        Whether all weights are whole numbers, as far as they were seen.
     """
 
     rows: Condensed = field(default_factory=Condensed)
     numbered: int = 0
+    is_whole: bool = True
 
     def with_chunk(
         self, X: Any, y: Array, weights: Any = None, fold: Any = None, folds: int | None = None
@@ -57,7 +60,7 @@ class AccumulatedRows:
             return self
         if fold is not None or folds is None:
             self._check_fold(fold)
-            return AccumulatedRows(self.rows.copy().update(X, y, weights, fold=fold), self.numbered)
+            return self._and(self.rows.copy().update(X, y, weights, fold=fold), 0, weights)
         if self.rows.folds and not self.numbered:
             raise InputError(
                 "was given for the rows so far", "give it for these, too.", parameter="fold"
@@ -66,12 +69,24 @@ class AccumulatedRows:
         rows = self.rows.as_fold(0) if number == 1 else self.rows.copy()
         fold = number % folds if number else contiguous_folds(weights, len(y), folds)
         taken = rows.update(X, y, weights, fold=fold)
-        return AccumulatedRows(taken, number + 1) if taken.count > self.rows.count else self
+        if taken.count == self.rows.count:
+            return self
+        return self._and(taken, number + 1 - self.numbered, weights)
+
+    def _and(self, rows: Condensed, numbered: int, weights: Any) -> AccumulatedRows:
+        """These rows and some more, of which so many chunks have a number, with their weights."""
+        is_whole = weights is None or are_whole(np.asarray(weights, np.float64))
+        return AccumulatedRows(rows, self.numbered + numbered, self.is_whole and is_whole)
 
     def _check_fold(self, fold: Any) -> None:
         if fold is not None and self.numbered:
             wrong = "was not given for the rows so far, which are in folds by chunk"
             raise InputError(wrong, "give it every time, or never.", parameter="fold")
+
+
+def are_whole(weights: Array) -> bool:
+    """Whether all of them can be numbers of rows."""
+    return not (weights % 1).any()
 
 
 def contiguous_folds(weights: Any, n: int, folds: int) -> Array:

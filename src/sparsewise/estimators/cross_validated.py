@@ -47,6 +47,7 @@ class CrossValidatedModel(SparseLinearModel):
             The target, or several that are to share their features, one a column.
         sample_weight : array-like of shape (n,), optional
             How often each row counts: 2 is the same as the row given twice, 0 as leaving it out.
+            Weights that tell how precise rows are, as those of R's ``lm``, need a mean of 1.
         groups : array-like of shape (n,), optional
             Rows with the same entry belong together: with ``criterion="cv"``, none is predicted
             from others of its group. `cv` is a splitter for groups then, or a number of folds

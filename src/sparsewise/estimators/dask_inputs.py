@@ -60,7 +60,9 @@ def _read_tall(needs: Requirements, columns: Columns, array: Any, y: Any, weight
         if array.numblocks[0] < needs.n_folds:
             array = counted(array)
         fold = folds_by_row(array, needs.n_folds)
-    rows = AccumulatedRows(condense(array, y, weights, fold))
+    condensed = condense(array, y, weights, fold)
+    # Workers have the weights; their sum is enough to tell most of them that are not whole.
+    rows = AccumulatedRows(condensed, is_whole=float(condensed.n_rows).is_integer())
     n = rows.rows.count if math.isnan(array.shape[0]) else array.shape[0]
     note = tall_note(n, columns.n_features)
     return Inputs(needs.condensed(columns, rows), columns, rows, note)

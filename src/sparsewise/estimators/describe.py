@@ -204,6 +204,8 @@ def _facts(
         yield "stopped", f"the target is {what}"
     elif solution.stop not in OBVIOUS:
         yield "stopped", solution.stop.reason
+    for note in model._state_.notes:
+        yield NOTE, note
     for warning in model.warnings_:
         yield NOTE, _clause(warning)
 

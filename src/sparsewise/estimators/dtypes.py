@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from sparsewise._util.text import listing, quoted
+from sparsewise.design.choose import as_floats, is_tensor
 from sparsewise.errors import InputError, InputTypeError
 from sparsewise.estimators.frames import frame_kind
 
@@ -23,6 +24,9 @@ CELLS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((list, tuple, np.ndarray), "lists"),
 )
 """What a cell can be besides a number."""
+DECLARED = ("category", "Categorical", "Enum", "dictionary")
+"""How the types of columns that are declared to hold categories begin: pandas, Polars, Arrow."""
+
 TIMES = ("durations", "dates or times")
 """What would pass for numbers of days or nanoseconds."""
 
@@ -43,12 +47,18 @@ def check_real(X: Any, parameter: str, function: str) -> None:
     if polars is not None and isinstance(X, polars.LazyFrame):
         wrong = "is a LazyFrame of Polars, whose rows have not been read"
         raise InputTypeError(wrong, f"pass {parameter}.collect().", parameter=parameter)
+    if is_tensor(X):
+        as_floats(X, parameter)  # which names what NumPy can't read
     suspects = list(_suspects(X))
     if any(getattr(dtype, "kind", "") == "c" for _, dtype, _ in suspects):
         # So it begins in all of scikit-learn.
         wrong = f"Complex data not supported: {parameter} holds complex numbers, but estimators "
         raise InputError(f"{wrong}take real ones", f"sparsewise.{function}(X, y) takes both.")
-    refused = {name: odd for name, _, cells in suspects if (odd := _first_odd(cells)) is not None}
+    refused = {
+        name: odd
+        for name, dtype, cells in suspects
+        if (odd := _first_odd(cells, dtype)) is not None
+    }
     if not refused:
         return
     kinds = " and ".join(dict.fromkeys(kind for kind, _ in refused.values()))
@@ -59,7 +69,8 @@ def check_real(X: Any, parameter: str, function: str) -> None:
     elif not name:
         what = f"holds {kinds} ({example})"
     them = "them" if others else "it"
-    levels = ", or make a 0/1 feature of each level, by a OneHotEncoder say" * ("text" in kinds)
+    has_levels = "text" in kinds or "categories" in kinds
+    levels = ", or make a 0/1 feature of each level, by a OneHotEncoder say" * has_levels
     advice = f"leave {them} out{levels}." if parameter == "X" and name else "give numbers."
     raise InputError(what, advice, parameter=parameter)
 
@@ -88,8 +99,15 @@ def _is_number(dtype: Any) -> bool:
     return getattr(dtype, "kind", "") in "biuf"
 
 
-def _first_odd(cells: Any) -> tuple[str, str] | None:
-    """What cells hold in place of numbers, with the first of them; None for numbers."""
+def _first_odd(cells: Any, dtype: Any) -> tuple[str, str] | None:
+    """What cells hold in place of numbers, with the first of them; None for numbers.
+
+    Categories are none, even if their names are: their order and distances mean nothing.
+    """
+    if str(dtype).startswith(DECLARED):
+        levels = ((row, c) for row, c in enumerate(cells.to_list()) if c is not None and c == c)
+        row, first = next(levels, (0, "none"))
+        return "categories", f"the first is {quoted(str(first)[:60])} in row {row}"
     is_array = isinstance(cells, np.ndarray)  # other objects in an array scikit-learn refuses
     for row, cell in enumerate(cells if is_array else cells.to_list()):
         kind = next((word for types, word in CELLS if isinstance(cell, types)), "")

@@ -10,14 +10,14 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from sparsewise._typing import Array
-from sparsewise.errors import InputError, InputTypeError, InputWarning, Parameter
+from sparsewise.errors import InputError, InputTypeError, Parameter
 from sparsewise.estimators import chunks
 from sparsewise.estimators.chunks import AccumulatedRows
 from sparsewise.estimators.dask_inputs import read_dask
 from sparsewise.estimators.dtypes import check_real
 from sparsewise.estimators.feature_names import Columns
 from sparsewise.estimators.requirements import Inputs, Requirements, check_one_target, target_shape
-from sparsewise.estimators.state import FittedState
+from sparsewise.estimators.state import FittedState, Waiting
 from sparsewise.suffstats import condensed
 from sparsewise.suffstats.condensed import Condensed
 from sparsewise.suffstats.dask_collections import is_dask
@@ -54,15 +54,15 @@ def read(
     return Inputs(needs.table(columns, rows, target, counts, groups=groups), columns)
 
 
-def read_more(
+def take_in(
     estimator: Any,
     needs: Requirements,
-    state: FittedState | None,
+    state: FittedState | Waiting | None,
     X: Any,
     y: Any,
     weights: Any,
     fold: Any,
-) -> Inputs:
+) -> tuple[AccumulatedRows, Columns]:
     """The rows of `partial_fit`, on top of those that were condensed before."""
     if is_dask(X):
         wrong = "is a Dask collection, whose rows are not here"
@@ -71,11 +71,7 @@ def read_more(
     if state is not None and state.rows is not None:
         rows, columns = state.rows, state.columns
     features, target, columns = read_table(estimator, needs, X, y, columns, 0)
-    rows = rows.with_chunk(features, target, weights, fold, needs.n_folds)
-    data = needs.condensed(columns, rows)
-    if state is not None and state.rows is None:
-        data.warn(InputWarning(*BEGINS_ANEW))
-    return Inputs(data, columns, rows, CONDENSED)
+    return rows.with_chunk(features, target, weights, fold, needs.n_folds), columns
 
 
 def read_table(
@@ -110,11 +106,15 @@ def read_table(
         ensure_min_samples=min_rows,
         **ACCEPTED,
     )
-    most = np.finfo(np.float32).max
-    if rows.dtype == np.float32 and np.abs(target).max(initial=0.0) > most:
+    check_range(rows, target)
+    return rows, target, columns or Columns.of(estimator, X, y, not needs.single_target)
+
+
+def check_range(X: Any, y: Array) -> None:
+    """Refuse a target that predictions in the precision of X can't express."""
+    if X.dtype == np.float32 and np.abs(y).max(initial=0.0) > np.finfo(np.float32).max:
         wrong = "is beyond the range of float32, in which X is"
         raise InputError(wrong, "scale it.", parameter="y")
-    return rows, target, columns or Columns.of(estimator, X, y, not needs.single_target)
 
 
 def _read_condensed(estimator: Any, needs: Requirements, X: Any, others: dict[str, Any]) -> Inputs:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
+from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 from sklearn.utils import check_random_state
@@ -30,8 +31,10 @@ from sparsewise.design.base import fold
 from sparsewise.design.kernel_matrix import Kernel, KernelDesign, evaluate, row_blocks
 from sparsewise.engine.bayes.evidence import Evidence
 from sparsewise.engine.bayes.kernel_noise import Inferred, follow, infer_kernel_noise
+from sparsewise.engine.bayes.left_out import dispersion
 from sparsewise.errors import InputError, Parameter
 from sparsewise.estimators.dtypes import check_real
+from sparsewise.estimators.inputs import check_range
 from sparsewise.estimators.kernel_functions import (
     PROFILES,
     Scaled,
@@ -78,6 +81,7 @@ class Exact(NamedTuple):
     level_variance: float
     noise: float
     triangle: Array  # R of (RᵀR)⁻¹, the covariance of the weights in units of the noise's
+    dispersion: float = 1.0
 
 
 # scikit-learn ships no types: its base classes are Any to the checker.
@@ -141,6 +145,9 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         with a degree of freedom less for each weight and the intercept.
     sigma_ : float
         The same.
+    dispersion_ : float
+        What the standard deviations of predictions are multiplied by, 1 or more: how far points lie
+        from the model, in units of the deviation stated, once they are left out.
     log_evidence_ : float
         Log marginal likelihood of y at this σ, of what the intercept leaves; of a Bayesian
         algorithm alone.
@@ -239,20 +246,21 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
             check_real(X, "X", self.algorithm)
             check_real(y, "y", self.algorithm)
             rows, target = validate_data(self, X, y, dtype=FLOATING, y_numeric=True)
+            check_range(rows, target)
             # In double: smooth kernels are close to dependent, and what single precision saves in
             # memory it more than loses in columns measured anew.
-            points, target = rows.astype(np.float64, copy=False), target.astype(np.float64)
+            points, values = rows.astype(np.float64, copy=False), target.astype(np.float64)
             self.candidates_ = self._candidates(len(points))
             self.kernel_, self.length_scale_, self.scale_ = self._kernel(points)
             design = self._design(points, points[self.candidates_])
-            target, level = self._without_mean(design, target)
+            target, level = self._without_mean(design, values)
             data = self._at_hand(design, target)
             self.solution_: Solution = self._solved(points, target, data)
             if self.certify:
                 self.certificate_ = self.solution_.certificate(*data, swaps=True)
             self.relevance_ = self.candidates_[self.solution_.support]
             self.relevance_vectors_ = rows[self.relevance_]
-            self._keep(points, level, rows.dtype)
+            self._keep(points, values, target, level, rows.dtype)
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -270,15 +278,15 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         mean : ndarray of shape (n,)
             The expected targets.
         std : ndarray of shape (n,)
-            Of a new observation: noise, and uncertainty of weights and intercept. Only if
-            `return_std`.
+            Of a new observation: noise, and uncertainty of weights and intercept, times
+            `dispersion_`. Only if `return_std`.
         """
         check_is_fitted(self)
         check_real(X, "X", self.algorithm)
         rows = validate_data(self, X, dtype=FLOATING, reset=False)
         dtype = np.result_type(rows.dtype, self.coef_.dtype)
         mean, variance = self._expected(rows.astype(np.float64, copy=False), return_std)
-        std = self._exact_.noise * np.sqrt(variance)
+        std = self._exact_.dispersion * self._exact_.noise * np.sqrt(variance)
         return (mean.astype(dtype), std.astype(dtype)) if return_std else mean.astype(dtype)
 
     def check(self, X: ArrayLike, y: ArrayLike) -> Check:
@@ -464,7 +472,7 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
 
     # ------------------------------------------------------------------ after it
 
-    def _keep(self, X: Array, level: float, dtype: np.dtype[Any]) -> None:
+    def _keep(self, X: Array, y: Array, target: Array, level: float, dtype: np.dtype[Any]) -> None:
         """Weights, noise, intercept, and what the standard deviations of predictions need.
 
         With gamma the prior variances, the posterior covariance is σ² (K*K + σ² Γ⁻¹)⁻¹, and that
@@ -473,24 +481,39 @@ class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[m
         solution: Any = self.solution_
         coef = np.asarray(solution.coef[solution.support], np.float64)
         n, k = len(X), coef.size
-        means, R = np.zeros(k), np.zeros((k, k))
+        means, R, damping = np.zeros(k), np.zeros((k, k)), np.zeros(k)
         if solution.posterior is not None:
             noise = float(solution.posterior.sigma)
+            damping = noise / np.sqrt(solution.gamma[solution.support])
         else:
             freedom = n - k - bool(self.fit_intercept)
             noise = float(solution.residual_norm) / max(freedom, 1) ** 0.5
+        own = data = np.empty((0, 1))
         if k:
-            chosen = self._design(X, X[self.relevance_])
-            R = chosen.triangle()
-            means = chosen.means if isinstance(chosen, Centred) else means
-            if solution.posterior is not None:
-                R = fold(R, np.diag(noise / np.sqrt(solution.gamma[solution.support])))
+            vectors = X[np.append(self.relevance_, self._substitutes(X))]
+            design = self._design(X, vectors)
+            all_means = design.means if isinstance(design, Centred) else np.zeros(2 * k)
+            own = evaluate(self.kernel_, vectors[:k], vectors) - all_means
+            data, means = design.triangle(target[:, None]), all_means[:k]
+            R = fold(data[:k, :k], np.diag(damping))
         of_level = 1 / n if self.fit_intercept else 0.0
         self._exact_ = Exact(coef, means, level, of_level, noise, R)
-        if k and isinstance(chosen, Centred):
+        mean, variance = self._expected(X, True)
+        if self.fit_intercept:
             # Predictions have the mean of y; large weights show the rounding of these means.
-            level += level - float(self._expected(X, False)[0].mean())
-            self._exact_ = self._exact_._replace(level=level)
+            level += (drift := level - float(mean.mean()))
+            mean += drift
+        residual, of_vectors = y - mean, (self.relevance_, R, data, own, damping**2)
+        factor = dispersion(residual, variance - 1, noise, *of_vectors)
+        self._exact_ = self._exact_._replace(level=level, dispersion=factor)
         self.coef_ = in_precision(dtype, coef)
         self.intercept_ = in_precision(dtype, float(level - means @ coef))
         self.noise_ = in_precision(dtype, noise)
+        self.dispersion_ = factor
+
+    def _substitutes(self, X: Array) -> Array:
+        """Of each relevance vector, the nearest candidate that was not chosen, by row."""
+        others = np.setdiff1d(self.candidates_, self.relevance_)
+        others = others if others.size else self.candidates_
+        points = X if self.scale_ is None else X / self.scale_
+        return np.asarray(others[cKDTree(points[others]).query(points[self.relevance_])[1]])

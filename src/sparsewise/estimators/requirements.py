@@ -9,14 +9,18 @@ import numpy as np
 
 from sparsewise._util.text import count, quoted
 from sparsewise.algorithms import ALGORITHMS, solve
-from sparsewise.errors import InputError, InputWarning
-from sparsewise.estimators.chunks import AccumulatedRows
+from sparsewise.errors import InputError, InputWarning, TooFewRowsError
+from sparsewise.estimators.chunks import AccumulatedRows, are_whole
 from sparsewise.estimators.feature_names import Columns
 from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.tabular_data import TabularData
 from sparsewise.problem.constraints import check_constraints
 from sparsewise.problem.problem import check_ridge
+
+NEAR = 0.1
+"""Weights of a mean this close to 1 count about as many rows as there are, however they are meant:
+those of some rows of a table, too, that have a mean of 1 in all."""
 
 
 class Requirements(NamedTuple):
@@ -70,7 +74,8 @@ class Requirements(NamedTuple):
 
     def table(self, columns: Columns, X: Any, y: Any, weights: Any, **others: Any) -> Data:
         """The rows of a table, checked."""
-        return checked(TabularData.of(X, y, weights, **self.constraints(columns), **others))
+        data = TabularData.of(X, y, weights, **self.constraints(columns), **others)
+        return checked(data, data.weights is None or are_whole(data.weights))
 
     def condensed(self, columns: Columns, rows: AccumulatedRows) -> Data:
         """Rows that were condensed, checked."""
@@ -78,11 +83,13 @@ class Requirements(NamedTuple):
         if condensed.count < needed:
             there = "There is 1 row" if condensed.count else "There are no rows"
             model = "a model with an intercept" if self.intercept else "a model"
-            raise InputError(f"{there} of positive weight, but {model} needs at least {needed}.")
+            wrong = f"{there} of positive weight, but {model} needs at least {needed}."
+            raise TooFewRowsError(wrong)
         if self.single_target and condensed.n_targets is not None:  # of one column
             condensed = condensed.copy()
             condensed.n_targets = None
-        return checked(CondensedData(condensed=condensed, **self.constraints(columns)))
+        data = CondensedData(condensed=condensed, **self.constraints(columns))
+        return checked(data, rows.is_whole)
 
 
 class Inputs(NamedTuple):
@@ -106,8 +113,11 @@ class Inputs(NamedTuple):
     note: str = ""
 
 
-def checked(data: Data) -> Data:
-    """The data, unless they can't determine the model that is asked for; with a warning, maybe."""
+def checked(data: Data, has_whole_weights: bool) -> Data:
+    """The data, unless they can't determine the model that is asked for; with a warning, maybe.
+
+    Weights that are not whole numbers may tell how precise rows are, as those of R's ``lm`` do.
+    """
     if data.rows <= 1 + data.intercept < data.count:
         warning = InputWarning(
             f"adds up to {data.rows:g}: being how often each row counts, it makes "
@@ -116,9 +126,17 @@ def checked(data: Data) -> Data:
             parameter="sample_weight",
         )
         data.warn(warning)
+    elif not has_whole_weights and abs(data.rows / data.count - 1) > NEAR:
+        warning = InputWarning(
+            f"holds numbers that are not whole, and is how often each row counts: {data.count} "
+            f"rows count as {data.rows:g}",
+            "scale it to a mean of 1 if it tells how precise each row is.",
+            parameter="sample_weight",
+        )
+        data.warn(warning)
     data.check_target()
     if len(data.include) > data.design.shape[0]:
-        raise InputError(
+        raise TooFewRowsError(
             f"names {count(len(data.include), 'feature')}, but {count(data.count, 'row')} "
             f"can't tell more than {data.design.shape[0]} apart: include fewer.",
             parameter="include",

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from sparsewise._typing import Array
 from sparsewise.criteria.information import Criteria
-from sparsewise.errors import InputWarning
+from sparsewise.errors import InputWarning, Words
 from sparsewise.estimators.chunks import AccumulatedRows
 from sparsewise.estimators.feature_names import Columns
 from sparsewise.estimators.leave_one_out_errors import LeaveOneOutErrors
@@ -29,11 +31,22 @@ class Fit(NamedTuple):
         Fitted attributes of this estimator alone, by name.
     loo : LeaveOneOutErrors or None
         The leave-one-out errors of the path, where they are known or can be computed later.
+    notes : tuple
+        What there is to say of it in the summary.
     """
 
     solution: Solution
     attributes: Mapping[str, Any] = {}
     loo: LeaveOneOutErrors | None = None
+    notes: tuple[Words, ...] = ()
+
+
+class Waiting(NamedTuple):
+    """Rows of `partial_fit` that are too few for a model, and why."""
+
+    rows: AccumulatedRows
+    columns: Columns
+    why: str
 
 
 @dataclass(kw_only=True)
@@ -61,6 +74,8 @@ class FittedState:
         How the rows were read, for the summary.
     loo : LeaveOneOutErrors or None
         The leave-one-out errors of the path, where they are known or can be computed.
+    notes : tuple
+        What there is to say of the fit in the summary.
     path : dict or data frame, optional
         `path_`, once it has been read.
     """
@@ -85,6 +100,7 @@ class FittedState:
     rows: AccumulatedRows | None = None
     note: str = ""
     loo: LeaveOneOutErrors | None = None
+    notes: tuple[Words, ...] = ()
     path: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -110,13 +126,21 @@ class Fitted:
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
         if estimator is None:
             return self
-        state: FittedState | None = vars(estimator).get("_state_")
-        if state is not None:
+        state = vars(estimator).get("_state_")
+        if isinstance(state, FittedState):
             values = state.attributes if self.name in state.attributes else vars(state)
             if self.name in values:
                 value = values[self.name]
                 return in_precision(state.coef_.dtype, value) if self.rounded else value
         raise AttributeError(f"{type(estimator).__name__} has no {self.name}.")
+
+
+def check_fitted(estimator: Any) -> None:
+    """Raise an error if there is no fit; where rows are there but too few, say that."""
+    state = vars(estimator).get("_state_")
+    if isinstance(state, Waiting):
+        raise NotFittedError(f"{state.why.rstrip('.')}: give partial_fit more rows.")
+    check_is_fitted(estimator)
 
 
 @contextmanager

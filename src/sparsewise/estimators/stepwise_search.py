@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from sparsewise.algorithms.stepwise import stepwise_within
 from sparsewise.criteria.base import Formula
 from sparsewise.criteria.early_stopping import ExtendTo, as_far_as, early_stopping
 from sparsewise.criteria.information import BY_LOSS, GCV
-from sparsewise.errors import InputError, Parameter
+from sparsewise.errors import InputError, Parameter, TooFewRowsError, Words
 from sparsewise.estimators.feature_names import Columns
 from sparsewise.estimators.leave_one_out_errors import LeaveOneOutErrors
 from sparsewise.estimators.r_trace import Trace
@@ -51,7 +51,22 @@ class StepwiseSearch:
     columns: Columns
 
     def fit(self) -> Fit:
-        """The model of choice, and what chose it."""
+        """The model of choice, what chose it, and where it began if that was not as asked for."""
+        return self._chosen()._replace(notes=tuple(self._start_notes()))
+
+    def _start_notes(self) -> Iterator[Words]:
+        if self.model.direction != "both" or start_of(self.model) != "full":
+            return
+        if self.data.saturates:
+            by_delta = "the forward choice of half as many features as rows"
+            other = "the choice of ", Parameter("direction", "backward")
+            yield (
+                "all features would fit any target of so few rows, and no single step leads away "
+                "from that: the search began with ",
+                *((by_delta,) if self.model.delta is not None else other),
+            )
+
+    def _chosen(self) -> Fit:
         model, data = self.model, self.data
         loo = LeaveOneOutErrors(data=data.kept())
         delta = bic_delta(data) if model.delta == "bic" else model.delta
@@ -167,7 +182,7 @@ class StepwiseSearch:
         variance = None
         if self.model.criterion == "cp" and (variance := residual_variance(self.data)) is None:
             others = Parameter("criterion", "ric"), " or ", Parameter("criterion", "cv")
-            raise InputError(
+            raise TooFewRowsError(
                 f"cp needs more rows than features to tell the noise, but {self.data.rows:g} rows "
                 f"have {self.data.candidates} features",
                 ("use ", *others, "."),
@@ -197,7 +212,7 @@ def bic_delta(data: Data) -> float:
     if variance is None:
         wrong = f"{data.rows:g} rows can't tell the noise of {data.candidates} features: give "
         other = Parameter("SparseBayesRegressor")
-        raise InputError((wrong, Parameter("delta"), ", or use ", other, "."))
+        raise TooFewRowsError((wrong, Parameter("delta"), ", or use ", other, "."))
     return math.sqrt(variance * math.log(data.rows))
 
 

@@ -29,8 +29,7 @@ def coherence(A: Any) -> float:
     float
         Between 0 (orthogonal columns) and 1 (some column is a multiple of another).
     """
-    design = as_design(A)
-    return float(babel(design, 1)[0]) if design.shape[1] > 1 else 0.0
+    return float(babel_or_zero(as_design(A), 1)[0])
 
 
 def babel(A: Any, k: int) -> Array:
@@ -62,6 +61,15 @@ def babel(A: Any, k: int) -> Array:
     for _, inner in inner_products(design):
         np.maximum(highest, largest_sums(inner, most).max(axis=1), out=highest)
     return highest
+
+
+def babel_or_zero(design: Design, k: int) -> Array:
+    """The Babel function up to μ₁(k), or μ₁(m - 1) if that is less; zero of a single column."""
+    m = design.shape[1]
+    if m > 1:
+        return babel(design, min(k, m - 1))
+    design.norms()  # which have to be numbers
+    return np.zeros(1)
 
 
 class ExactRecovery(NamedTuple):

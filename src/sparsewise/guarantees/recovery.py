@@ -11,7 +11,7 @@ from sparsewise._typing import Array
 from sparsewise._util.parameters import check_number, check_positive, check_tolerance, check_whole
 from sparsewise.design import Design, as_design
 from sparsewise.design.unit_columns import precise_unit_columns
-from sparsewise.guarantees.dictionary import babel
+from sparsewise.guarantees.dictionary import babel_or_zero
 
 MOST_COLUMNS = 1 << 53
 """Above this, floats can't represent all integers; no matrix has as many columns."""
@@ -120,7 +120,7 @@ def forward_recovery_probability(
     m = design.shape[1]
     least, noise = check_positive(min_abs, "min_abs"), check_positive(sigma, "sigma")
     count = check_whole(k, "k", 1, m)
-    mu = babel(design, min(2 * count, m - 1)) if m > 1 else np.zeros(1)
+    mu = babel_or_zero(design, 2 * count)
     at_k, at_2k = float(mu[min(count, mu.size) - 1]), float(mu[-1])
     delta = (0.5 - at_k) * least / noise
     return recovery_probability(m, count, delta, at_k, at_2k, circular=design.dtype.kind == "c")
@@ -231,7 +231,7 @@ def backward_noise_bound(A: Any, min_abs: float = 1.0) -> BackwardBound:
     design = as_design(A)
     least = check_positive(min_abs, "min_abs")
     m = design.shape[1]
-    mu = float(babel(design, m - 1)[-1]) if m > 1 else 0.0
+    mu = float(babel_or_zero(design, m)[-1])
     smallest, _ = extreme_singular_values(design)
     if not design.inverse_norms().all():
         mu = 1.0  # a column of zeros is dependent, though its inner products are 0
@@ -263,9 +263,8 @@ def extreme_singular_values(design: Design, columns: Array | None = None) -> tup
 
 def _babel_at(design: Design, k: int) -> float:
     """μ₁(k), or μ₁(m - 1) if k = m."""
-    m = design.shape[1]
-    count = check_whole(k, "k", 1, m)
-    return float(babel(design, min(count, m - 1))[-1]) if m > 1 else 0.0
+    count = check_whole(k, "k", 1, design.shape[1])
+    return float(babel_or_zero(design, count)[-1])
 
 
 def _survival(log_failure: float) -> float:

@@ -10,6 +10,8 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sparsewise.kernels.fork_guard import GUARD
+
 if TYPE_CHECKING:
     from sparsewise.kernels.background_compile import BackgroundCompiler
 
@@ -81,8 +83,10 @@ class Compilation:
     def load(self, name: str, waits: bool) -> Any:
         """A module of kernels: compiled when they are called, or interpreted until that is done."""
         if (name, waits) not in self._modules:
-            module = import_module(f"{__name__}.{name}")
-            self._modules[name, waits] = module if waits else self._interpretable(module)
+            GUARD.check()
+            with GUARD.importing:
+                module = import_module(f"{__name__}.{name}")
+                self._modules[name, waits] = module if waits else self._interpretable(module)
         return self._modules[name, waits]
 
     def _interpretable(self, module: Any) -> Any:

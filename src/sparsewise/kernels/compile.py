@@ -13,10 +13,12 @@ from operator import attrgetter
 from time import monotonic
 from typing import Any
 
+import numpy.ma  # noqa: F401  (numba would import it within a call, where no lock is held)
 from numba import core, njit
 
 from sparsewise import kernels
 from sparsewise._util.progress import PATIENCE, is_watched
+from sparsewise.kernels.fork_guard import GUARD
 
 NOT_KEPT = "there is no folder to keep it in: NUMBA_CACHE_DIR may name one"
 
@@ -28,6 +30,7 @@ INTERNALS = {
     "codegen.JITCodeLibrary.get_pointer_to_function": "self name",
     "codegen.JITCodeLibrary.codegen.fget": "self",
     "codegen.JITCPUCodegen.set_env": "self env_name env",
+    "compiler_lock.global_compiler_lock.acquire": "",
     "compiler.Compiler": "typingctx targetctx library args return_type flags locals",
     "dispatcher.Dispatcher.compile": "self sig",
     "dispatcher.Dispatcher.typeof_pyval": "self val",
@@ -47,7 +50,8 @@ def is_as_expected():
     Otherwise everything is compiled by plain `njit`: that takes longer, and all calls wait for it.
     """
     try:
-        return all(
+        lock = core.compiler_lock.global_compiler_lock._lock
+        return isinstance(lock, type(threading.RLock())) and all(
             list(signature(attrgetter(name)(core)).parameters) == arguments.split()
             for name, arguments in INTERNALS.items()
         )
@@ -175,8 +179,21 @@ def announce(cache_path):
         print(f"sparsewise is compiling, a few seconds, {kept}", file=sys.stderr, flush=True)
 
 
+class CutOff(Listener):
+    """Whoever asks for numba's lock where nobody will release it gets an error."""
+
+    def on_start(self, event):
+        """The lock is asked for."""
+        GUARD.check()
+
+    def on_end(self, event):
+        """It was released."""
+
+
 if AS_EXPECTED:
     core.event.register("numba:compile", Watch())
+    core.event.register("numba:compiler_lock", CutOff())
+    GUARD.add(core.compiler_lock.global_compiler_lock._lock)
 
 
 # Sums may be reordered (that is what makes them quick), but NaN and infinity keep their meaning.

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from sparsewise._typing import Array
-from sparsewise.errors import InputError, Parameter
+from sparsewise.errors import InputError, Parameter, TooFewRowsError
 from sparsewise.model_selection.data import Data
 from sparsewise.problem.preprocessing import Reduced
 from sparsewise.suffstats.condensed import Condensed, Label
@@ -75,7 +75,8 @@ class CondensedData(Data):
             raise InputError(wrong, advice, parameter="cv")
         if len(folds) < 2:
             wrong = "Cross-validation needs two folds or more, but the rows were condensed into one"
-            raise InputError(wrong, ("give each row's ", Parameter("fold"), " as it comes in."))
+            advice = "give each row's ", Parameter("fold"), " as it comes in."
+            raise TooFewRowsError(wrong, advice)
         labels = self.condensed.labels
         return [([other for other in labels if other != fold], [fold]) for fold in folds]
 

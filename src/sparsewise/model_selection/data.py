@@ -195,7 +195,7 @@ class Data(ABC):
     def warn(self, warning: InputWarning) -> None:
         """Warn the user, and keep it for whoever describes the model."""
         self.warnings.append(warning)
-        warnings.warn(warning, stacklevel=_level_outside())
+        warn_outside(warning)
 
     @property
     def candidates(self) -> int:
@@ -248,10 +248,10 @@ class Data(ABC):
         return support, unit_factor(self.design, support)[1]
 
 
-def _level_outside() -> int:
-    """The stack level, seen from the caller, of the line that called this package."""
+def warn_outside(warning: InputWarning) -> None:
+    """Warn the user, at the line that called this package."""
     package, level = __name__.partition(".")[0], 1
     frame = sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(warning, stacklevel=level + 1)

@@ -13,7 +13,7 @@ from sparsewise import plan
 from sparsewise._typing import Array
 from sparsewise._util.progress import Counted, waiting
 from sparsewise._util.text import count
-from sparsewise.errors import InputError, Parameter
+from sparsewise.errors import InputError, Parameter, TooFewRowsError
 from sparsewise.model_selection.condensed_data import CondensedData
 from sparsewise.model_selection.data import Data
 from sparsewise.model_selection.tabular_data import TabularData
@@ -38,7 +38,7 @@ def in_folds(data: Data, cv: Any) -> tuple[Data, list[tuple[Any, Any]]]:
     fewest = max(1, len(data.include)) + data.intercept
     if any(data.count_of(train) < fewest or not data.count_of(test) for train, test in splits):
         wrong = f" leaves fewer than {count(fewest, 'row')} to learn from, or none to predict"
-        raise InputError(("A fold of ", Parameter("cv"), wrong, ": give other folds."))
+        raise TooFewRowsError(("A fold of ", Parameter("cv"), wrong, ": give other folds."))
     if isinstance(data, TabularData) and not data.multi_target and _condenses(data):
         fold = fold_of_rows(splits, data.count)
         if fold is not None:

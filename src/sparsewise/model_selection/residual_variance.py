@@ -10,7 +10,7 @@ from sparsewise._typing import Array
 from sparsewise._util.text import count
 from sparsewise.algorithms import rmp
 from sparsewise.design import DenseDesign
-from sparsewise.errors import InputError, Parameter
+from sparsewise.errors import Parameter, TooFewRowsError
 from sparsewise.model_selection.data import Data
 from sparsewise.suffstats.triangle import condense_design
 
@@ -45,7 +45,7 @@ def check_rows(data: Data) -> None:
     weights = Parameter("sample_weight")
     by_weight = (", by the sum of ", weights, ",") if data.is_weighted else ()
     rest = f" can't tell the noise besides {' and '.join(flat)}: more are needed."
-    raise InputError((f"{data.rows:g} rows", *by_weight, rest))
+    raise TooFewRowsError((f"{data.rows:g} rows", *by_weight, rest))
 
 
 def _dense(data: Data) -> tuple[float, int]:

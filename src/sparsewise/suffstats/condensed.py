@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, Self
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,14 +25,17 @@ from sparsewise._typing import Array
 from sparsewise._util.files import read_file, write_file
 from sparsewise._util.text import count, quoted
 from sparsewise.design import DenseDesign, Design, as_design
-from sparsewise.design.base import not_finite
+from sparsewise.design.base import not_finite, working_type
 from sparsewise.design.choose import as_floats
 from sparsewise.errors import InputError
-from sparsewise.suffstats.triangle import Triangle, number_of_rows
+from sparsewise.suffstats.triangle import ARRAYS, Triangle, number_of_rows
 
 FORMAT = "sparsewise-condensed"
 VERSION = "1"
 NOT_OURS = "this is not a Condensed that sparsewise saved"
+
+FORGED = BadZipFile, NotImplementedError, EOFError, struct.error
+"""What Python raises of files that were never saved."""
 
 MOST_BYTES = 1 << 32
 """The largest triangle that is made: of some 23,000 features."""
@@ -259,13 +264,20 @@ class Condensed:
         """What `to_arrays` was made of; ValueError, KeyError or TypeError: of nothing such."""
         header = json.loads(arrays["header"].tobytes())
         attributes = {name: header[name] for name in ATTRIBUTES}
+        for number, names in (("n_features", "feature_names"), ("n_targets", "target_names")):
+            _check_number(header[number], header[names])
         if header["dtype"] is not None:
-            attributes["dtype"] = np.dtype(header["dtype"])
+            attributes["dtype"] = working_type(np.dtype(header["dtype"]), "dtype")
+        known = header["n_features"] is None, header["dtype"] is None, not header["labels"]
+        if len(set(known)) > 1:
+            raise ValueError("rows, features and their type are known together, or not at all")
         columns = (header["n_features"] or 0) + (header["n_targets"] or 1)
         triangles: dict[Label, Triangle] = {}
         for i, label in enumerate(header["labels"]):
-            own = {name.removeprefix(f"{i}/"): array for name, array in arrays.items()}
-            triangles[label] = Triangle.from_arrays(own, columns)
+            own = {name: arrays[f"{i}/{name}"] for name in ARRAYS}
+            triangles[_label(label)] = Triangle.from_arrays(own, columns)
+        if len(triangles) < len(header["labels"]):
+            raise ValueError("folds have the same label")
         return cls.from_triangles(triangles, **attributes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -289,8 +301,8 @@ class Condensed:
         if digest != hashlib.sha256(body).hexdigest():
             raise _refused(path, "it was changed or cut off since it was saved.")
         try:
-            return cls.from_arrays(dict(np.load(io.BytesIO(body), allow_pickle=False)))
-        except (ValueError, KeyError, TypeError, AttributeError, BadZipFile):
+            return cls.from_arrays(stored_arrays(body))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, *FORGED):
             raise _refused(path, f"{NOT_OURS}.") from None
 
     # ------------------------------------------------------------------ what these need
@@ -310,6 +322,31 @@ class Condensed:
         )
         wrong = f"has {has}, but the rows so far have {had}"
         raise InputError(wrong, "give the same targets every time.", parameter="y")
+
+
+def stored_arrays(body: bytes) -> dict[str, Array]:
+    """The arrays of a file of `np.savez`, which together are no larger than the file.
+
+    It compresses nothing, and each array fills its place: other files are refused unread.
+    """
+    arrays: dict[str, Array] = {}
+    with ZipFile(io.BytesIO(body)) as file:
+        if sum(one.file_size for one in file.infolist()) > len(body):
+            raise ValueError("what is in the file is larger than the file")
+        for one in file.infolist():
+            if one.compress_type != ZIP_STORED:
+                raise ValueError(f"{one.filename} is compressed")
+            content = io.BytesIO(file.read(one))
+            if np.lib.format.read_magic(content) != (1, 0):
+                raise ValueError(f"{one.filename} is of another version")
+            shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(content)
+            data = content.read()
+            if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data):
+                raise ValueError(f"{one.filename} does not hold {shape} of {dtype}")
+            array = np.frombuffer(bytearray(data), dtype)
+            name = one.filename.removesuffix(".npy")
+            arrays[name] = array.reshape(shape, order="F" if is_fortran else "C")
+    return arrays
 
 
 def check_size(features: int, targets: int = 1) -> None:
@@ -411,6 +448,18 @@ def _by_fold(fold: Any, weights: Array | None, n: int) -> Iterator[tuple[Label, 
         )
     for label in dict.fromkeys(labels[counts].tolist()):
         yield _label(label), np.flatnonzero(counts & (labels == label))
+
+
+def _check_number(number: Any, names: Any) -> None:
+    """Refuse a number of columns that is none, or not that of their names."""
+    if number is not None and (type(number) is not int or number < 0):
+        raise ValueError(f"{number!r} is no number of columns")
+    if names is None:
+        return
+    if type(names) is not list or not all(type(name) is str for name in names):
+        raise ValueError("names are no list of text")
+    if len(names) != (number or len(names)):
+        raise ValueError(f"{number} columns have {len(names)} names")
 
 
 def _label(fold: Any) -> Label:

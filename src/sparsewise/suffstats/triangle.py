@@ -34,6 +34,20 @@ two, lest squares be out of range."""
 FARTHEST = 1000
 """The largest of these powers: two to it, or to minus it, is in range."""
 
+REAL, INTEGER = ("f8",), ("i8", "i4")
+ARRAYS = {
+    "R": ("f8", "c16"),
+    "shift": ("f8", "c16"),
+    "powers": INTEGER,
+    "size": REAL,
+    "error": REAL,
+    "has_means": ("b1",),
+    "eps": REAL,
+    "weight": (*REAL, *INTEGER),
+    "count": INTEGER,
+}
+"""The types of a saved triangle's arrays."""
+
 COARSE = 2.0**-8
 """Columns that are known no better than to this tell nothing of how they belong together."""
 
@@ -97,13 +111,21 @@ class Triangle:
     def from_arrays(cls, arrays: Mapping[str, Array], columns: int) -> Self:
         """The triangle of so many columns with these arrays; ValueError or KeyError: it is none."""
         known: dict[str, Any] = {}
-        for name, like in cls.empty(columns).to_arrays().items():
+        for name, types in ARRAYS.items():
             array = arrays[name]
-            fits = array.ndim == like.ndim and array.shape[-1:] == like.shape[-1:]
-            if not fits or array.dtype.kind not in "bifc":
+            each = (columns,) if name in ("shift", "powers", "size", "error") else ()
+            shape = (min(len(array), 1 + columns), 1 + columns) if name == "R" else each
+            if array.shape != shape or array.dtype.str[1:] not in types:
                 raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}")
+            if name != "error" and not np.isfinite(array).all():
+                raise ValueError(f"{name} is not finite")
             known[name] = array if array.ndim else array.item()
-        return cls(**known)
+        triangle = cls(**known)
+        if not triangle.weight >= 0 or bool(triangle.count > 0) != bool(len(triangle.R)):
+            raise ValueError(f"{triangle.count} rows make {len(triangle.R)} of R")
+        if (np.abs(triangle.powers) > FARTHEST).any():
+            raise ValueError("powers are out of range")
+        return triangle
 
     def update(
         self, parts: list[Design], weights: Array | None = None, at: Array | None = None
