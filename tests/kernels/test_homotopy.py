@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sparsewise
+from sparsewise import plan
 from sparsewise.kernels import load_homotopy
 from tests.kernels.tracing import idle
 from tests.problems import gaussian
@@ -33,7 +34,9 @@ def decades():
         yield A, rng.standard_normal(8), 10.0 ** rng.uniform(-20, 0, 10)
 
 
-def test_every_function():
+def test_every_function(monkeypatch):
+    monkeypatch.setattr(plan, "LASSO_BY_PATH", 0)  # by Newton's method
+
     def run():
         p = gaussian(0, 12, 16, 3)
         for A, y in ((p.A, p.y), integers(1, 5, 12)):
@@ -45,6 +48,7 @@ def test_every_function():
                 l1_norm = np.abs(path.at_residual(bound).coef).sum()
                 assert np.abs(found.coef).sum() == pytest.approx(l1_norm)
             assert sparsewise.bp_ard(A, y, residual=0.05).check(A, y).ok
+            assert sparsewise.fista(A, y, penalty=0.1 * norm).check(A, y).ok
         for A, y, w in (*close(), *decades()):
             assert sparsewise.l1_path(A, y, weights=w).check(A, y).ok
 

@@ -143,7 +143,7 @@ class L1Solution(Solution):
         if self.penalty > 0 and self.dual.any():
             theta = self.dual * unit_penalty
         elif self.penalty > 0:  # the units of ν are out of range
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", over="ignore"):
                 shares = limits[limits > 0] / np.abs(data.correlate(r))[limits > 0]
             theta = r * min(float(shares.min(initial=1.0)), 1.0)
         else:

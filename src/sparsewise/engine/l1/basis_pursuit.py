@@ -144,7 +144,7 @@ class BasisPursuit:
         if self.log.halted and self._solver == "homotopy":
             assert self._path is not None
             here = judged(self._path, self.data, self.weights, 0.0, halted=True)
-            minimiser = here.checked()
+            minimiser = here.checked(halted=True)
         return minimiser
 
     def solution(self, algorithm: str, stop: Stop, debias: bool, **more: Any) -> L1Solution:

@@ -72,9 +72,12 @@ class Judged(NamedTuple):
     is_sound: bool
     fits: bool
 
-    def checked(self) -> Minimiser:
-        """The minimiser; raises `LostDigitsError` if it is none."""
-        if not self.is_usable:
+    def checked(self, halted: bool = False) -> Minimiser:
+        """The minimiser; raises `LostDigitsError` if it is none.
+
+        Where a run was halted, that is the stop reason: no other says that rounding spoilt it.
+        """
+        if not (self.is_sound if halted else self.is_usable):
             raise LostDigitsError
         return self.minimiser
 

@@ -35,7 +35,7 @@ def trusted_path(log: Log, weights: Weights, squared: float | None, least: float
             if found.end.holds:
                 return found
             if log.halted:
-                found.end.checked()
+                found.end.checked(halted=True)
                 return found
     if found is not None and found.end.minimiser.accuracy <= POOR:
         return found if found.end.is_sound else found._replace(stop=Stop.ROUNDING)
