@@ -6,12 +6,15 @@ intercept leave of the table itself. Sums are judged by the same oracles, in hal
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import math
 import pickle
 import re
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import sparsewise as sw
 from sparsewise.design import DenseDesign, Design
@@ -402,18 +406,20 @@ def fit_to_chunks(model: Any, chunks: list[tuple[Any, ...]], how: str) -> Any:
             for chunk in chunks:
                 rows = sw.Condensed().update(*chunk) + rows
             return model.fit(rows)
-        waiting: list[tuple[Any, ...]] = []
         for chunk in chunks:
-            waiting.append(chunk)
-            rows = tuple(np.concatenate(parts) for parts in zip(*waiting, strict=True))
-            try:
+            for rows in one_by_one(chunk) if how == "row by row" else [chunk]:
                 model.partial_fit(*rows)
-                waiting = []
-            except InputError as refusal:  # of too few rows: they come again, with more
-                one_sentence(refusal)
-                if chunk is chunks[-1]:
-                    raise
+        try:
+            model.predict(np.zeros((1, model.n_features_in_)))
+        except NotFittedError as refusal:  # of too few rows
+            raise InputError(str(refusal)) from None
         return model
+
+
+def one_by_one(chunk: tuple[Any, ...], most: int = 12) -> Iterator[tuple[Any, ...]]:
+    """The first rows of a chunk alone, and the others together."""
+    cuts = range(1, min(len(chunk[1]), most))
+    yield from zip(*(np.split(part, cuts) for part in chunk), strict=True)
 
 
 @oracle
@@ -442,7 +448,7 @@ def on_chunks(case: Case) -> None:
     if by_rows or given.flaws:
         return
     chunks = split(case, given)
-    how = case.choose("fit", "condensed", "partial_fit")
+    how = case.choose("fit", "condensed", "partial_fit", "row by row")
     case.note(how=how, chunks=[len(chunk[1]) for chunk in chunks])
     results = []
     for attempt in (
@@ -464,6 +470,82 @@ def on_chunks(case: Case) -> None:
 def both_or_neither(refused: list[bool], results: list[Any]) -> None:
     """What is refused as a table is refused in chunks, and nothing else."""
     assert refused[0] == refused[1], f"one of them is refused: {results}"
+
+
+# --- files that nobody saved ---------------------------------------------------------------------
+
+
+def forge(case: Case, arrays: dict[str, Array]) -> None:
+    """Change an array, or what is said of them."""
+    name = case.choose(*arrays)
+    array, how = arrays[name], case.choose("type", "shape", "values", "gone", "header")
+    if how == "gone":
+        del arrays[name]
+    elif how == "shape":
+        arrays[name] = case.choose(array[..., None], np.resize(array, (3, 2)), array.ravel()[:0])
+    elif how == "values":
+        arrays[name] = np.full_like(array, case.choose(0, 1, 200))
+    elif how == "type":
+        arrays[name] = np.resize(array, array.shape).astype(
+            case.choose("f2", "f4", "u1", "U3", "c8", "M8[s]", "?", ">f8")
+        )
+    else:
+        known = json.loads(arrays["header"].tobytes())
+        word = case.choose(*known)
+        known[word] = case.choose(None, -1, 10**11, 1.5, "x", [], [None, None], {}, True, "f8", 2)
+        arrays["header"] = np.frombuffer(json.dumps(known).encode(), np.uint8)
+    case.note(name=name, how=how)
+
+
+@family("forged")
+def forged_file(case: Case) -> None:
+    """A file with a valid checksum whose arrays are not those that were saved."""
+    n, m = int(case.rng.integers(1, 9)), int(case.rng.integers(1, 4))
+    X, y = case.rng.standard_normal((n, m)), case.rng.standard_normal(n)
+    rows = sw.Condensed()
+    for fold in case.choose([None], [0, 1], ["a"]):
+        rows.update(X, y, fold=fold)
+    arrays = rows.to_arrays()
+    forge(case, arrays)
+    compressed = case.chance(0.2)
+    content = io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(content, **arrays)
+    body = bytearray(content.getvalue())
+    for _ in range(case.choose(0, 0, 1, 3)):
+        body[int(case.rng.integers(len(body)))] = int(case.rng.integers(256))
+    digest = hashlib.sha256(body).hexdigest()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows")
+        path.write_bytes(f"sparsewise-condensed 1 {digest}\n".encode() + body)
+        try:
+            loaded = sw.Condensed.load(path)
+        except InputError as refusal:
+            one_sentence(refusal)
+            return
+    is_usable(loaded)
+
+
+@oracle
+def is_usable(loaded: sw.Condensed) -> None:
+    """What a file was read as takes more rows, and is fitted; or both are refused."""
+    if loaded.n_features is None:
+        return
+    X = np.zeros((2, loaded.n_features))
+    y = np.zeros(2 if loaded.n_targets is None else (2, loaded.n_targets))
+    named = [
+        part if names is None else pd.DataFrame(part, columns=names)
+        for part, names in ((X, loaded.feature_names), (y, loaded.target_names))
+    ]
+    model = sw.StepwiseRegressor(sparsity=1)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(loaded)
+            loaded.update(*named)
+        except InputError as refusal:
+            one_sentence(refusal)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise AssertionError(f"{type(error).__name__}: {error}") from None
 
 
 # --- faults --------------------------------------------------------------------------------------
@@ -527,6 +609,14 @@ def the_last_rows_lost():
         return update(self, X, y, weights, **more)
 
     return patch.object(sw.Condensed, "update", shorter)
+
+
+@fault(is_usable, family="forged")
+def arrays_taken_as_they_come():
+    def unchecked(arrays: Any, columns: int) -> Triangle:
+        return Triangle(**{k: v if v.ndim else v.item() for k, v in arrays.items()})
+
+    return patch.object(Triangle, "from_arrays", unchecked)
 
 
 @fault(both_or_neither, family="estimators on chunks")

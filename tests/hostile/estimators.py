@@ -29,7 +29,7 @@ import sparsewise as sw
 from sparsewise import errors
 from sparsewise.criteria.base import Criterion
 from sparsewise.errors import InputError, InputWarning
-from sparsewise.estimators import base, inputs, relevance_vector, state
+from sparsewise.estimators import base, dtypes, inputs, relevance_vector, state
 from sparsewise.model_selection import tabular_data as tables
 from sparsewise.problem import preprocessing as reduction
 from tests.hostile.campaign import Case, family, fault, oracle
@@ -550,6 +550,39 @@ def kernels(case: Case) -> None:
         assert np.array_equal(again.predict(X), model.predict(X)), "another fit, another model"
 
 
+@family("categories")
+def declared(case: Case) -> None:
+    """A table with a column that is declared to hold categories, whose levels may be numbers."""
+    n, kind = int(case.rng.integers(1, 30)), case.choose("pandas", "polars", "enum")
+    levels = case.choose(["1", "2", "3"], ["10", "2.5"], ["0"], ["nan", "1"], ["a", "1"])
+    cells = [None if case.chance(0.1) else case.choose(*levels) for _ in range(n)]
+    numbers = kind == "pandas" and levels[0] == "1" and case.chance(0.5)
+    case.note(kind=kind, levels=levels, numbers=numbers)
+    if numbers:
+        cells, levels = [c and int(c) for c in cells], [int(c) for c in levels]
+    a, y = case.rng.standard_normal((2, n))
+    if kind == "pandas":
+        X = pd.DataFrame({"a": a, "g": pd.Categorical(cells, categories=levels)})
+    else:
+        dtype = pl.Categorical if kind == "polars" else pl.Enum(levels)
+        X = pl.DataFrame({"a": a, "g": pl.Series(cells, dtype=dtype)})
+    as_target = case.chance(0.3)
+    model = case.choose(sw.StepwiseRegressor, sw.SparseRegressor, sw.RelevanceVectorRegressor)()
+    try:
+        model.fit(X[["a"]], X["g"]) if as_target else model.fit(X, y)
+    except InputError as refusal:
+        one_sentence(refusal)
+        categories_are_refused(str(refusal))
+    else:
+        categories_are_refused("fitted")
+
+
+@oracle
+def categories_are_refused(told: str) -> None:
+    """Categories are never a number's, whatever they are called."""
+    assert "holds categories" in told, told
+
+
 # --- faults --------------------------------------------------------------------------------------
 
 
@@ -641,3 +674,8 @@ def small_is_zero():
 @fault(is_a_sum_of_kernels, family="relevance vectors")
 def scales_of_another():
     return wrapped(relevance_vector, "spreads", lambda scale, *_: scale * 1.1)
+
+
+@fault(categories_are_refused, family="categories")
+def categories_that_look_like_numbers_pass():
+    return patch.object(dtypes, "DECLARED", ("no type",))

@@ -325,6 +325,8 @@ def test_entries_that_share_their_bytes(tmp_path):
         lambda arrays: _rewrite(arrays, n_features=1.0),
         lambda arrays: _rewrite(arrays, n_features=None),
         lambda arrays: _rewrite(arrays, n_targets=-1),
+        lambda arrays: _rewrite(arrays, n_targets=0),
+        lambda arrays: _rewrite(arrays, target_names=[]),
         lambda arrays: _rewrite(arrays, feature_names=["a", "b"]),
         lambda arrays: _rewrite(arrays, feature_names="a"),
         lambda arrays: _rewrite(arrays, dtype="U5"),

@@ -266,6 +266,8 @@ class Condensed:
         attributes = {name: header[name] for name in ATTRIBUTES}
         for number, names in (("n_features", "feature_names"), ("n_targets", "target_names")):
             _check_number(header[number], header[names])
+        if header["n_targets"] == 0:
+            raise ValueError("there is no target")
         if header["dtype"] is not None:
             attributes["dtype"] = working_type(np.dtype(header["dtype"]), "dtype")
         known = header["n_features"] is None, header["dtype"] is None, not header["labels"]
@@ -458,7 +460,7 @@ def _check_number(number: Any, names: Any) -> None:
         return
     if type(names) is not list or not all(type(name) is str for name in names):
         raise ValueError("names are no list of text")
-    if len(names) != (number or len(names)):
+    if len(names) != number:
         raise ValueError(f"{number} columns have {len(names)} names")
 
 
