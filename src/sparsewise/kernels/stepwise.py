@@ -716,8 +716,10 @@ def judge(square, diagonal, d, prior):
     u = square / (diagonal * share * noise)
     if u <= enter:
         return u, share, price - beta * (u * share + np.log(own))
-    off = 1.0 / (own * u) - 1.0  # (1+g)/u - 1: zero at the best γ
-    return u, share, beta * (np.log1p(off) - off / (1.0 + off))
+    ratio = 1.0 / (own * u)  # (1+g)/u: one at the best γ, next to nothing far below it
+    off = ratio - 1.0
+    log = np.log1p(off) if ratio > 0.5 else np.log(ratio)
+    return u, share, beta * (log - off / ratio)
 
 
 @part_jit

@@ -38,6 +38,10 @@ class Candidate(NamedTuple):
     accuracy: float
 
 
+CLOSE = 2.0
+"""Two accuracies may differ by this factor through rounding alone."""
+
+
 def polish(program: ConeProgram, x: Array, nu: Array) -> tuple[Array, Array, float]:
     """The exactly sparse x, ν and λ of the best accuracy proven by its dual vector.
 
@@ -73,7 +77,10 @@ def _on_support(program: ConeProgram, support: Array, x: Array, nu: Array) -> Ca
             break
         new = np.zeros_like(x)
         new[support] = values
-        best = _better(best, Candidate(new, dual, lam, program.judge(new, dual)[1]))
+        solved = Candidate(new, dual, lam, program.judge(new, dual)[1])
+        # Where both prove the same but for rounding, this one has λν = y - B x besides.
+        if solved.accuracy < CLOSE * best.accuracy:
+            best = solved
         # A coefficient that reversed is zero; a column beyond its weight is missing.
         turned = (values * guess[support].conj()).real <= 0
         turned &= program.w[support] > 0
