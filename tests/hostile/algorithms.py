@@ -37,7 +37,10 @@ def judge(call: Call, solution) -> None:
     stated_residual(call, solution)
     if call.algorithm in LEAST_SQUARES:
         assert solution.least_squares
-        least_squares(call, solution.coef, solution.support.tolist())
+        least_squares(call, solution.coef, solution.support.tolist(), solution.ridge)
+        if solution.ridge:  # what follows is of ‖r‖² alone
+            own_check(call, solution)
+            return
         monotone_path(call, solution)
         path_models(call, solution)
         greedy_steps(call, solution)

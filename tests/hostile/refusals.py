@@ -109,5 +109,5 @@ REASONS: dict[str, Callable[[Call, re.Match[str]], bool]] = {
     r"columns, but sparsity allows only (\d+)": are_too_many,
     r"^include names \d+ columns, as many as A has rows": leave_no_rows,
     r"^cp needs the residual variance": cp_has_no_variance,
-    r"^ridge must be .* at most 1e\+12": lambda call, found: call.words["ridge"] > 1e12,
+    r"^ridge must be .* at most 1e\+12": lambda call, found: call.words.get("ridge", 0) > 1e12,
 }

@@ -12,7 +12,7 @@ from sparsewise import Solution, Stop
 from sparsewise.algorithms import Family
 from tests.hostile.calls import Call
 from tests.hostile.campaign import oracle
-from tests.hostile.least_squares import Exact, Fit, sizes
+from tests.hostile.least_squares import LONG, Exact, Fit, sizes
 from tests.references.stepwise import CRITERIA, independent, ric
 
 Array = NDArray[Any]
@@ -119,10 +119,10 @@ def worst_on_path(call: Call, solution: Solution) -> float:
 
 
 @oracle
-def least_squares(call: Call, coef: Array, S: list[int]) -> None:
+def least_squares(call: Call, coef: Array, S: list[int], ridge: float = 0.0) -> None:
     """coef is as close to the least-squares fit as a backward stable method comes."""
     exact = call.exact
-    fit = exact.fit(S)
+    fit = exact.fit(S, np.full(len(S), LONG(ridge) ** 0.5) if ridge else None)
     off = exact.U[:, S] @ (exact.unit_coef(coef, S) - fit.x)
     error = float(np.sqrt(np.sum(np.abs(off) ** 2)))
     slack = fit.fitted_slack + exact.denormal_slack(S) + left_by_path(call, fit)
