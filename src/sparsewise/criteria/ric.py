@@ -57,9 +57,9 @@ class RIC(Formula):
 
     def cost(self, loss: ArrayLike, df: ArrayLike) -> Any:
         """The cost of models of these losses and degrees of freedom; ∞ where it is not defined."""
-        total = self.sample.total
-        same = np.abs(np.asarray(loss, float) - total) <= self.sample.exact**0.5 * total
-        return super().cost(np.where(same, total, loss), df)
+        loss, total, off = np.asarray(loss, float)[()], self.sample.total, self.sample.exact**0.5
+        same = (loss >= (1 - off) * total) & (loss <= (1 + off) * total)
+        return super().cost(where(same, total, loss), df)
 
     def threshold(self, loss: float, df: float) -> float:
         """δ²: what a column must lower the loss by, if σ² is what this model tells it to be."""
