@@ -10,7 +10,8 @@ chance to be selected in a half is no higher than q/p, the expected number taken
   that select it a -1/4-concave one.
 
 D(η, t, N, r) is the largest P(X >= t) of an r-concave X on 0, 1/N, …, 1 of mean at most η. A
-distribution f is r-concave, r < 0, if f^r is convex; all log-concave ones are.
+distribution f is r-concave, r < 0, if f^r is convex; all log-concave ones are. The extreme ones are
+powers of shifted numbers up to an end point, as in the R code that the authors published.
 """
 
 from __future__ import annotations

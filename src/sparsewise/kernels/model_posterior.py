@@ -349,7 +349,7 @@ def exponentials(x):
             # Marked by its sign: the exponential itself is positive.
             x[j] = -32.0 - math.exp(min(max(x[j], -MOST), MOST))
     for j in range(x.size):
-        y = x[j] * (1 / 256)
+        y = max(x[j], -32.0) * (1 / 256)
         e = 1 + y / 5 * (1 + y / 6 * (1 + y / 7 * (1 + y / 8)))
         e = 1 + y * (1 + y / 2 * (1 + y / 3 * (1 + y / 4 * e)))
         for _ in range(8):
