@@ -83,6 +83,7 @@ def family(name: str, *, share: int = 1) -> Callable[[Callable[[Case], None]], C
     """Enter a family of cases."""
 
     def enter(run: Callable[[Case], None]) -> Callable[[Case], None]:
+        assert name not in FAMILIES, f"there are two families {name}"
         FAMILIES[name] = Family(name, run, share)
         return run
 

@@ -579,7 +579,7 @@ def categories_are_no_numbers(names: list[str], code: int, err: str) -> None:
     assert "--categorical" in err, err
 
 
-@family("categories")
+@family("categories of files")
 def declared_categories(case: Case) -> None:
     """Numbers, and words that could be numbers, of a file that declares them to be categories."""
     import pandas as pd
@@ -631,7 +631,7 @@ def blank_lines_that_are_no_rows():
     return mock.patch("sparsewise.io.tables.reading.text_frame", without)
 
 
-@fault(categories_are_no_numbers, family="categories")
+@fault(categories_are_no_numbers, family="categories of files")
 def categories_without_a_way_out():
     return mock.patch("sparsewise.io.tables.validation._tells_groups", return_value=False)
 
