@@ -112,14 +112,15 @@ def test_copies_are_never_together(max_models):
     assert any({0, 6} <= set(one.columns) for one in found.credible_sets())
 
 
-def test_rows_of_the_gram_matrix_are_made_as_needed(monkeypatch):
-    """And forgotten where there is no room for all: the chains are the same."""
+@pytest.mark.parametrize("slots", [45, 4])
+def test_rows_of_the_gram_matrix_are_made_as_needed(slots, monkeypatch):
+    """And forgotten where there is no room, but for those in use: the chains are the same."""
     rng = np.random.default_rng(0)
     A = rng.standard_normal((40, 60))
     y = A[:, :3].sum(axis=1) + rng.standard_normal(40)
     whole = sw.posterior(A, y, max_iter=2000)
     monkeypatch.setattr(plan, "makes_whole_gram", lambda m: False)
-    monkeypatch.setattr(plan, "gram_slots", lambda m: 45)
+    monkeypatch.setattr(plan, "gram_slots", lambda m: slots)
     found = sw.posterior(sparse.csc_array(A), y, max_iter=2000)
     np.testing.assert_allclose(found.inclusion, whole.inclusion, atol=1e-6)
 

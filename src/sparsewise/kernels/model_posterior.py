@@ -440,11 +440,20 @@ def odds(data, chain, locked):
 
 
 @part_jit
-def log_posterior(data, k, locked, at, loss, log_det):
-    """The logarithm of the posterior of a model of k columns and of d², but for a constant."""
+def log_mass(data, k, g, loss, log_det):
+    """The logarithm of the posterior of k columns and of d², less that of the prior of the size.
+
+    By the loss of a model, or by one that no model of a branch is below.
+    """
     fit = loss / data.noise if data.noise > 0 else data.measurements * math.log(loss)
-    shape = data.half * (log_det - k * math.log(data.damping[at]) + fit)
-    return data.log_prior[k - locked] + data.log_damping_prior[at] - shape
+    shape = data.half * (log_det - k * math.log(data.damping[g]) + fit)
+    return data.log_damping_prior[g] - shape
+
+
+@part_jit
+def log_posterior(data, k, locked, g, loss, log_det):
+    """The logarithm of the posterior of a model of k columns and of d², but for a constant."""
+    return data.log_prior[k - locked] + log_mass(data, k, g, loss, log_det)
 
 
 @part_jit
@@ -644,13 +653,6 @@ def grow_triangle(G, b, L, Z, at, chosen, k, j, d2):
 
 
 @part_jit
-def log_mass(data, at, k, g, loss, log_det):
-    """Of a model of k columns with its loss, or of the largest that a loss allows."""
-    fit = loss / data.noise if data.noise > 0 else data.measurements * math.log(loss)
-    return data.log_damping_prior[g] - data.half * (log_det - k * math.log(data.damping[g]) + fit)
-
-
-@part_jit
 def prior_sum(log_prior, k, w, first):
     """Σ over subsets T of columns from the first on of prior(k + |T|) Π_T w_j.
 
@@ -739,7 +741,7 @@ def add_up(data, G, reference, threshold, most, total):
                 left[0] -= (np.conj(data.b[t, i]) * value).real
         at[0, LOSS], at[0, LOG_DET] = 1.0, 0.0
         place[0] = k = 0
-        mass = math.exp(data.log_prior[0] + log_mass(data, at, 0, g, 1.0, 0.0) - reference)
+        mass = math.exp(data.log_prior[0] + log_mass(data, 0, g, 1.0, 0.0) - reference)
         count_model(data, total, L, Z, chosen, 0, g, 1.0, mass)
         while k >= 0:
             j = place[k]
@@ -750,7 +752,7 @@ def add_up(data, G, reference, threshold, most, total):
             grow_triangle(G, data.b, L, Z, at, chosen, k, j, d2)
             for c in range(j + 1, m):
                 w[c] = math.exp(data.half * math.log(min(d2 * M[c, c].real, 1.0)))
-            bound = log_mass(data, at, k + 1, g, max(left[k], 1e-300), at[k + 1, LOG_DET])
+            bound = log_mass(data, k + 1, g, max(left[k], 1e-300), at[k + 1, LOG_DET])
             bound = math.exp(bound - reference) * prior_sum(data.log_prior, k + 1, w, j + 1)
             place[k] = j + 1
             is_seen = bound > threshold
@@ -758,7 +760,7 @@ def add_up(data, G, reference, threshold, most, total):
                 if data.twin[chosen[i]] == data.twin[j]:
                     is_seen, bound = False, 0.0  # a copy is in the model
             if is_seen:
-                own = log_mass(data, at, k + 1, g, at[k + 1, LOSS], at[k + 1, LOG_DET])
+                own = log_mass(data, k + 1, g, at[k + 1, LOSS], at[k + 1, LOG_DET])
                 mass = math.exp(data.log_prior[k + 1] + own - reference)
                 count_model(data, total, L, Z, chosen, k + 1, g, at[k + 1, LOSS], mass)
                 if total.count[2] >= most:

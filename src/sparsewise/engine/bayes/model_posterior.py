@@ -74,6 +74,9 @@ class GramRows:
         """Make the rows of these columns; where there is no room, only those of `keep` stay."""
         if self._used + columns.size > len(self.rows):
             kept = self.rows[self.slot[list(keep)]]
+            needed = len(kept) + columns.size
+            if needed > len(self.rows):  # what is in use has to stay, whatever it takes
+                self.rows = np.empty((needed, self.rows.shape[1]), self.rows.dtype)
             self.slot[:] = -1
             self.slot[list(keep)] = np.arange(len(kept))
             self.rows[: len(kept)] = kept
@@ -180,7 +183,7 @@ class Sampler:
                 first.append(int(j))
         wanted = np.array([j for j in first if self.gram.slot[j] < 0], np.int64)
         if wanted.size:
-            self.gram.fetch(wanted)
+            self._fetch(wanted, [j for j in first if self.gram.slot[j] >= 0])
         lowest = {int(self.gram.twin[j]): j for j in reversed(first)}  # of copies the first
         columns = np.array([j for j in first if j in lowest.values()], np.int64)
         kernels.begin(self.data, one, columns)
@@ -222,7 +225,12 @@ class Sampler:
         columns = np.array([wanted, *likely[likely != wanted]], np.int64)
         size = self.kernels.SIZE
         keep = sorted({int(j) for c in self.chains for j in c.state.order[: c.state.count[size]]})
+        self._fetch(columns, keep)
+
+    def _fetch(self, columns: Array, keep: Sequence[int]) -> None:
+        """Make these rows, where kernels find them."""
         self.gram.fetch(columns, keep)
+        self.data = self.data._replace(rows=self.gram.rows)
 
     def _longer(self, chain: Any, flips: int) -> Any:
         """The same sums with room to record so many more models."""
@@ -371,7 +379,7 @@ def model_posterior(
     sampler: Sampler, prior: ModelPrior, figures: Figures, proved: float, sigma: float | None
 ) -> ModelPosterior:
     """The result in the units of the data."""
-    data, gram = sampler.problem, sampler.gram
+    data = sampler.problem
     units, mass, every = data.units, figures.mass, np.arange(data.shape[1])
     inclusion = np.clip(figures.inclusion / mass, 0.0, 1.0)
     inclusions = sampler.inclusions
@@ -384,10 +392,6 @@ def model_posterior(
     supports = tuple(support for support, _ in ranked)
     shares = np.array([weight for _, weight in ranked]) / mass
     candidates = np.flatnonzero(inclusion > FLOOR)
-    missing = candidates[gram.slot[candidates] < 0]
-    if missing.size:
-        gram.fetch(missing)
-    have = candidates[gram.slot[candidates] >= 0]
     return ModelPosterior(
         inclusion=inclusion,
         inclusion_error=error,
@@ -405,20 +409,23 @@ def model_posterior(
         prior=prior,
         include=tuple(sampler.include),
         exclude=tuple(sorted(data.constraints.exclude)),
-        candidates=have,
-        correlations=gram.rows[np.ix_(gram.slot[have], have)].copy(),
+        candidates=candidates,
+        correlations=inner_products(data, candidates),
     )
+
+
+def inner_products(problem: Problem, columns: Array) -> Array:
+    """A_S*A_S of unit columns, in double precision."""
+    unit = problem.unit_columns(columns)
+    unit = unit.astype(np.complex128 if problem.is_complex else np.float64)
+    return np.asarray(unit.conj().T @ unit)
 
 
 def _log_posterior(sampler: Sampler, prior: ModelPrior, support: tuple[int, ...]) -> float:
     """Of a model, by the eigenvalues of its Gram matrix."""
-    S, gram = np.array(support, np.int64), sampler.gram
-    missing = S[gram.slot[S] < 0]
-    if missing.size:
-        gram.fetch(missing)
-    values, vectors = np.linalg.eigh(gram.rows[np.ix_(gram.slot[S], S)])
+    S = np.array(support, np.int64)
+    values, vectors = np.linalg.eigh(inner_products(sampler.problem, S))
     values = np.maximum(values, np.finfo(float).tiny)
     inner = np.square(np.abs(sampler.data.b[:, S] @ vectors.conj())).sum(axis=0)
     free = len(support) - len(sampler.include)
-    shares = inner / values
-    return float(prior.log_models(free)) + log_posterior(values, shares, sampler.sample)
+    return float(prior.log_models(free)) + log_posterior(values, inner / values, sampler.sample)
