@@ -7,20 +7,23 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from reproduction import beyond, paper, shared_support
+from reproduction import beyond, how_sure, paper, shared_support
 from reproduction.declaration import Experiment
 from sparsewise._util.text import look_up, printable
 from sparsewise.errors import InputError
 
-DECLARED = paper.EXPERIMENTS | beyond.EXPERIMENTS | shared_support.EXPERIMENTS
+DECLARED = (
+    paper.EXPERIMENTS | beyond.EXPERIMENTS | shared_support.EXPERIMENTS | how_sure.EXPERIMENTS
+)
 """All of them by name."""
 
-QUICK = paper.QUICK | beyond.QUICK | shared_support.QUICK
+QUICK = paper.QUICK | beyond.QUICK | shared_support.QUICK | how_sure.QUICK
 """What is smaller in a quick look."""
 
 GROUPS: dict[str, dict[str, Experiment]] = {
     "all": paper.EXPERIMENTS,
     "beyond": beyond.EXPERIMENTS,
+    "how-sure": how_sure.EXPERIMENTS,
 }
 """Names for several at once."""
 

@@ -108,7 +108,7 @@ def pictures(experiment: Experiment, results: list[Row], records: list[Record]) 
     with rc_context(STYLE):
         if kind == "rates":
             return _rates(experiment, results)
-        figure = KINDS[kind](experiment, results, records)
+        figure = KINDS[kind](experiment, results, records) if kind in KINDS else None
         return [] if figure is None else [Picture(experiment.name, TEXTS["captions"][kind], figure)]
 
 
@@ -268,7 +268,7 @@ KINDS: dict[str, Callable[[Experiment, list[Row], list[Record]], Figure | None]]
     "beyond_phase": _beyond_phase,
     "shared_support": _shared_support,
 }
-"""The figure of each kind of experiment of the package; `sections.KINDS` has the text."""
+"""The figure of each kind of experiment that has one; `sections.KINDS` has the text."""
 
 
 # --- one's own ------------------------------------------------------------------------------------

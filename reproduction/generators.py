@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from reproduction.declaration import Cell, Experiment
 from sparsewise._typing import Array
+
+DATA = Path(__file__).with_name("data")
+"""Public tables; its README says where they are from."""
 
 
 class Draw(NamedTuple):
@@ -53,6 +58,49 @@ def chain(A: Array, correlation: float) -> Array:
     return A
 
 
+def _blocks(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Normal columns; ten at a time have a correlation of 0.99 to each other."""
+    common = np.repeat(rng.standard_normal((n, -(-m // 10))), 10, axis=1)[:, :m]
+    return np.sqrt(0.99) * common + 0.1 * rng.standard_normal((n, m))
+
+
+def _table_columns(rng: np.random.Generator, n: int, m: int) -> Array:
+    """Rows and columns of a real table, all at random; columns are standardised."""
+    wide = [table for table in real_tables() if table.shape[0] >= n and table.shape[1] >= m]
+    table = wide[rng.integers(len(wide))]
+    A = table[rng.choice(table.shape[0], n, replace=False)]
+    A = A[:, np.ptp(A, axis=0) > 0]
+    A = A[:, rng.choice(A.shape[1], m, replace=False)]
+    return (A - A.mean(axis=0)) / A.std(axis=0)
+
+
+@cache
+def real_tables() -> tuple[Array, ...]:
+    """Three tables of scikit-learn with squares and products of their columns, and genotypes."""
+    from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+
+    loaded = (load(return_X_y=True)[0] for load in (load_diabetes, load_wine, load_breast_cancer))
+    return *map(with_products, loaded), *(genotypes(region).A for region in (2, 3))
+
+
+def with_products(X: Array) -> Array:
+    """Standardised columns, and the products of each two of them, squares among these."""
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    first, second = np.triu_indices(X.shape[1])
+    return np.hstack([X, X[:, first] * X[:, second]])
+
+
+@cache
+def genotypes(region: int) -> Draw:
+    """Columns of susieR's N2finemapping or N3finemapping, two traits, and their true effects."""
+    with np.load(DATA / "susie.npz") as data:
+        codes, values, traits, effects = (
+            data[f"n{region}_{name}"] for name in ("codes", "values", "traits", "effects")
+        )
+    A = np.take_along_axis(values, codes.astype(np.int64), axis=1).T
+    return Draw(A - A.mean(axis=0), traits - traits.mean(axis=0), effects)
+
+
 def _cosines(rng: np.random.Generator, n: int, m: int) -> Array:
     """Rows of the discrete cosine transform, at random (with repeats if n > m)."""
     rows = rng.choice(m, n, replace=n > m)
@@ -65,6 +113,8 @@ FAMILIES: dict[str, Callable[[np.random.Generator, int, int], Array]] = {
     "neighbours": _neighbours,
     "signs": _signs,
     "cosines": _cosines,
+    "blocks": _blocks,
+    "table_columns": _table_columns,
 }
 """Matrices by name; their columns are scaled to unit norm afterwards."""
 

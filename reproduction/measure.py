@@ -8,22 +8,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import scipy.linalg  # noqa: F401  (its BLAS must be there to be limited)
 from threadpoolctl import threadpool_limits
 
 from sparsewise.kernels import compile_first
-from sparsewise.results import Solution
+
+Found = TypeVar("Found")
 
 
-def timed(solve: Callable[[], Solution], again: bool) -> tuple[Solution, float]:
+def timed(
+    solve: Callable[[], Found], again: bool, clock: Callable[[], float] = time.perf_counter
+) -> tuple[Found, float]:
     """The solution, and how long it took; `again`: not counting what the first call compiles."""
     if again:
         solve()
-    start = time.perf_counter()
+    start = clock()
     solution = solve()
-    return solution, time.perf_counter() - start
+    return solution, clock() - start
 
 
 def best(

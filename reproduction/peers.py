@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reproduction.declaration import Contender
+from reproduction.r_peers import R_PEERS
 from sparsewise._typing import Array
 from sparsewise.algorithms import ALGORITHMS
 
@@ -111,6 +112,9 @@ def competitor(name: str) -> Callable[..., Any]:
 
 def absent(contender: Contender) -> str:
     """Why a contender can't take part: its package is missing. Empty if it can."""
+    in_r = R_PEERS.get(contender.algorithm)
+    if in_r is not None and in_r.missing:
+        return f"{contender.label} is left out, because R or its package {in_r.package} is missing"
     peer = PEERS.get(contender.algorithm)
     if peer is None or find_spec(peer.package) is not None:
         return ""

@@ -12,7 +12,8 @@ from reproduction.declaration import Experiment, equations
 from reproduction.document import TEXTS, Part, heading, items, note, paragraph, plain, table
 from reproduction.measure import MISSING, duration
 from reproduction.run import PACKAGES, Outcome
-from reproduction.sections import NOTHING, Section, section
+from reproduction.section_parts import NOTHING, Section
+from reproduction.sections import section
 from reproduction.units import unwritable, write
 from sparsewise._util.text import count
 

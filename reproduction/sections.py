@@ -5,41 +5,32 @@ One function for each kind of experiment; `KINDS` has them by the names that dec
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
-from reproduction import claims, comparison, goals
+from reproduction import claims, comparison, goals, how_sure_sections
 from reproduction.beyond import GROUPS
-from reproduction.catalogue import DECLARED, is_among
-from reproduction.claims import SIZES, Claim
+from reproduction.claims import SIZES
 from reproduction.comparison import kind_of
 from reproduction.declaration import Experiment, equations
-from reproduction.document import TEXTS, Part, heading, items, note, paragraph, plain, table
+from reproduction.document import TEXTS, Part, items, note, paragraph, plain
 from reproduction.measure import duration
-from reproduction.peers import absent
+from reproduction.section_parts import (
+    AIMS,
+    NOTHING,
+    THE_PAPER,
+    Section,
+    by_label,
+    claim_parts,
+    claimed,
+    left_out,
+    smaller,
+)
 from reproduction.tables import Row, succeeded
 from reproduction.units import Record
 from sparsewise._util.text import count
 
 MOST_COLUMNS = 12
-NOTHING = "–"
-
-
-class Section(NamedTuple):
-    """What there is to say of an experiment.
-
-    Attributes
-    ----------
-    headline : str
-        All of it in one sentence.
-    before, after : sequence of Part
-        What stands before its figures, and after them.
-    """
-
-    headline: str
-    before: Sequence[Part] = ()
-    after: Sequence[Part] = ()
 
 
 def section(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
@@ -48,128 +39,9 @@ def section(experiment: Experiment, results: list[Row], records: list[Record]) -
         none = paragraph("None of the algorithms chosen takes part in this experiment.")
         return Section("Nothing was run.", [none])
     found = KINDS[kind_of(experiment)](experiment, results, records)
-    if smaller := _smaller(experiment):
-        return found._replace(before=[note(smaller), *found.before])
+    if said := smaller(experiment):
+        return found._replace(before=[note(said), *found.before])
     return found
-
-
-def _smaller(experiment: Experiment) -> str:
-    """What a quick look at an experiment of the package leaves out."""
-    if not is_among(experiment, DECLARED):
-        return ""
-    whole = DECLARED[experiment.name]
-    sizes = (
-        (experiment.realizations, whole.realizations, "realisation"),
-        (len(experiment.cells()), len(whole.cells()), "cell"),
-    )
-    said = [f"{count(n, what)} in place of {most:,}" for n, most, what in sizes if n < most]
-    if not said:
-        return ""
-    return (
-        f"Smaller than the whole experiment: {' and '.join(said)}. Intervals are wide, and what "
-        "agrees or differs here may do so by chance."
-    )
-
-
-def _by_label(
-    rows: Mapping[str, Mapping[Any, str]], columns: Mapping[Any, str], *, texts: int = 1
-) -> Part:
-    """A table with a line for each contender; `columns` has the heads, the first `texts` words."""
-    body = [
-        [plain(label), *(cells.get(column, NOTHING) for column in columns)]
-        for label, cells in rows.items()
-    ]
-    return table(["algorithm", *columns.values()], body, texts=texts)
-
-
-# --- claims ---------------------------------------------------------------------------------------
-
-
-class Words(NamedTuple):
-    """How claims of one kind are told.
-
-    Attributes
-    ----------
-    head, whose : str
-        What stands above them, and before each.
-    counted : tuple of str
-        What one of them is called, and several.
-    agrees, partly, differs : tuple of str
-        What became of one: as a word, and in a sentence on one and on several.
-    undecided : str
-        The sentence where nothing can be told.
-    """
-
-    head: str
-    whose: str
-    counted: tuple[str, str]
-    agrees: tuple[str, str, str]
-    partly: tuple[str, str, str]
-    differs: tuple[str, str, str]
-    undecided: str
-
-    def of(self, claim: Claim) -> tuple[str, str, str]:
-        """What became of a claim that is decided."""
-        if claim.agrees:
-            return self.agrees
-        return self.partly if claim.partly else self.differs
-
-
-THE_PAPER = Words(
-    head="What the paper says of it",
-    whose="The paper",
-    counted=("statement in the paper", "statements in the paper"),
-    agrees=("Agrees", "agrees", "agree"),
-    partly=("Agrees in part", "agrees in part", "agree in part"),
-    differs=("Differs", "differs", "differ"),
-    undecided="Too little was run to compare it with the paper.",
-)
-AIMS = Words(
-    head="What it is to reach",
-    whose="The aim",
-    counted=("aim", "aims"),
-    agrees=("Reached", "is reached", "are reached"),
-    partly=("Reached in part", "is reached in part", "are reached in part"),
-    differs=("Missed", "is missed", "are missed"),
-    undecided="Too little was run to tell whether its aims are reached.",
-)
-
-
-def _claimed(
-    experiment: Experiment,
-    parts: Sequence[Part],
-    stated: Sequence[Claim],
-    words: Words = THE_PAPER,
-) -> Section:
-    """A section that ends with what is claimed of it."""
-    said = _count_claims(experiment, stated, words)
-    return Section(said, after=[*parts, *_claim_parts(stated, words)])
-
-
-def _claim_parts(stated: Sequence[Claim], words: Words = THE_PAPER) -> list[Part]:
-    lines = [
-        f"**{UNTOLD if claim.agrees is None else words.of(claim)[0]}.** {words.whose}: "
-        f"{claim.paper} Here: {claim.here}"
-        for claim in stated
-    ]
-    return [heading(3, words.head), items(lines)] if lines else []
-
-
-def _count_claims(experiment: Experiment, stated: Sequence[Claim], words: Words) -> str:
-    decided = [claim for claim in stated if claim.agrees is not None]
-    if not decided:
-        return words.undecided
-    found = Counter(words.of(claim) for claim in decided)
-    said = ", ".join(
-        f"{found[one]} {one[1 if found[one] == 1 else 2]}"
-        for one in (words.agrees, words.partly, words.differs)
-        if found[one]
-    )
-    few = " (a smaller run)" if _smaller(experiment) else ""
-    return f"Of {count(len(decided), *words.counted)}, {said}{few}."
-
-
-UNTOLD = "Can't be told"
 
 
 # --- the paper's ----------------------------------------------------------------------------------
@@ -191,7 +63,7 @@ def _table(experiment: Experiment, results: list[Row], records: list[Record]) ->
             "proportions (1,024 realisations in the paper) and the paper's rounding, 0.005, "
             "explain; **≠** marks one that does not."
         ),
-        _by_label(rows, columns),
+        by_label(rows, columns),
         items(said),
     ]
     return Section(said[0], before=parts)
@@ -220,12 +92,12 @@ def _timing(experiment: Experiment, results: list[Row], records: list[Record]) -
         "is small, so that the last column, between the two largest m, tells more of how time "
         "grows."
     )
-    table = _by_label(rows, columns | {"exponent": "exponent", "last": "at the end"})
-    return _claimed(experiment, [paragraph(said), table], claims.timing_claims(results))
+    table = by_label(rows, columns | {"exponent": "exponent", "last": "at the end"})
+    return claimed(experiment, [paragraph(said), table], claims.timing_claims(results))
 
 
 def _phase(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
-    return _claimed(experiment, _transition_parts(results), claims.phase_claims(results))
+    return claimed(experiment, _transition_parts(results), claims.phase_claims(results))
 
 
 def _transition_parts(results: list[Row]) -> list[Part]:
@@ -239,7 +111,7 @@ def _transition_parts(results: list[Row]) -> list[Part]:
     }
     return [
         paragraph("The sparsity ratio k/n at which half of all supports are recovered:"),
-        _by_label(rows, {ratio: f"n/m = {ratio:g}" for ratio in shown}),
+        by_label(rows, {ratio: f"n/m = {ratio:g}" for ratio in shown}),
     ]
 
 
@@ -261,9 +133,9 @@ def _boston(experiment: Experiment, results: list[Row], records: list[Record]) -
             "splits are averaged, not how other data would come out. Errors of two algorithms are "
             "compared split by split, which tells smaller differences than the table shows."
         ),
-        _by_label(rows, shown),
+        by_label(rows, shown),
     ]
-    return _claimed(experiment, parts, claims.boston_claims(records))
+    return claimed(experiment, parts, claims.boston_claims(records))
 
 
 def _bounds(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
@@ -272,7 +144,7 @@ def _bounds(experiment: Experiment, results: list[Row], records: list[Record]) -
     if stated:
         held = "holds" if stated[0].agrees else "does not hold"
         headline = f"Thm. 4.5 as printed {held} against what is achieved."
-    return Section(headline, after=[paragraph(TEXTS["bounds"]), *_claim_parts(stated)])
+    return Section(headline, after=[paragraph(TEXTS["bounds"]), *claim_parts(stated)])
 
 
 # --- beyond the paper -----------------------------------------------------------------------------
@@ -289,28 +161,20 @@ def _beyond(experiment: Experiment, results: list[Row], records: list[Record]) -
     told: dict[Hashable, str] = {"told": "told"}
     cells = goals.heads(experiment)
     parts = [
-        *_left_out(experiment),
+        *left_out(experiment),
         paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
-        _by_label(rates, told | {"draws": "draws"} | cells, texts=2),
+        by_label(rates, told | {"draws": "draws"} | cells, texts=2),
         paragraph("Mean time of a solution:"),
-        _by_label(times, told | cells, texts=2),
+        by_label(times, told | cells, texts=2),
     ]
     stated = goals.rate_claims(experiment, results)
-    return _claimed(experiment, [], stated, AIMS)._replace(before=parts)
+    return claimed(experiment, [], stated, AIMS)._replace(before=parts)
 
 
 def _told(experiment: Experiment) -> dict[str, dict[Hashable, str]]:
     """A row for each contender, with what it is told."""
     told = {one.label: what for what, group in GROUPS.items() for one in group}
     return {one.label: {"told": told[one.label]} for one in experiment.contenders}
-
-
-def _left_out(experiment: Experiment) -> list[Part]:
-    """Who could not take part, and why."""
-    present = {one.label for one in experiment.contenders}
-    declared = DECLARED[experiment.name].contenders
-    reasons = [absent(one) for one in declared if one.label not in present]
-    return [note(f"{plain(reason)}.") for reason in reasons if reason]
 
 
 def _false_features(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
@@ -325,16 +189,16 @@ def _false_features(experiment: Experiment, results: list[Row], records: list[Re
             "The target is noise alone, independent of all columns: whatever is chosen is false. "
             "How many features a fit has, mean ± standard error, by rows × columns:"
         ),
-        *_left_out(experiment),
-        _by_label(rows, columns | goals.sizes(experiment), texts=2),
+        *left_out(experiment),
+        by_label(rows, columns | goals.sizes(experiment), texts=2),
     ]
     stated = goals.false_claims(records)
-    return _claimed(experiment, [], stated, AIMS)._replace(before=parts)
+    return claimed(experiment, [], stated, AIMS)._replace(before=parts)
 
 
 def _beyond_phase(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
     parts = _transition_parts(results)
-    return _claimed(experiment, parts, goals.transition_claims(results), AIMS)
+    return claimed(experiment, parts, goals.transition_claims(results), AIMS)
 
 
 def _shared_support(experiment: Experiment, results: list[Row], records: list[Record]) -> Section:
@@ -349,9 +213,9 @@ def _shared_support(experiment: Experiment, results: list[Row], records: list[Re
             f"cell. All are told δ = 2‖ε‖, the norm of each target's noise being ‖ε‖ = "
             f"{experiment.grid['noise'][0]:g}: OMP bounds ‖r‖ by it, and the others have σ = δ."
         ),
-        _by_label(rows, {k: f"k = {k}" for k in experiment.grid["k"]}),
+        by_label(rows, {k: f"k = {k}" for k in experiment.grid["k"]}),
     ]
-    return _claimed(experiment, [], goals.shared_claims(results), AIMS)._replace(before=parts)
+    return claimed(experiment, [], goals.shared_claims(results), AIMS)._replace(before=parts)
 
 
 # --- one's own ------------------------------------------------------------------------------------
@@ -387,7 +251,7 @@ def _rates_by(experiment: Experiment, rows: Sequence[dict[str, Any]], axis: str)
     heads = {value: f"{axis} = {value:g}" for value in sorted(set(experiment.grid[axis]))}
     return [
         paragraph("How often the support is recovered, with the 95 % interval of Wilson:"),
-        _by_label(found, heads),
+        by_label(found, heads),
     ]
 
 
@@ -405,7 +269,7 @@ def _mean_rates(experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[
             }
     return [
         paragraph("How often the support is recovered, over all cells, and the median time:"),
-        _by_label(found, {name: name for name in ("cells", "recovered", "time")}),
+        by_label(found, {name: name for name in ("cells", "recovered", "time")}),
     ]
 
 
@@ -424,5 +288,6 @@ KINDS: dict[str, Callable[[Experiment, list[Row], list[Record]], Section]] = {
     "false_features": _false_features,
     "beyond_phase": _beyond_phase,
     "shared_support": _shared_support,
+    **how_sure_sections.KINDS,
 }
 """How each kind of experiment is shown and judged; `drawings.KINDS` has their figures."""

@@ -6,13 +6,13 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from reproduction import how_sure_tasks
 from reproduction.declaration import Cell, Unit, resolved
-from reproduction.generators import FAMILIES, SIGNALS, draw, generator
+from reproduction.generators import DATA, FAMILIES, SIGNALS, draw, generator
 from reproduction.measure import noted, timed
 from reproduction.peers import competitor
 from sparsewise._typing import Array
@@ -73,8 +73,7 @@ def deltas(many: int) -> Array:
 @cache
 def boston() -> tuple[Array, Array]:
     """Features and median values of 506 tracts; see data/README.md."""
-    path = Path(__file__).with_name("data") / "boston.csv"
-    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    table = np.loadtxt(DATA / "boston.csv", delimiter=",", skiprows=1)
     return table[:, :-1], table[:, -1]
 
 
@@ -145,6 +144,11 @@ TASKS: dict[str, Callable[[Unit, int], Values]] = {
     "recovery": recovery,
     "kernel_regression": kernel_regression,
     "bounds": bounds,
+    "inclusion": how_sure_tasks.inclusion,
+    "credible_sets": how_sure_tasks.credible_sets,
+    "fine_mapping": how_sure_tasks.fine_mapping,
+    "best_subset": how_sure_tasks.best_subset,
+    "averaging": how_sure_tasks.averaging,
 }
 """Every kind of experiment."""
 
