@@ -34,7 +34,8 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
         "bounds Fig. 1, boston Fig. 4; all is all of these in one report. beyond has solve beside "
         "the paper's algorithms and those of scikit-learn and abess, on tables 1 and 2 (k = 28, "
         "too), with more noise, on pure noise, and on the phase transition. shared-support has "
-        "recovery by how many targets share their columns. The folder then has report.html, "
+        "recovery by how many targets share their columns. how-sure has the calibration of "
+        "posterior, beside R where it is installed. The folder then has report.html, "
         "report.md, figures, results.csv (a row for each cell and algorithm), values.csv (for each "
         "realisation) and units (a file for each that is done). docs/experiments.md says how to "
         "declare an experiment; examples/density.py is one.",

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reproduction import beyond, paper, shared_support
+from reproduction import beyond, how_sure, paper, shared_support
 from reproduction.beyond import (
     CORRELATED,
     EVERYBODY,
@@ -44,8 +44,9 @@ def test_names_of_the_command_line():
     assert named("beyond") == list(beyond.EXPERIMENTS.values())
     assert named("all") == list(paper.EXPERIMENTS.values())
     assert named("beyond-noise") == [PURE_NOISE]
-    theirs = (paper.EXPERIMENTS, beyond.EXPERIMENTS, shared_support.EXPERIMENTS)
-    assert set().union(*theirs) == set(DECLARED)
+    assert named("how-sure") == list(how_sure.EXPERIMENTS.values())
+    theirs = (paper, beyond, shared_support, how_sure)
+    assert set().union(*(one.EXPERIMENTS for one in theirs)) == set(DECLARED)
     assert is_among(adapted(NOISY, quick=True), DECLARED)
     assert not is_among(replace(NOISY, title="My own"), DECLARED)
 
